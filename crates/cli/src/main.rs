@@ -1,0 +1,2 @@
+//! headstart.
+fn main() {}

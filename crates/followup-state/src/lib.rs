@@ -1,0 +1,4 @@
+//! The suggestion on screen.
+
+mod suggestion;
+pub use suggestion::Suggestion;

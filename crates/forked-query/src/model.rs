@@ -1,0 +1,189 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Message, ToolCall};
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSchema {
+    /// The name the model calls it by.
+    pub name: String,
+    /// What it does and when to use it, for the model.
+    pub description: String,
+    /// JSON schema of the arguments (an object).
+    pub parameters: Value,
+}
+
+/// All that a model is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// The provider's name of the model.
+    pub model: String,
+    /// The system instruction.
+    pub system: Option<String>,
+    /// The tools on offer.
+    pub tools: Vec<ToolSchema>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Whether the model may think first. Forks say no: nobody reads it and it costs time.
+    pub thinking: bool,
+    /// JSON schema that the answer must have.
+    pub response_schema: Option<Value>,
+    /// At most so many tokens in the answer.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// What a request cost, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Read by the model, those from its cache included.
+    pub input_tokens: u64,
+    /// Of these, found in the provider's prefix cache.
+    pub cached_input_tokens: u64,
+    /// Written by the model.
+    pub output_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.cached_input_tokens += other.cached_input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model had no more to say, or waits for its tools.
+    Stop,
+    /// The output limit cut it.
+    Length,
+    /// The provider withheld it.
+    ContentFilter,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ModelEvent {
+    /// Words to show.
+    Text(String),
+    /// The model's thinking: never part of the conversation.
+    Thought(String),
+    /// A call, whole: providers' fragments are put together before.
+    ToolCall(ToolCall),
+    /// What the request cost; the last one counts.
+    Usage(Usage),
+    /// The answer is complete. A stream that ends without it was cut.
+    Finished(FinishReason),
+}
+
+/// Why there is no (whole) answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// 401 or 403.
+    #[error("{provider} refused the key ({status}); set {variable} to a valid key")]
+    Unauthorized {
+        /// Who refused.
+        provider: String,
+        /// HTTP status.
+        status: u16,
+        /// The environment variable that holds the key.
+        variable: String,
+    },
+    /// 429.
+    #[error("{provider} limits the rate of requests{}", retry_after.map(|wait| format!("; retry after {} s", wait.as_secs())).unwrap_or_default())]
+    RateLimited {
+        /// Who limits.
+        provider: String,
+        /// When to come back, if the provider said.
+        retry_after: Option<Duration>,
+    },
+    /// Another 4xx.
+    #[error("{provider} rejected the request ({status}): {message}")]
+    Rejected {
+        /// Who rejected.
+        provider: String,
+        /// HTTP status.
+        status: u16,
+        /// The provider's words, shortened.
+        message: String,
+    },
+    /// 5xx.
+    #[error("{provider} failed ({status}): {message}")]
+    Server {
+        /// Who failed.
+        provider: String,
+        /// HTTP status.
+        status: u16,
+        /// The provider's words, shortened.
+        message: String,
+    },
+    /// No connection.
+    #[error("cannot reach {url}: {message}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// Why.
+        message: String,
+    },
+    /// Nothing came for too long.
+    #[error("{provider} sent nothing for {} s", after.as_secs_f32())]
+    Timeout {
+        /// Who was silent.
+        provider: String,
+        /// For how long.
+        after: Duration,
+    },
+    /// The stream ended before the answer did.
+    #[error("{provider} cut the answer short")]
+    Cut {
+        /// Who cut.
+        provider: String,
+    },
+    /// What came is not the wire format.
+    #[error("{provider} sent a malformed answer: {message}")]
+    Malformed {
+        /// Who sent it.
+        provider: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A recording has no turn left.
+    #[error("the recording has no {what} left after {played}")]
+    RecordingExhausted {
+        /// `turn` or `suggestion`.
+        what: &'static str,
+        /// How many were played.
+        played: usize,
+    },
+}
+
+/// The events of one answer. Dropping it cancels the request.
+pub type EventStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+/// The port to a language model.
+///
+/// # Guarantees
+///
+/// * Dropping the future or the stream cancels the request.
+/// * A complete answer ends with [`ModelEvent::Finished`]; after an error nothing follows.
+/// * Tool calls come whole, in order, each with an id that is not empty.
+///
+/// # Not guaranteed
+///
+/// Usage may be missing. Nothing is retried here.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// Asks, and streams the answer.
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError>;
+}

@@ -1,0 +1,183 @@
+use async_trait::async_trait;
+use headstart_workspace_path::WorkspacePath;
+use serde::{Deserialize, Serialize};
+
+use crate::{ChangeSet, Conflict};
+
+/// What a name in a folder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Directory,
+    /// A symbolic link; what it leads to is another question.
+    Symlink,
+    /// A FIFO, socket or device: listed, never read or written.
+    Other,
+}
+
+/// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between".
+///
+/// A tree fills in what it has: the operating system's tree device, inode, size, times and mode; the in-memory
+/// tree a counter in `changed_ns`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fingerprint {
+    /// File, folder, link or other.
+    pub kind: EntryKind,
+    /// Device number, 0 where there is none.
+    pub device: u64,
+    /// Inode number, 0 where there is none.
+    pub inode: u64,
+    /// Length in bytes; 0 for a folder.
+    pub len: u64,
+    /// Permission bits, as the tree has them.
+    pub mode: u32,
+    /// Last modification, nanoseconds since the Unix epoch (or a counter).
+    pub modified_ns: i64,
+    /// Last status change, nanoseconds since the Unix epoch (or a counter).
+    pub changed_ns: i64,
+}
+
+/// What a tree knows about a path without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metadata {
+    /// File, folder, link or other.
+    pub kind: EntryKind,
+    /// Length in bytes; 0 for a folder.
+    pub len: u64,
+    /// Whether the owner may execute the file.
+    pub executable: bool,
+    /// For optimistic concurrency.
+    pub fingerprint: Fingerprint,
+}
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirEntry {
+    /// The name, without its folder.
+    pub name: Vec<u8>,
+    /// What it stands for (links are not followed).
+    pub kind: EntryKind,
+}
+
+impl PartialOrd for EntryKind {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for EntryKind {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (*self as u8).cmp(&(*other as u8))
+    }
+}
+
+/// Why a path could not be read or staged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// Nothing is there.
+    #[error("{path} does not exist")]
+    NotFound {
+        /// The path asked for.
+        path: WorkspacePath,
+    },
+    /// A folder is needed and something else is there.
+    #[error("{path} is not a directory")]
+    NotADirectory {
+        /// The path asked for.
+        path: WorkspacePath,
+    },
+    /// A file is needed and a folder is there.
+    #[error("{path} is a directory")]
+    IsADirectory {
+        /// The path asked for.
+        path: WorkspacePath,
+    },
+    /// The target is there already.
+    #[error("{path} already exists")]
+    AlreadyExists {
+        /// The path asked for.
+        path: WorkspacePath,
+    },
+    /// A symbolic link on the way leads out of the workspace, or in a circle.
+    #[error("{path} leads out of the workspace through a symbolic link")]
+    Escapes {
+        /// The path asked for.
+        path: WorkspacePath,
+    },
+    /// A FIFO, socket, device, or a file with several hard links that a change would touch.
+    #[error("{path} cannot be staged: {reason}")]
+    Unsupported {
+        /// The path asked for.
+        path: WorkspacePath,
+        /// What it is.
+        reason: String,
+    },
+    /// The overlay's quota would be exceeded.
+    #[error("staging {path} would exceed the limit of {limit} {unit}")]
+    Quota {
+        /// The path asked for.
+        path: WorkspacePath,
+        /// The limit.
+        limit: u64,
+        /// `files` or `bytes`.
+        unit: &'static str,
+    },
+    /// The system refused: permission, full disk, an unreadable medium.
+    #[error("{path}: {message}")]
+    Io {
+        /// The path asked for.
+        path: WorkspacePath,
+        /// The system's words.
+        message: String,
+    },
+}
+
+/// Read access to files below a root.
+///
+/// # Guarantees
+///
+/// * No method changes anything, and none reads outside the root, wherever symbolic links lead.
+/// * `metadata` and `list` describe a link itself; `read` follows links that stay inside.
+/// * `list` is sorted by name and never holds `.` or `..`.
+///
+/// # Not guaranteed
+///
+/// Two calls need not see the same moment: a user may edit in between. [`Fingerprint`] tells.
+#[async_trait]
+pub trait Tree: Send + Sync {
+    /// What is at `path`; [`TreeError::NotFound`] where nothing is.
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError>;
+
+    /// The whole content of a file.
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
+
+    /// The names in a folder, sorted.
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError>;
+
+    /// Where a symbolic link points, as it is written in the link.
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
+}
+
+/// A tree to which a finished change set can be applied.
+#[async_trait]
+pub trait Workspace: Tree {
+    /// Applies every change, or none.
+    ///
+    /// A path that is not as the change set recorded it (written or read) is a conflict: then nothing is changed.
+    /// An error on the way (permission, full disk) rolls back what was applied, and is returned.
+    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError>;
+}
+
+/// How a commit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitOutcome {
+    /// Every change is in the tree.
+    Committed,
+    /// Somebody changed what the change set rests on; the tree is as they left it.
+    Conflict(Vec<Conflict>),
+}

@@ -1,0 +1,2 @@
+//! Builds and checks that cargo alone cannot do.
+fn main() {}
