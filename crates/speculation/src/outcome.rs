@@ -1,7 +1,9 @@
-use headstart_forked_query::{Message, Part, ToolCall, Usage};
+use headstart_forked_query::{ToolCall, Usage};
 use headstart_overlay_fs::ChangeSet;
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
+
+use crate::Transcript;
 
 /// Where a speculation is, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub enum Status {
 pub enum Ending {
     /// The model said its last word.
     Completed,
-    /// The call at the head of [`Finished::rest`] needs the user's consent.
+    /// The call at the head of [`Transcript::rest`] needs the user's consent.
     Boundary {
         /// What the gate said of it.
         verdict: Verdict,
@@ -99,12 +101,8 @@ pub struct Finished {
     pub prompt: String,
     /// How it ended.
     pub ending: Ending,
-    /// What it would add to the conversation, the prompt first: every call has its result.
-    pub transcript: Vec<Message>,
-    /// What the model had said after the last finished call of its turn: at a boundary, the pending call first.
-    pub rest: Vec<Part>,
-    /// Whether `rest` belongs to the last model message of `transcript` (else it is a message of its own).
-    pub rest_continues: bool,
+    /// What it would add to the conversation; at a boundary the pending call is in its rest.
+    pub transcript: Transcript,
     /// What it would change in the workspace.
     pub changes: ChangeSet,
     /// The suggestion for what comes after, where there is one.
@@ -130,10 +128,7 @@ impl Finished {
     /// The call that waits for the user's consent.
     pub fn pending_call(&self) -> Option<&ToolCall> {
         match self.ending {
-            Ending::Boundary { .. } => self.rest.iter().find_map(|part| match part {
-                Part::ToolCall(call) => Some(call),
-                _ => None,
-            }),
+            Ending::Boundary { .. } => self.transcript.pending_call(),
             _ => None,
         }
     }
