@@ -1,10 +1,17 @@
 //! Staged files over a read-only tree.
 
 mod change_set;
+mod check;
+mod content;
+mod memory;
 mod overlay;
 mod tree;
+mod walk;
 
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Conflict, ConflictKind, Observation};
+pub use check::conflicts;
+pub use content::ContentHash;
 pub use headstart_workspace_path::{PathError, WorkspacePath};
+pub use memory::MemoryTree;
 pub use overlay::{Overlay, Quota, StagedUsage};
 pub use tree::{CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};

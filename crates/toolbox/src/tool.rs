@@ -1,41 +1,16 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_forked_query::{ToolCall, ToolSchema};
-use headstart_overlay_fs::{Overlay, WorkspacePath};
+use headstart_forked_query::ToolSchema;
+use headstart_overlay_fs::{Overlay, TreeError, WorkspacePath};
 use serde_json::{Map, Value};
 
-/// How much a tool may return or search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of one tool's output; what follows is cut and said to be cut.
-    pub output_bytes: usize,
-    /// Lines of a file that `read_file` returns at once.
-    pub read_lines: usize,
-    /// Matches of `grep` and paths of `glob` and `ls`.
-    pub matches: usize,
-    /// Files that one search visits.
-    pub files: usize,
-    /// A file larger than this is not read or searched.
-    pub file_bytes: u64,
-    /// A command that runs longer is ended.
-    pub command_time: Duration,
-}
+use crate::Limits;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            output_bytes: 32 * 1024,
-            read_lines: 2_000,
-            matches: 1_000,
-            files: 100_000,
-            file_bytes: 16 * 1024 * 1024,
-            command_time: Duration::from_secs(120),
-        }
-    }
-}
+/// Says whether a path is closed to every tool: the gate's compiled deny rules.
+///
+/// A folder that is denied closes what is below it, whatever the answer for the paths below.
+pub type Denied<'a> = dyn Fn(&WorkspacePath) -> bool + Send + Sync + 'a;
 
 /// What a tool works on.
 #[derive(Clone, Copy)]
@@ -46,6 +21,10 @@ pub struct ToolContext<'a> {
     pub workspace: &'a str,
     /// The limits in force.
     pub limits: &'a Limits,
+    /// Paths that no tool reads, writes or lists. Links are resolved first, so that a second name opens nothing.
+    pub denied: &'a Denied<'a>,
+    /// Variables for a command of this call, over the runner's own: the hardened ones that the verdict asks for.
+    pub environment: &'a BTreeMap<String, String>,
 }
 
 /// Why a tool did not do it, in words for the model.
@@ -82,6 +61,17 @@ pub enum ToolError {
     },
 }
 
+/// A quota stays a quota; every other refusal of the tree is a failure of this call.
+impl From<TreeError> for ToolError {
+    fn from(error: TreeError) -> Self {
+        let message = error.to_string();
+        match error {
+            TreeError::Quota { .. } => Self::Quota { message },
+            _ => Self::Failed { message },
+        }
+    }
+}
+
 /// A tool that an agent can call.
 #[async_trait]
 pub trait Tool: Send + Sync {
@@ -90,73 +80,4 @@ pub trait Tool: Send + Sync {
 
     /// Runs it. Everything it writes goes to `context.view`.
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError>;
-}
-
-/// A command for the system's shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandRequest {
-    /// The command line, for `bash -c`.
-    pub command: String,
-    /// Where it runs.
-    pub directory: WorkspacePath,
-    /// Variables set for it, over the runner's clean environment.
-    pub environment: BTreeMap<String, String>,
-    /// It is ended after this time.
-    pub time_limit: Duration,
-    /// At most so many bytes of output are kept.
-    pub output_limit: usize,
-}
-
-/// What came of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandOutput {
-    /// Standard output and standard error, in the order they came.
-    pub output: String,
-    /// The exit code; `None` where a signal ended it.
-    pub exit_code: Option<i32>,
-    /// Whether the time limit ended it.
-    pub timed_out: bool,
-    /// Whether output was cut.
-    pub truncated: bool,
-}
-
-/// The port to the system's shell, which sees the real tree, not the staged one.
-///
-/// # Guarantees
-///
-/// Dropping the future ends the command and what it started. Standard input is empty.
-#[async_trait]
-pub trait CommandRunner: Send + Sync {
-    /// Runs a command to its end.
-    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError>;
-}
-
-/// The tools of one agent.
-#[derive(Clone, Default)]
-pub struct Toolbox {
-    tools: Vec<Arc<dyn Tool>>,
-}
-
-impl Toolbox {
-    /// `read_file`, `grep`, `glob`, `ls`, `edit`, `write_file`, and `shell` where there is a runner.
-    pub fn standard(_runner: Option<Arc<dyn CommandRunner>>) -> Self {
-        todo!()
-    }
-
-    /// Adds a tool of the host's own.
-    #[must_use]
-    pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.tools.push(tool);
-        self
-    }
-
-    /// The tools as they are offered to a model, in a fixed order.
-    pub fn schemas(&self) -> Vec<ToolSchema> {
-        self.tools.iter().map(|tool| tool.schema()).collect()
-    }
-
-    /// Runs one call; the name may be an alias.
-    pub async fn run(&self, _call: &ToolCall, _context: ToolContext<'_>) -> Result<String, ToolError> {
-        todo!()
-    }
 }

@@ -1,0 +1,389 @@
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use headstart_workspace_path::WorkspacePath;
+
+use super::{Quota, StagedUsage};
+use crate::content::Content;
+use crate::{
+    Change, ChangeKind, ChangeSet, ContentHash, EntryKind, Fingerprint, Metadata, Observation, TreeError,
+};
+
+/// What is staged, what was read, and what is known of the base.
+///
+/// A path with an entry hides the base at and below it. A folder that is there only because something staged is
+/// in it has no entry, so it goes with its content.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) entries: BTreeMap<WorkspacePath, Entry>,
+    reads: BTreeMap<WorkspacePath, Observation>,
+    /// Folders of the base that were seen to be folders, not links.
+    folders: HashSet<WorkspacePath>,
+    bytes: u64,
+    /// Raised by every change of `entries`: a change is prepared without the lock, and prepared again if
+    /// another came first.
+    pub(super) version: u64,
+}
+
+/// A staged path.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// What the base had; `None`: nothing.
+    pub(super) base: Option<Base>,
+    pub(super) now: Now,
+    /// Where the content of a file or link was in the base, if it was moved.
+    pub(super) moved_from: Option<WorkspacePath>,
+}
+
+/// What the base had at a path when it was first staged.
+#[derive(Debug, Clone)]
+pub(super) struct Base {
+    pub(super) fingerprint: Fingerprint,
+    /// The content of a file, the target of a link.
+    pub(super) content: Option<Arc<[u8]>>,
+}
+
+/// What a staged path is now.
+#[derive(Debug, Clone)]
+pub(super) enum Now {
+    File { content: Content, executable: bool },
+    Link { target: Content },
+    Directory,
+    Removed,
+}
+
+/// What the state alone says about a path whose parent is a folder.
+pub(super) enum Lookup {
+    Entry(Entry),
+    /// A folder, for something staged is in it; whether the base has it too is not said.
+    Above,
+    /// Nothing: the base is hidden here.
+    Hidden,
+    /// A folder of the base.
+    Folder,
+    /// Ask the base.
+    Base,
+}
+
+/// What becomes of paths in one go; `None` takes the entry away.
+pub(super) type Edits = Vec<(WorkspacePath, Option<Entry>)>;
+
+impl State {
+    pub(super) fn lookup(&self, path: &WorkspacePath) -> Lookup {
+        if let Some(entry) = self.entries.get(path) {
+            return Lookup::Entry(entry.clone());
+        }
+        if self.below(path).next().is_some() {
+            return Lookup::Above;
+        }
+        if self.is_hidden(path) {
+            return Lookup::Hidden;
+        }
+        if path.is_root() || self.folders.contains(path) { Lookup::Folder } else { Lookup::Base }
+    }
+
+    /// Whether an entry above the path hides the base there.
+    pub(super) fn is_hidden(&self, path: &WorkspacePath) -> bool {
+        !self.entries.is_empty() && ancestors(path).any(|folder| self.entries.contains_key(&folder))
+    }
+
+    /// The entries below the path, itself not included.
+    pub(super) fn below<'a>(
+        &'a self,
+        path: &'a WorkspacePath,
+    ) -> impl Iterator<Item = (&'a WorkspacePath, &'a Entry)> {
+        let same_start = self
+            .entries
+            .range(path.clone()..)
+            .take_while(|(at, _)| at.as_bytes().starts_with(path.as_bytes()));
+        same_start.filter(move |(at, _)| *at != path && at.starts_with(path))
+    }
+
+    /// The names directly in the folder that something staged gives or takes; `None`: taken.
+    pub(super) fn names_in(&self, folder: &WorkspacePath) -> BTreeMap<Vec<u8>, Option<EntryKind>> {
+        let mut names = BTreeMap::new();
+        for (path, entry) in self.below(folder) {
+            let Some(rest) = path.strip_prefix(folder) else { continue };
+            let Some(name) = rest.names().next() else { continue };
+            if rest.as_bytes().len() == name.len() {
+                names.insert(name.to_vec(), entry.now.kind());
+            } else if !names.contains_key(name) && entry.now.kind().is_some() {
+                names.insert(name.to_vec(), Some(EntryKind::Directory));
+            }
+        }
+        names
+    }
+
+    /// Notes that the folders among these names of a folder of the base are folders.
+    pub(super) fn know_folder(&mut self, path: WorkspacePath) {
+        self.folders.insert(path);
+    }
+
+    /// Adds to the read set. The first look counts; a later one adds what the first did not look at.
+    pub(super) fn observe(&mut self, seen: Observation) {
+        use std::collections::btree_map::Entry::{Occupied, Vacant};
+        match self.reads.entry(seen.path.clone()) {
+            Vacant(place) => {
+                place.insert(seen);
+            }
+            Occupied(mut first) => {
+                let first = first.get_mut();
+                if first.seen.as_ref().map(|seen| seen.kind) != seen.seen.as_ref().map(|seen| seen.kind) {
+                    return;
+                }
+                first.names = first.names.take().or(seen.names);
+                if first.seen == seen.seen {
+                    first.content = first.content.or(seen.content);
+                }
+            }
+        }
+    }
+
+    /// Applies all edits, or fails and applies none.
+    pub(super) fn apply(&mut self, mut edits: Edits, quota: Quota) -> Result<(), TreeError> {
+        for (path, edit) in &mut edits {
+            if edit.as_ref().is_some_and(|entry| entry.base.is_none() && matches!(entry.now, Now::Removed)) {
+                *edit = None;
+            }
+            if let Some(entry) = edit
+                && entry.moved_from.as_ref() == Some(path)
+            {
+                entry.moved_from = None;
+            }
+        }
+        self.check_quota(&edits, quota)?;
+        for (path, edit) in &edits {
+            let added = edit.as_ref().map_or(0, Entry::bytes);
+            let old = match edit {
+                Some(entry) => self.entries.insert(path.clone(), entry.clone()),
+                None => self.entries.remove(path),
+            };
+            self.bytes = self.bytes + added - old.as_ref().map_or(0, Entry::bytes);
+        }
+        for (path, _) in edits {
+            self.drop_if_unchanged(&path);
+        }
+        self.version += 1;
+        Ok(())
+    }
+
+    fn check_quota(&self, edits: &Edits, quota: Quota) -> Result<(), TreeError> {
+        let (mut files, mut bytes) = (self.entries.len() as u64, self.bytes);
+        for (path, edit) in edits {
+            let old = self.entries.get(path);
+            files = files + u64::from(edit.is_some()) - u64::from(old.is_some());
+            bytes = bytes + edit.as_ref().map_or(0, Entry::bytes) - old.map_or(0, Entry::bytes);
+        }
+        let exceeded = |limit, unit| {
+            let path = edits.first().map(|(path, _)| path.clone()).unwrap_or_default();
+            Err(TreeError::Quota { path, limit, unit })
+        };
+        if quota.files < files && (self.entries.len() as u64) < files {
+            return exceeded(quota.files, "files");
+        }
+        if quota.bytes < bytes && self.bytes < bytes {
+            return exceeded(quota.bytes, "bytes");
+        }
+        Ok(())
+    }
+
+    /// A file or link that is what the base has needs no entry; that it was looked at stays in the read set.
+    fn drop_if_unchanged(&mut self, path: &WorkspacePath) {
+        if self.is_hidden(path) {
+            return;
+        }
+        let Some(entry) = self.entries.get(path) else { return };
+        let is_leaf = matches!(entry.now, Now::File { .. } | Now::Link { .. });
+        if !is_leaf || entry.is_change() {
+            return;
+        }
+        if let Some(entry) = self.entries.remove(path) {
+            self.bytes -= entry.bytes();
+            let content = entry.base.as_ref().and_then(|base| base.content.as_ref());
+            self.observe(Observation {
+                path: path.clone(),
+                content: content.map(|content| ContentHash::of(content)),
+                seen: entry.base.map(|base| base.fingerprint),
+                names: None,
+            });
+        }
+    }
+
+    /// Edits that make folders again of the removed paths above this one.
+    pub(super) fn revive_above(&self, path: &WorkspacePath) -> Edits {
+        let removed = ancestors(path).filter_map(|folder| {
+            let entry = self.entries.get(&folder)?;
+            let edit = Entry { base: entry.base.clone(), now: Now::Directory, moved_from: None };
+            matches!(entry.now, Now::Removed).then_some((folder, Some(edit)))
+        });
+        removed.collect()
+    }
+
+    /// Stages what a change set holds, without asking the base.
+    pub(super) fn restore(&mut self, changes: &ChangeSet, quota: Quota) -> Result<(), TreeError> {
+        let edits =
+            changes.changes.iter().map(|change| (change.path.clone(), Some(Entry::from_change(change))));
+        self.apply(edits.collect(), quota)?;
+        changes.reads.iter().cloned().for_each(|read| self.observe(read));
+        Ok(())
+    }
+
+    pub(super) fn discard(&mut self) {
+        *self = Self { version: self.version + 1, ..Self::default() };
+    }
+
+    pub(super) fn usage(&self) -> StagedUsage {
+        StagedUsage { files: self.entries.len() as u64, bytes: self.bytes }
+    }
+
+    pub(super) fn touches(&self, path: &WorkspacePath) -> bool {
+        let at = self.entries.get(path);
+        at.into_iter().chain(self.below(path).map(|(_, entry)| entry)).any(Entry::is_change)
+    }
+
+    /// The changes, in an order in which they can be made.
+    pub(super) fn changes(&self) -> Vec<Change> {
+        let is_removed = |path: &WorkspacePath| {
+            self.entries.get(path).is_some_and(|entry| matches!(entry.now, Now::Removed))
+        };
+        let changes: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.is_change())
+            .map(|(path, entry)| entry.to_change(path, is_removed))
+            .collect();
+        let (mut removals, rest): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| change.kind == ChangeKind::Delete);
+        removals.reverse();
+        removals.extend(rest);
+        removals
+    }
+
+    /// The read set, without what the bases of the changes say as well.
+    pub(super) fn reads(&self) -> Vec<Observation> {
+        let is_said = |read: &Observation| {
+            let entry = self.entries.get(&read.path).filter(|entry| entry.is_change());
+            entry.is_some_and(|entry| read.names.is_none() && entry.rests_on(read))
+        };
+        self.reads.values().filter(|read| !is_said(read)).cloned().collect()
+    }
+}
+
+impl Entry {
+    pub(super) fn removed(base: Option<Base>) -> Self {
+        Self { base, now: Now::Removed, moved_from: None }
+    }
+
+    /// What this path holds in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let base =
+            self.base.as_ref().and_then(|base| base.content.as_ref()).map_or(0, |content| content.len());
+        let now = match &self.now {
+            Now::File { content: now, .. } | Now::Link { target: now } => now.bytes.len(),
+            Now::Directory | Now::Removed => 0,
+        };
+        (base + now) as u64
+    }
+
+    /// Whether an accept would do something here.
+    pub(super) fn is_change(&self) -> bool {
+        let Some(base) = &self.base else { return !matches!(self.now, Now::Removed) };
+        match &self.now {
+            Now::Removed => true,
+            Now::Directory => base.fingerprint.kind != EntryKind::Directory,
+            Now::Link { target } => {
+                base.fingerprint.kind != EntryKind::Symlink || base.content.as_deref() != Some(&*target.bytes)
+            }
+            Now::File { content, executable } => {
+                base.fingerprint.kind != EntryKind::File
+                    || base.fingerprint.is_executable() != *executable
+                    || base.content.as_deref() != Some(&*content.bytes)
+            }
+        }
+    }
+
+    /// Whether the base that was kept is what the first look saw. Where its user changed it in between, that
+    /// first look has to stay in the read set.
+    fn rests_on(&self, read: &Observation) -> bool {
+        match (&self.base, &read.seen) {
+            (None, None) => true,
+            (Some(base), Some(seen)) => {
+                let hash = || base.content.as_deref().map(ContentHash::of);
+                let same_content = || read.content.is_some() && read.content == hash();
+                base.fingerprint == *seen || (base.fingerprint.kind == seen.kind && same_content())
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn metadata(&self) -> Option<Metadata> {
+        let (kind, content, executable) = match &self.now {
+            Now::Removed => return None,
+            Now::Directory => return Some(folder_metadata()),
+            Now::File { content, executable } => (EntryKind::File, content, *executable),
+            Now::Link { target } => (EntryKind::Symlink, target, false),
+        };
+        let fingerprint = Fingerprint::staged(kind, &content.bytes, content.hash, executable);
+        Some(Metadata { kind, len: fingerprint.len, executable, links: 1, fingerprint })
+    }
+
+    fn from_change(change: &Change) -> Self {
+        let base = change
+            .base
+            .clone()
+            .map(|fingerprint| Base { fingerprint, content: change.base_content.as_deref().map(Arc::from) });
+        let (now, moved_from) = match &change.kind {
+            ChangeKind::Delete => (Now::Removed, None),
+            ChangeKind::CreateDirectory => (Now::Directory, None),
+            ChangeKind::Link { target, moved_from } => {
+                (Now::Link { target: Content::new(target.clone()) }, moved_from.clone())
+            }
+            ChangeKind::Write { content, executable, moved_from } => {
+                let content = Content::new(content.clone());
+                (Now::File { content, executable: *executable }, moved_from.clone())
+            }
+        };
+        Self { base, now, moved_from }
+    }
+
+    fn to_change(&self, path: &WorkspacePath, is_removed: impl Fn(&WorkspacePath) -> bool) -> Change {
+        let moved_from = self.moved_from.clone().filter(is_removed);
+        let kind = match &self.now {
+            Now::Removed => ChangeKind::Delete,
+            Now::Directory => ChangeKind::CreateDirectory,
+            Now::Link { target } => ChangeKind::Link { target: target.bytes.to_vec(), moved_from },
+            Now::File { content, executable } => {
+                ChangeKind::Write { content: content.bytes.to_vec(), executable: *executable, moved_from }
+            }
+        };
+        Change {
+            path: path.clone(),
+            base: self.base.as_ref().map(|base| base.fingerprint.clone()),
+            base_content: self.base.as_ref().and_then(|base| base.content.as_deref().map(<[u8]>::to_vec)),
+            kind,
+        }
+    }
+}
+
+impl Now {
+    /// `None`: nothing is there.
+    pub(super) fn kind(&self) -> Option<EntryKind> {
+        match self {
+            Self::File { .. } => Some(EntryKind::File),
+            Self::Link { .. } => Some(EntryKind::Symlink),
+            Self::Directory => Some(EntryKind::Directory),
+            Self::Removed => None,
+        }
+    }
+}
+
+/// The metadata of a folder that is staged and not in the base.
+pub(super) fn folder_metadata() -> Metadata {
+    let fingerprint = Fingerprint::directory();
+    Metadata { kind: EntryKind::Directory, len: 0, executable: false, links: 1, fingerprint }
+}
+
+/// The folders above a path, nearest first, without the root.
+fn ancestors(path: &WorkspacePath) -> impl Iterator<Item = WorkspacePath> {
+    std::iter::successors(path.parent(), WorkspacePath::parent).filter(|folder| !folder.is_root())
+}
