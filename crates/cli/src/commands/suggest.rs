@@ -1,0 +1,15 @@
+use std::path::Path;
+
+use crate::args::Suggest;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::workspace;
+
+/// Predicts the next prompt of a conversation.
+#[expect(clippy::unused_async, reason = "it waits as soon as it runs the engine")]
+pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let _config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
+    Err(CliError::Unavailable("suggest is not available in this build".to_owned()))
+}

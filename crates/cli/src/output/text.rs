@@ -1,0 +1,106 @@
+use std::fmt::Write;
+
+/// Whether text for people has colors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Colored,
+}
+
+impl Style {
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub(crate) fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub(crate) fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colored => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// Text that a model, a file or a repository wrote, made harmless for a terminal: what would move the cursor,
+/// change the title, hide or reorder text is shown as an escape. Line feeds and tabs stay.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let harmless = matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
+        if harmless {
+            shown.push(c);
+        } else {
+            write!(shown, "{}", c.escape_unicode()).expect("works because writing to a String cannot fail");
+        }
+    }
+    shown
+}
+
+/// As [`printable`], on one line: every run of white space becomes one blank.
+pub(crate) fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// How long ago, in the largest unit that fits.
+pub(crate) fn age(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Zero-width and direction-changing characters, and line ends that are not line feeds.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_writes_cannot_drive_the_terminal() {
+        let cases = [
+            ("plain ü 漢\n\tx", "plain ü 漢\n\tx"),
+            ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
+            ("a\rb", "a\\u{d}b"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(printable(text), expected);
+        }
+        assert_eq!(one_line(" a\n\n b\t"), "a b");
+    }
+
+    #[test]
+    fn an_age_has_the_largest_unit_that_fits() {
+        let cases =
+            [(0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (3_600_000, "1 h"), (172_800_000, "2 d")];
+        for (milliseconds, expected) in cases {
+            assert_eq!(age(milliseconds), expected);
+        }
+    }
+}
