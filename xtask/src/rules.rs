@@ -19,7 +19,7 @@ pub(crate) enum RuleError {
     Walk(#[from] ignore::Error),
     #[error("{path}: {source}")]
     Read { path: String, source: std::io::Error },
-    #[error("{} broken rule(s):\n{}", .0.len(), .0.iter().map(|broken| format!("  {broken}\n")).collect::<String>())]
+    #[error("{} broken rule(s):\n{}", .0.len(), lines(.0))]
     Broken(Vec<Broken>),
 }
 
@@ -55,6 +55,11 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
         eprintln!("rules: {warning}");
     }
     if broken.is_empty() { Ok(()) } else { Err(RuleError::Broken(broken)) }
+}
+
+fn lines(broken: &[Broken]) -> String {
+    let lines: Vec<String> = broken.iter().map(|broken| format!("  {broken}")).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]
