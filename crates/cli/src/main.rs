@@ -63,8 +63,9 @@ fn usage(error: &clap::Error) -> ExitStatus {
     }
     if std::env::args_os().any(|argument| argument == "--json") {
         let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default();
-        output::print_error_line(message.strip_prefix("error: ").unwrap_or(message));
+        let first: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let message = first.join(" ");
+        output::print_error_line(message.strip_prefix("error: ").unwrap_or(&message));
     }
     ExitStatus::Usage
 }

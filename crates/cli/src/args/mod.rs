@@ -28,8 +28,7 @@ pub(crate) struct Global {
     /// Print JSON Lines on standard output, one object a line, and nothing else there
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The folder that keeps speculations [env: `HEADSTART_STATE_DIR`] [default: `$XDG_STATE_HOME/headstart`]
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help = help::STATE_DIR)]
     pub(crate) state_dir: Option<PathBuf>,
 }
 
@@ -154,14 +153,12 @@ pub(crate) struct Gate {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME [env: `HEADSTART_MODEL`]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help = help::MODEL)]
     pub(crate) model: Option<ModelSpec>,
-    /// The model for suggestions and speculation, if another one [env: `HEADSTART_FAST_MODEL`]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help = help::FAST_MODEL)]
     pub(crate) fast_model: Option<ModelSpec>,
-    /// Where the model's provider is reached [env: `HEADSTART_BASE_URL`]
-    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
+    #[arg(long, value_name = "URL", help = help::BASE_URL)]
+    #[arg(value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
     pub(crate) base_url: Option<String>,
     /// Write what the model says to a file that `replay:FILE` plays
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -170,8 +167,7 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModeArg {
-    /// How much runs without a question [env: `HEADSTART_MODE`] [default: default]
-    #[arg(long, value_name = "MODE", value_parser = mode_parser())]
+    #[arg(long, value_name = "MODE", value_parser = mode_parser(), help = help::MODE)]
     pub(crate) mode: Option<ApprovalMode>,
 }
 
