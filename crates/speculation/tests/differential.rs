@@ -104,7 +104,7 @@ proptest! {
 
     #[test]
     fn the_same_in_memory(script in script()) {
-        let tree = || Arc::new(MemoryTree::from_files(FILES));
+        let tree = || Arc::new(MemoryTree::from_files(FILES).unwrap());
         let (one, other) = (tree(), tree());
         let direct = Bench::over(one.clone(), one, ApprovalMode::AutoEdit, answers(&script));
         let speculated = Bench::over(other.clone(), other, ApprovalMode::AutoEdit, answers(&script));
