@@ -1,7 +1,34 @@
 //! The conversation and its cache-safe fork; the model port.
 
+mod background;
+mod cache_safe;
+mod cache_slots;
+mod cut;
+mod history;
 mod message;
 mod model;
+mod pairing;
+mod query;
+mod recorder;
+mod recording;
+mod replay;
+mod suggest;
+#[cfg(test)]
+mod testing;
 
+pub use background::{BackgroundModel, ProviderRelation};
+pub use cache_safe::CacheSafeParams;
+pub use cache_slots::CacheSlots;
+pub use cut::MAX_HISTORY_ENTRIES;
+pub use history::{HistoryError, parse_history};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
+pub use pairing::{PairingError, check_pairing, repair_pairing};
+pub use query::{Query, QueryAnswer, QueryError, forked_query};
+pub use recorder::{Clock, Recorder};
+pub use recording::{RecordedCall, RecordedTurn, Recording, RecordingError};
+pub use replay::{Replay, Sleep};
+pub use suggest::{
+    Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
+    generate_suggestion,
+};
