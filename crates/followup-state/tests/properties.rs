@@ -138,7 +138,9 @@ impl Host {
         match outcome {
             Outcome::Accepted { .. } => prop_assert!(matches!(event, Event::Accept { .. }), "not an accept"),
             Outcome::Ignored { .. } => prop_assert!(before.is_some(), "ignored what was never on screen"),
-            Outcome::Suppressed { .. } => prop_assert!(matches!(event, Event::Suppressed { .. }), "not a suppression"),
+            Outcome::Suppressed { .. } => {
+                prop_assert!(matches!(event, Event::Suppressed { .. }), "not a suppression")
+            }
             _ => prop_assert!(false, "unknown outcome"),
         }
         Ok(())
