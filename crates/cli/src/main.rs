@@ -17,6 +17,7 @@ mod demo;
 mod environment;
 mod error;
 mod exit;
+mod history;
 mod host;
 mod lines;
 mod model_spec;

@@ -15,9 +15,8 @@ use crate::{setup, workspace};
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
-    let models = Models::open(&config, args.model.record.as_deref(), &context.environment)?;
-    let keep = models.keep();
-    let (session, asks) = setup::session(&config, &workspace, models, Vec::new())?;
+    let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
+    let (session, asks) = setup::session(&config, &workspace, &models, Vec::new())?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
         let palette = match context.output.style() {
@@ -30,6 +29,6 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
         (Face::Lines(context.output), Input::of_pipe())
     };
     let ended = Chat::new(session, config, asks, face).run(input).await;
-    keep.write()?;
+    models.save_recording()?;
     ended
 }

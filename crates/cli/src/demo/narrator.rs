@@ -5,7 +5,7 @@ use headstart_speculation::Event;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::output::{one_call, print, print_json};
+use crate::output::{call_title, print, print_json};
 
 /// Tells what happens, as it happens: a line for people or a JSON object for programs.
 pub(super) struct Narrator {
@@ -55,7 +55,7 @@ impl Narrator {
     /// An event of a run; `who` is `model` for a turn that the user watches, `ahead` for a speculation.
     pub(super) fn event(&self, who: &str, event: &Event) -> Result<(), CliError> {
         match event {
-            Event::ToolCall { call } => self.say(who, &one_call(call)),
+            Event::ToolCall { call } => self.say(who, &call_title(call)),
             Event::ToolResult { result } => match &result.outcome {
                 ToolOutcome::Error(message) => self.say(who, &format!("  failed: {message}")),
                 ToolOutcome::Output(_) => Ok(()),

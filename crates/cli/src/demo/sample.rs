@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use headstart_forked_query::Recording;
+
 use crate::error::CliError;
 
 /// The sample project's files, as they are bundled.
@@ -18,7 +20,10 @@ const FILES: [(&str, &str); 7] = [
 ];
 
 /// The recording that stands in for the model.
-pub(super) const RECORDING: &str = include_str!("../../assets/demo/recording.json");
+pub(super) fn recording() -> Recording {
+    Recording::parse(include_str!("../../assets/demo/recording.json"))
+        .expect("works because the recording is bundled, and every run of the demo plays it")
+}
 
 /// The sample project in a folder of its own, with a git repository; the folder goes when the value does.
 pub(super) struct Sample {

@@ -5,11 +5,11 @@ use headstart_speculation::{Acceptance, Accepted, Consent, Ending, Event, Finish
 use tokio::sync::mpsc;
 
 use super::narrator::{Narrator, millis};
-use super::sample::{RECORDING, Sample};
+use super::sample::{Sample, recording};
 use super::{REQUEST, Row};
 use crate::error::CliError;
 use crate::host::Ask;
-use crate::output::one_call;
+use crate::output::call_title;
 use crate::session::Session;
 
 /// The sample project, a conversation about it, and a user who can be counted on.
@@ -24,7 +24,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn create(speed: f64) -> Result<Self, CliError> {
         let sample = Sample::create()?;
-        let (session, asks) = crate::setup::demo_session(&sample.root(), RECORDING, speed)?;
+        let (session, asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
         Ok(Self { sample, session, asks, speed, number: 0 })
     }
 
@@ -150,7 +150,7 @@ impl Stage {
                     biased;
                     Some(event) = events.next() => narrate(narrator, &event, &mut said)?,
                     Some(ask) = self.asks.recv() => {
-                        narrator.say("asks", &format!("run `{}`? yes", one_call(&ask.call)))?;
+                        narrator.say("asks", &format!("run `{}`? yes", call_title(&ask.call)))?;
                         // The turn may have gone meanwhile; then nobody waits for the answer.
                         let _ = ask.answer.send(Consent::Run);
                     }
@@ -170,7 +170,7 @@ impl Stage {
 /// The same prompts in the foreground on a project of their own: how long one waits without speculation.
 pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
     let sample = Sample::create()?;
-    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), RECORDING, speed)?;
+    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
     let agree = tokio::spawn(async move {
         while let Some(ask) = asks.recv().await {
             let _ = ask.answer.send(Consent::Run);
