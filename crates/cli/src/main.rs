@@ -8,21 +8,30 @@
 //! Unix only: the state folder relies on permission bits and advisory file locks.
 
 mod args;
+mod chat;
 mod clock;
 mod commands;
 mod config;
 mod context;
+mod demo;
 mod environment;
 mod error;
 mod exit;
+mod history;
+mod host;
 mod lines;
 mod model_spec;
+mod models;
 mod output;
+mod runner;
+mod session;
+mod setup;
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "speculate and accept, which make and mark records, are not there yet")
 )]
 mod store;
+mod terminal;
 mod workspace;
 
 use std::process::ExitCode;
@@ -63,8 +72,9 @@ fn usage(error: &clap::Error) -> ExitStatus {
     }
     if std::env::args_os().any(|argument| argument == "--json") {
         let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default();
-        output::print_error_line(message.strip_prefix("error: ").unwrap_or(message));
+        let first: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let message = first.join(" ");
+        output::print_error_line(message.strip_prefix("error: ").unwrap_or(&message));
     }
     ExitStatus::Usage
 }

@@ -22,12 +22,15 @@ pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Confl
         };
         found.extend(kind.map(|kind| Conflict { path: change.path.clone(), kind }));
     }
-    let changed: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
+    let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
     let reported: HashSet<_> = found.iter().map(|conflict| conflict.path.clone()).collect();
     for read in changes.reads.iter().filter(|read| !reported.contains(&read.path)) {
         if !still_seen(tree, read).await? {
-            let kind =
-                if changed.contains(&read.path) { ConflictKind::Modified } else { ConflictKind::StaleRead };
+            let kind = if written_to.contains(&read.path) {
+                ConflictKind::Modified
+            } else {
+                ConflictKind::StaleRead
+            };
             found.push(Conflict { path: read.path.clone(), kind });
         }
     }

@@ -1,4 +1,5 @@
 //! The overlay over a tree in memory: what its view shows, what it stages, what it refuses.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 use std::sync::Arc;
 

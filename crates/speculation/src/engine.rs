@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{BackgroundModel, CacheSafeParams, Message, Model, ModelRequest, Role};
+use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
 use headstart_overlay_fs::{Overlay, Tree, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
@@ -148,9 +148,4 @@ impl Turn {
     pub fn cost(&self) -> Cost {
         lock(&self.progress).cost
     }
-}
-
-/// The model's words in the last answer of a transcript.
-pub(crate) fn last_words(messages: &[Message]) -> Option<&Message> {
-    messages.iter().rev().find(|message| message.role == Role::Model)
 }

@@ -1,7 +1,6 @@
-use std::sync::Mutex;
-
 use headstart_followup_state::Suggestion;
-use headstart_forked_query::{CacheSafeParams, generate_suggestion};
+use headstart_forked_query::{CacheSafeParams, Guards, generate_pipelined_suggestion};
+use headstart_tool_gate::ApprovalMode;
 
 use crate::run::{Progress, lock};
 use crate::{Engine, Finished};
@@ -12,8 +11,16 @@ pub(crate) async fn next_suggestion(
     engine: &Engine,
     params: &CacheSafeParams,
     finished: &Finished,
-    progress: &Mutex<Progress>,
+    progress: &std::sync::Mutex<Progress>,
 ) -> Option<Suggestion> {
-    let _ = (engine, params, finished, progress);
-    None
+    let plan_mode = engine.host.gate_context().mode == ApprovalMode::Plan;
+    let guards = Guards { plan_mode, ..Guards::default() };
+    let speculated = &finished.transcript.messages;
+    let answer = generate_pipelined_suggestion(&engine.background, params, speculated, guards).await;
+    let (suggestion, usage) = match answer {
+        Ok(generated) => (Some(generated.suggestion), generated.usage),
+        Err(suppressed) => (None, suppressed.usage),
+    };
+    lock(progress).cost.tokens += usage;
+    suggestion
 }

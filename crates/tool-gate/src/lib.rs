@@ -1,9 +1,51 @@
 //! The verdict on a tool call, and what a shell command would do.
+//!
+//! [`Gate::judge`] takes a call as a model wrote it and says whether it may run while the user has not asked
+//! for it: *allow* (it only reads), *redirect* (its writes can be staged) or *boundary* (the speculation stops
+//! here). A shell command is read as bash would read it, each word down to the bytes that a program would get;
+//! each program is looked up in a table that knows its options; whatever is left over is a boundary. Nothing is
+//! run, opened or asked for on the way.
+//!
+//! ```
+//! use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason};
+//! use serde_json::json;
+//!
+//! let context = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
+//! let args = json!({ "command": "grep -rn TODO src 2>/dev/null | head -20" });
+//! let call = CallRef { name: "shell", args: args.as_object().expect("an object as written above") };
+//! let verdict = Gate::new().judge(call, &context);
+//! assert_eq!(verdict.decision, Decision::Allow);
+//! assert_eq!(verdict.reads, ["src"]);
+//!
+//! let verdict = Gate::new().judge_command("find . -del\"ete\"", &context);
+//! assert_eq!((verdict.decision, verdict.reason), (Decision::Boundary, Reason::Writes));
+//! ```
+//!
+//! # Limitations
+//!
+//! - The gate knows text only. A symbolic link inside the workspace that leads out of it is for the tree (and for
+//!   a command: the executor) to refuse.
+//! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.44 or later), and the
+//!   executor to run a command in [`clean_environment`] plus the verdict's [`Hardened`] form, under a time limit.
+//! - Attributes in `.git/info/attributes` can still name a filter of the repository's own configuration.
+//! - A command that is allowed may still print much or take long; limits are the executor's.
 
 mod builtin;
+mod call;
+mod context;
+mod decide;
+mod deny;
+mod environment;
+mod error;
+mod gate;
+mod shell;
 mod verdict;
 
 pub use builtin::BuiltinTool;
-pub use verdict::{
-    ApprovalMode, CallRef, Decision, DenyRule, Effect, EffectKind, Gate, GateContext, Reason, Verdict,
-};
+pub use call::{CallRef, OwnedCall, rewrite_paths};
+pub use context::{ApprovalMode, GateContext};
+pub use deny::{DenyRule, DenyRules};
+pub use environment::clean_environment;
+pub use error::GateError;
+pub use gate::Gate;
+pub use verdict::{Decision, Effect, EffectKind, Hardened, Reason, Verdict};

@@ -1,45 +1,6 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-/// A tool call as the gate sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct CallRef<'a> {
-    /// The tool's name, as the model wrote it.
-    pub name: &'a str,
-    /// The arguments, as the model wrote them.
-    pub args: &'a Map<String, Value>,
-}
-
-/// How much the user lets an agent do without being asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ApprovalMode {
-    /// Reads run; every write asks.
-    #[default]
-    Default,
-    /// Reads run; nothing is written.
-    Plan,
-    /// Edits of files run too.
-    AutoEdit,
-    /// The user's own turns ask nothing; a speculation treats it as `AutoEdit`.
-    Yolo,
-}
-
-/// Paths that must not be read or written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct DenyRule(pub String);
-
-/// What a verdict depends on besides the call.
-#[derive(Debug, Clone, Default)]
-pub struct GateContext {
-    /// The approval mode in force now.
-    pub mode: ApprovalMode,
-    /// The workspace root: an absolute path.
-    pub workspace: String,
-    /// Glob patterns (as in `.gitignore`) of paths that no tool may touch.
-    pub deny: Vec<DenyRule>,
-}
 
 /// What becomes of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,16 +21,43 @@ pub enum Decision {
 pub enum Reason {
     /// Nothing but reading.
     ReadOnly,
-}
-
-/// One thing that a command would do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Effect {
-    /// Of which kind.
-    pub kind: EffectKind,
-    /// In a sentence.
-    pub detail: String,
+    /// A write that the overlay stages.
+    StagedWrite,
+    /// An argument is missing or of the wrong type. A read or write tool is let run, because it finds no path
+    /// either and answers with an error that the model can act on; a shell call is a boundary.
+    InvalidArgument,
+    /// Several arguments name the path, and they could differ.
+    AmbiguousPath,
+    /// The approval mode asks before a write.
+    WriteToolNoAuto,
+    /// A path outside the workspace.
+    OutsideWorkspace,
+    /// A path that a deny rule matches.
+    DeniedPath,
+    /// A write below `.git`, where configuration and hooks name programs that run later.
+    ProtectedPath,
+    /// A known tool that needs the user or reaches outside.
+    DeniedTool,
+    /// A tool that the gate does not know.
+    UnknownTool,
+    /// A command that writes.
+    Writes,
+    /// A command that opens a connection.
+    Network,
+    /// A command that runs a program chosen by its arguments or by the repository.
+    Executes,
+    /// A command that reads outside the workspace, or where that cannot be excluded.
+    ReadsOutside,
+    /// A command that discloses the environment, or changes it for what follows.
+    Environment,
+    /// A command that may read what is staged, and would see the real file instead. The engine says this.
+    ReadsStaged,
+    /// A command that may never end.
+    NonTerminating,
+    /// A command that the gate does not understand.
+    NotUnderstood,
+    /// A command that is too long, too deep or has too many parts to judge.
+    Limit,
 }
 
 /// The kinds of effect.
@@ -96,6 +84,32 @@ pub enum EffectKind {
     Unknown,
 }
 
+/// One thing that a call would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Effect {
+    /// Of which kind.
+    pub kind: EffectKind,
+    /// In a sentence.
+    pub detail: String,
+    /// Where in a shell command: byte offsets, the end not included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<(usize, usize)>,
+}
+
+/// The form in which an allowed command must run, where the plain form could do more than read.
+///
+/// Over the executor's [clean environment](crate::clean_environment).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hardened {
+    /// Variables that must be set.
+    pub environment: BTreeMap<String, String>,
+    /// The command line to run instead of the one in the call; `None` where that one is right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
 /// What the gate says of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,24 +122,36 @@ pub struct Verdict {
     pub detail: String,
     /// What the call would do.
     pub effects: Vec<Effect>,
-    /// Workspace-relative paths that are read, where they are known (`.` is the whole workspace).
+    /// Workspace-relative paths that may be read: `.` is the whole workspace, a folder stands for all below it.
+    /// Complete for every verdict that allows.
     pub reads: Vec<String>,
     /// Workspace-relative paths that are written, where they are known.
     pub writes: Vec<String>,
+    /// How the command must run, where its plain form is not enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardened: Option<Hardened>,
 }
 
-/// Judges calls; keeps the parser between them.
-pub struct Gate {}
-
-impl Gate {
-    /// A gate.
-    #[expect(clippy::new_without_default, reason = "skeleton")]
-    pub fn new() -> Self {
-        Self {}
+impl Verdict {
+    pub(crate) fn new(decision: Decision, reason: Reason, detail: impl Into<String>) -> Self {
+        Self {
+            decision,
+            reason,
+            detail: detail.into(),
+            effects: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            hardened: None,
+        }
     }
 
-    /// The verdict on one call. Never runs, reads or writes anything.
-    pub fn judge(&self, _call: CallRef<'_>, _context: &GateContext) -> Verdict {
-        todo!()
+    /// A boundary with its reason: also for an engine, which knows what is staged.
+    pub fn boundary(reason: Reason, detail: impl Into<String>) -> Self {
+        Self::new(Decision::Boundary, reason, detail)
+    }
+
+    pub(crate) fn with_effect(mut self, kind: EffectKind, detail: impl Into<String>) -> Self {
+        self.effects.push(Effect { kind, detail: detail.into(), span: None });
+        self
     }
 }

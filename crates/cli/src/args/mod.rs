@@ -28,8 +28,7 @@ pub(crate) struct Global {
     /// Print JSON Lines on standard output, one object a line, and nothing else there
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The folder that keeps speculations [env: `HEADSTART_STATE_DIR`] [default: `$XDG_STATE_HOME/headstart`]
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help = help::STATE_DIR)]
     pub(crate) state_dir: Option<PathBuf>,
 }
 
@@ -37,7 +36,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Watch the whole flow on a bundled sample project, without key or network
     #[command(after_help = help::DEMO)]
-    Demo,
+    Demo(Demo),
     /// Talk to a model in this project, with suggestions and speculation
     #[command(after_help = help::CHAT)]
     Chat(Chat),
@@ -80,6 +79,13 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Play so many times faster: a smaller number shows more, a larger one is over sooner
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
 }
 
 #[derive(Debug, Args)]
@@ -154,14 +160,12 @@ pub(crate) struct Gate {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME [env: `HEADSTART_MODEL`]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help = help::MODEL)]
     pub(crate) model: Option<ModelSpec>,
-    /// The model for suggestions and speculation, if another one [env: `HEADSTART_FAST_MODEL`]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help = help::FAST_MODEL)]
     pub(crate) fast_model: Option<ModelSpec>,
-    /// Where the model's provider is reached [env: `HEADSTART_BASE_URL`]
-    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
+    #[arg(long, value_name = "URL", help = help::BASE_URL)]
+    #[arg(value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
     pub(crate) base_url: Option<String>,
     /// Write what the model says to a file that `replay:FILE` plays
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -170,8 +174,7 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModeArg {
-    /// How much runs without a question [env: `HEADSTART_MODE`] [default: default]
-    #[arg(long, value_name = "MODE", value_parser = mode_parser())]
+    #[arg(long, value_name = "MODE", value_parser = mode_parser(), help = help::MODE)]
     pub(crate) mode: Option<ApprovalMode>,
 }
 
@@ -205,4 +208,11 @@ fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
     use clap::builder::TypedValueParser as _;
     PossibleValuesParser::new(["default", "plan", "auto-edit", "yolo"])
         .try_map(|name| config::parse_mode(&name))
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(speed) if (0.1..=1000.0).contains(&speed) => Ok(speed),
+        _ => Err("use a number from 0.1 to 1000".to_owned()),
+    }
 }

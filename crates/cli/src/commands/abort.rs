@@ -10,7 +10,7 @@ use crate::output::{self, Spinner};
 use crate::store::{Record, SpeculationId, State, Store};
 
 /// A running speculation looks ten times a second whether it is wanted; dropping its request is quick.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "aborted", rename_all = "camelCase")]

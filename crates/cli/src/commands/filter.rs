@@ -1,5 +1,6 @@
 use std::io;
 
+use headstart_followup_state::FilterReason;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::lines;
 struct Answer {
     keep: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
@@ -21,14 +22,14 @@ struct Answer {
 pub(crate) fn run() -> Result<ExitStatus, CliError> {
     lines::answer_each(io::stdin().lock(), io::stdout().lock(), |line| match line.and_then(text_of) {
         Ok(text) => judge(&text),
-        Err(detail) => Answer { keep: false, reason: Some("invalid_input".to_owned()), detail: Some(detail) },
+        Err(detail) => Answer { keep: false, reason: Some("invalid_input"), detail: Some(detail) },
     })?;
     Ok(ExitStatus::Done)
 }
 
 fn judge(text: &str) -> Answer {
-    let _ = text;
-    Answer { keep: true, reason: None, detail: None }
+    let reason = headstart_followup_state::filter(text).err().map(FilterReason::as_str);
+    Answer { keep: reason.is_none(), reason, detail: None }
 }
 
 fn text_of(line: Value) -> Result<String, String> {

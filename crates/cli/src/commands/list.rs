@@ -78,7 +78,7 @@ fn row(alive: bool, record: Record) -> Row {
         mode: record.mode,
         model: record.model,
         prompt: record.prompt,
-        files: record.finished.as_ref().map_or(0, |finished| finished.changes.changes.len()),
+        files: record.finished.as_ref().map_or(0, |finished| finished.changes.summary().len()),
         next: record.finished.and_then(|finished| finished.next),
     }
 }

@@ -14,9 +14,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Held {
     store: Store,
     record: Record,
-    /// The system gives the lock back when this is closed, and so when the process dies.
-    _lock: File,
+    _lock: Lock,
 }
+
+/// The system gives it back when the process dies, too.
+#[derive(Debug)]
+pub(super) struct Lock(File);
 
 impl Held {
     pub(super) fn acquire(store: &Store, id: &SpeculationId) -> Result<Self, CliError> {
@@ -26,7 +29,7 @@ impl Held {
         Ok(Self { store: store.clone(), record, _lock: lock })
     }
 
-    pub(super) fn of_new(store: &Store, record: Record, lock: File) -> Self {
+    pub(super) fn of_new(store: &Store, record: Record, lock: Lock) -> Self {
         Self { store: store.clone(), record, _lock: lock }
     }
 
@@ -71,13 +74,33 @@ pub(super) fn is_held(path: &Path) -> Result<bool, CliError> {
         Err(error) => return Err(CliError::io("open", path)(error)),
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(false),
+        Ok(()) => {
+            drop(Lock(file));
+            Ok(false)
+        }
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(CliError::io("lock", path)(error)),
     }
 }
 
-fn lock_file(store: &Store, id: &SpeculationId) -> Result<File, CliError> {
+impl Lock {
+    /// The lock in a file that only this process knows yet.
+    pub(super) fn create(path: &Path) -> Result<Self, CliError> {
+        let file = File::create(path).map_err(CliError::io("create", path))?;
+        file.lock().map_err(CliError::io("lock", path))?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that was forked a moment ago shares it until it is another program.
+        // If this fails, that moment passes all the same.
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock_file(store: &Store, id: &SpeculationId) -> Result<Lock, CliError> {
     let path = store.folder_of(id).join(LOCK);
     let file =
         File::options().write(true).create(true).truncate(false).open(&path).map_err(|error| match error
@@ -91,7 +114,7 @@ fn lock_file(store: &Store, id: &SpeculationId) -> Result<File, CliError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            Ok(()) => return Ok(Lock(file)),
             Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(5));
             }

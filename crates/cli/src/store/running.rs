@@ -1,9 +1,10 @@
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_speculation::Finished;
 
+use super::held::Lock;
 use super::{ABORT, Draft, Held, LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
 use crate::clock;
 use crate::error::CliError;
@@ -25,13 +26,11 @@ impl Running {
         let draft_folder = store.folder.join(format!(".new-{}", id::random_name(16)?));
         files::create_folder(&draft_folder)?;
         let folder = store.folder_of(&record.id);
-        let made = || {
-            let lock = draft_folder.join(LOCK);
-            let lock_file = File::create(&lock).map_err(CliError::io("create", &lock))?;
-            lock_file.lock().map_err(CliError::io("lock", &lock))?;
+        let made = || -> Result<_, CliError> {
+            let lock = Lock::create(&draft_folder.join(LOCK))?;
             files::replace(&draft_folder.join(RECORD), &record.to_bytes())?;
             fs::rename(&draft_folder, &folder).map_err(CliError::io("create", &folder))?;
-            Ok(lock_file)
+            Ok(lock)
         };
         let lock = made().inspect_err(|_| {
             // The error says what is wrong; what is left is empty, and a sweep finds it.

@@ -166,7 +166,7 @@ fn a_sweep_takes_what_is_dead_or_decided_long_ago_and_nothing_else() {
     let ended = store.create(draft()).unwrap().finish(finished()).unwrap().id;
     let accepted = store.create(draft()).unwrap().finish(finished()).unwrap().id;
     store.lock(&accepted).unwrap().mark(State::Accepted).unwrap();
-    fs::create_dir(store.folder().join("holiday-photos")).unwrap();
+    fs::create_dir(store.folder().join("~photos")).unwrap();
     fs::create_dir(store.folder().join(".new-abc")).unwrap();
     let left = |now_ms, keep| {
         let swept = store.sweep(now_ms, keep).unwrap();
@@ -179,10 +179,7 @@ fn a_sweep_takes_what_is_dead_or_decided_long_ago_and_nothing_else() {
     let next_week = clock::unix_ms() + 8 * 24 * 60 * 60 * 1_000;
     assert_eq!(left(next_week, WEEK), [name(&accepted)]);
     assert_eq!(left(next_week, Keep { undecided: false, ..WEEK }), [name(&ended)]);
-    assert_eq!(
-        store.names().unwrap(),
-        [".new-abc".to_owned(), name(&running.record().id), "holiday-photos".into()]
-    );
+    assert_eq!(store.names().unwrap(), [".new-abc".to_owned(), name(&running.record().id), "~photos".into()]);
     running.discard().unwrap();
 }
 

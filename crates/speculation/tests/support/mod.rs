@@ -186,7 +186,8 @@ impl Bench {
         let tree = Arc::new(MemoryTree::from_files([
             ("README.md", "# sample\n"),
             ("src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n"),
-        ]));
+        ])
+        .unwrap());
         Self::over(Arc::clone(&tree) as Arc<dyn Workspace>, tree, mode, answers)
     }
 

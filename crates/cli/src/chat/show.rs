@@ -1,0 +1,64 @@
+use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_overlay_fs::{ChangeSummary, Conflict};
+use headstart_speculation::{Ending, Event, Limit};
+
+use crate::output::call_title;
+use crate::terminal::Style;
+
+/// A line for an event that is not text.
+pub(super) fn event_line(event: &Event) -> Option<(String, Style)> {
+    match event {
+        Event::ToolCall { call } => Some((format!("• {}", call_title(call)), Style::Accent)),
+        Event::ToolResult { result } => match &result.outcome {
+            ToolOutcome::Error(message) => Some((format!("  {}: {message}", result.name), Style::Removed)),
+            ToolOutcome::Output(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// A call in full, for the question whether it may run.
+pub(super) fn whole_call(call: &ToolCall) -> String {
+    let mut text = format!("{} wants to run", call.name);
+    for (name, value) in &call.args {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let mut lines = value.lines();
+        text.push_str(&format!("\n  {name}: {}", lines.next().unwrap_or_default()));
+        for line in lines {
+            text.push_str(&format!("\n    {line}"));
+        }
+    }
+    text
+}
+
+/// What an accept changed.
+pub(super) fn changes(changes: &[ChangeSummary]) -> String {
+    let rows: Vec<String> = changes
+        .iter()
+        .map(|change| match &change.from {
+            Some(from) => format!("{} {from} → {}", change.kind, change.path),
+            None if change.binary => format!("{} {} (binary)", change.kind, change.path),
+            None => format!("{} {} (+{} −{})", change.kind, change.path, change.added, change.removed),
+        })
+        .collect();
+    rows.join("\n")
+}
+
+/// Why nothing was applied.
+pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
+    let paths: Vec<String> =
+        conflicts.iter().map(|conflict| format!("{} ({:?})", conflict.path, conflict.kind).to_lowercase()).collect();
+    format!("changed meanwhile: {}", paths.join(", "))
+}
+
+/// What to tell of an ending that is not "completed".
+pub(super) fn ending(ending: &Ending) -> Option<String> {
+    Some(match ending {
+        Ending::Boundary { verdict } => format!("stopped: {}", verdict.detail),
+        Ending::Exhausted { limit: Limit::Output } => "the answer was cut at the provider's length limit".into(),
+        Ending::Exhausted { limit } => format!("stopped at the limit of {limit:?}").to_lowercase(),
+        Ending::Failed { error } => error.clone(),
+        Ending::Aborted => "interrupted".into(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,10 @@
+//! The binary, driven as a user or a script drives it.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod configuration;
+mod gate;
+mod records;
+mod streams;
+mod usage;

@@ -1,0 +1,93 @@
+//! From effects and mode to a decision: the one place where that is done.
+
+use crate::shell::{Access, Extent, Findings};
+use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
+
+/// The verdict on a shell command. Every mode treats a speculated command the same: it runs if it only reads.
+pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
+    let Findings { effects, limit, accesses, hardened } = findings;
+    let reads = read_paths(&accesses);
+    let mut verdict = match effects.first() {
+        None => Verdict::new(Decision::Allow, Reason::ReadOnly, "the command only reads"),
+        Some(_) if limit => Verdict::boundary(Reason::Limit, effects[0].detail.clone()),
+        Some(_) => {
+            let worst = effects.iter().min_by_key(|effect| rank(effect.kind)).unwrap_or(&effects[0]);
+            Verdict::boundary(reason(worst.kind), worst.detail.clone())
+        }
+    };
+    if verdict.decision == Decision::Allow {
+        if let Some(denied) = denied(&accesses, context) {
+            return Verdict { reads, ..denied };
+        }
+        let detail = "reads and prints".to_owned();
+        verdict.effects.push(Effect { kind: EffectKind::ReadOnly, detail, span: None });
+        verdict.hardened = hardened;
+    } else {
+        verdict.effects = effects;
+    }
+    verdict.reads = reads;
+    verdict
+}
+
+/// The first access that a deny rule covers, or may cover.
+fn denied(accesses: &[Access], context: &GateContext) -> Option<Verdict> {
+    for access in accesses {
+        let rule = match access.extent {
+            Extent::File => context.deny.matching(&access.path),
+            Extent::Below => context.deny.matching_below(&access.path),
+            // Names alone disclose nothing that the rule is about, unless the folder itself is denied.
+            Extent::Names => context.deny.matching(&access.path),
+        };
+        if let Some(rule) = rule {
+            let detail = format!("the command may read what the deny rule {:?} covers", rule.0);
+            let mut verdict = Verdict::boundary(Reason::DeniedPath, detail);
+            verdict.effects.push(Effect {
+                kind: EffectKind::Unknown,
+                detail: format!("reads {}", access.path),
+                span: Some(access.span),
+            });
+            return Some(verdict);
+        }
+    }
+    None
+}
+
+fn read_paths(accesses: &[Access]) -> Vec<String> {
+    let mut paths: Vec<_> = accesses.iter().map(|access| access.path.clone()).collect();
+    paths.sort();
+    paths.dedup();
+    // A folder stands for what is below it only where it is read so.
+    let whole = accesses.iter().any(|access| access.path.is_root());
+    if whole {
+        return vec![".".to_owned()];
+    }
+    paths.iter().map(ToString::to_string).collect()
+}
+
+/// What is told first when a command does several things.
+fn rank(kind: EffectKind) -> u8 {
+    match kind {
+        EffectKind::WritesOutside => 0,
+        EffectKind::WritesWorkspace => 1,
+        EffectKind::Executes => 2,
+        EffectKind::Network => 3,
+        EffectKind::ReadsOutside => 4,
+        EffectKind::Environment => 5,
+        EffectKind::NonTerminating => 6,
+        EffectKind::Unknown => 7,
+        EffectKind::ReadOnly => 8,
+    }
+}
+
+fn reason(kind: EffectKind) -> Reason {
+    match kind {
+        EffectKind::ReadOnly => Reason::ReadOnly,
+        EffectKind::WritesWorkspace | EffectKind::WritesOutside => Reason::Writes,
+        EffectKind::Network => Reason::Network,
+        EffectKind::Executes => Reason::Executes,
+        EffectKind::ReadsOutside => Reason::ReadsOutside,
+        EffectKind::Environment => Reason::Environment,
+        EffectKind::NonTerminating => Reason::NonTerminating,
+        EffectKind::Unknown => Reason::NotUnderstood,
+    }
+}

@@ -1,0 +1,183 @@
+use std::fmt;
+
+use globset::{Candidate, GlobBuilder, GlobSet};
+use headstart_workspace_path::WorkspacePath;
+use serde::{Deserialize, Serialize};
+
+use crate::GateError;
+
+/// A pattern of paths that no tool may touch, written as in `.gitignore`.
+///
+/// `.env` and `*.pem` match at any depth, `/config/prod.yml` and `config/*.yml` from the workspace root, and a
+/// folder covers what is below it. `**` matches any number of folders. A leading `!` is refused: a rule only
+/// takes away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DenyRule(pub String);
+
+/// Deny rules, compiled once.
+#[derive(Clone, Default)]
+pub struct DenyRules {
+    rules: Vec<DenyRule>,
+    set: GlobSet,
+    /// For each rule the folders it surely starts with; empty where it may match anywhere.
+    anchors: Vec<WorkspacePath>,
+}
+
+impl DenyRules {
+    /// Compiles `rules`; the error names the first pattern that is not one.
+    pub fn new(rules: impl IntoIterator<Item = DenyRule>) -> Result<Self, GateError> {
+        let mut compiled = Self::default();
+        let mut builder = GlobSet::builder();
+        for rule in rules {
+            let (glob, anchor) = translate(&rule.0)?;
+            let glob = GlobBuilder::new(&glob)
+                .literal_separator(true)
+                .backslash_escape(true)
+                .build()
+                .map_err(|error| GateError::deny_rule(&rule.0, error.kind().to_string()))?;
+            builder.add(glob);
+            compiled.anchors.push(anchor);
+            compiled.rules.push(rule);
+        }
+        compiled.set = builder.build().map_err(|error| GateError::deny_rule("", error.to_string()))?;
+        Ok(compiled)
+    }
+
+    /// Compiles patterns given as text.
+    pub fn from_patterns<S: Into<String>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, GateError> {
+        Self::new(patterns.into_iter().map(|pattern| DenyRule(pattern.into())))
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The rules, as they were given.
+    pub fn rules(&self) -> &[DenyRule] {
+        &self.rules
+    }
+
+    /// The first rule that matches `path` or a folder that holds it.
+    pub fn matching(&self, path: &WorkspacePath) -> Option<&DenyRule> {
+        if self.is_empty() {
+            return None;
+        }
+        let bytes = path.as_bytes();
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        for end in ends.chain(Some(bytes.len())) {
+            if let Some(rule) = self.set.matches_candidate(&Candidate::from_bytes(&bytes[..end])).first() {
+                return self.rules.get(*rule);
+            }
+        }
+        None
+    }
+
+    /// A rule that matches `folder` or may match something below it. May name a rule that matches nothing there;
+    /// never misses one that does.
+    pub fn matching_below(&self, folder: &WorkspacePath) -> Option<&DenyRule> {
+        let near = |anchor: &WorkspacePath| anchor.starts_with(folder) || folder.starts_with(anchor);
+        self.matching(folder)
+            .or_else(|| self.anchors.iter().position(near).and_then(|rule| self.rules.get(rule)))
+    }
+}
+
+impl fmt::Debug for DenyRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.rules.iter().map(|rule| &rule.0)).finish()
+    }
+}
+
+impl PartialEq for DenyRules {
+    fn eq(&self, other: &Self) -> bool {
+        self.rules == other.rules
+    }
+}
+
+/// The glob over workspace-relative paths, and the literal folders it starts with.
+fn translate(pattern: &str) -> Result<(String, WorkspacePath), GateError> {
+    let bad = |why: &str| GateError::deny_rule(pattern, why);
+    let trimmed = pattern.trim().trim_start_matches("./").trim_end_matches('/');
+    if trimmed.is_empty() || trimmed == "." {
+        return Err(bad("it is empty"));
+    }
+    if trimmed.starts_with('!') {
+        return Err(bad("a rule cannot take back another one with a leading `!`"));
+    }
+    if trimmed.split('/').any(|name| name == "..") {
+        return Err(bad("`..` leaves the workspace"));
+    }
+    let anchored = trimmed.strip_prefix('/').unwrap_or(trimmed);
+    if !trimmed.contains('/') {
+        return Ok((format!("**/{trimmed}"), WorkspacePath::root()));
+    }
+    let special = |name: &&str| !name.contains(['*', '?', '[', '{', '\\']);
+    let literal: Vec<&str> = anchored.split('/').take_while(special).collect();
+    let anchor = WorkspacePath::parse(&literal.join("/")).unwrap_or_default();
+    Ok((anchored.to_owned(), anchor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_rule_matches_as_in_a_gitignore() {
+        let cases = [
+            (".env", ".env", true),
+            (".env", "a/b/.env", true),
+            (".env", ".env.example", false),
+            ("*.pem", "keys/server.pem", true),
+            ("*.pem", "server.pem/inside", true),
+            ("secrets/", "secrets", true),
+            ("secrets/", "a/secrets/x/y", true),
+            ("secrets/", "secretsx", false),
+            ("/config/prod.yml", "config/prod.yml", true),
+            ("/config/prod.yml", "a/config/prod.yml", false),
+            ("/top", "top/x", true),
+            ("/top", "a/top", false),
+            ("**/id_rsa", "id_rsa", true),
+            ("**/id_rsa", "home/.ssh/id_rsa", true),
+            ("config/*.yml", "config/a.yml", true),
+            ("config/*.yml", "config/a/b.yml", false),
+            ("a/**/z", "a/b/c/z", true),
+            (".env*", ".env.local", true),
+        ];
+        for (pattern, text, expected) in cases {
+            let rules = DenyRules::from_patterns([pattern]).unwrap();
+            assert_eq!(rules.matching(&path(text)).is_some(), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_below_a_folder_is_never_missed() {
+        let cases = [
+            (".env", ".", true),
+            (".env", "src", true),
+            ("/config/prod.yml", ".", true),
+            ("/config/prod.yml", "config", true),
+            ("/config/prod.yml", "src", false),
+            ("/config/prod.yml", "config/other.yml", false),
+            ("config/**/key", "config/a", true),
+            ("a/*/key", "a/b", true),
+            ("a/*/key", "b", false),
+        ];
+        for (pattern, text, expected) in cases {
+            let rules = DenyRules::from_patterns([pattern]).unwrap();
+            assert_eq!(rules.matching_below(&path(text)).is_some(), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_pattern_is_named() {
+        for pattern in ["", "/", "!keep", "../x", "a[", "{a"] {
+            let error = DenyRules::from_patterns(["ok", pattern]).unwrap_err();
+            assert!(error.to_string().contains(&format!("{pattern:?}")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use std::collections::BTreeMap;
+
+/// The environment in which an executor runs a command that the gate allowed: these variables and no other.
+///
+/// `home` is the user's home folder. The path holds system folders only, so that a name means the system's
+/// program; pagers print; no variable names a program, a configuration file or a library to load. The gate's
+/// table of variables is built on this list: an executor that adds to it takes the risk.
+pub fn clean_environment(home: &str) -> BTreeMap<String, String> {
+    let fixed = CLEAN.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    fixed.chain([("HOME".to_owned(), home.to_owned())]).collect()
+}
+
+const CLEAN: [(&str, &str); 7] = [
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("PAGER", "cat"),
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("TERM", "dumb"),
+];
+
+/// Variables that bash treats in a way of its own, or that are in the clean environment: an assignment to one of
+/// them changes more than a value.
+pub(crate) fn is_special_variable(name: &str) -> bool {
+    if CLEAN.iter().any(|(clean, _)| *clean == name) {
+        return true;
+    }
+    const PREFIXES: [&str; 13] = [
+        "BASH",
+        "COMP",
+        "DYLD_",
+        "FUNCNAME",
+        "GIT_",
+        "HIST",
+        "LC_",
+        "LD_",
+        "PROMPT",
+        "PS",
+        "READLINE",
+        "SHELL",
+        "TEXTDOMAIN",
+    ];
+    const NAMES: [&str; 47] = [
+        "ALACRITTY",
+        "CDPATH",
+        "CHILD_MAX",
+        "COLUMNS",
+        "COPROC",
+        "DIRSTACK",
+        "EMACS",
+        "ENV",
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "EUID",
+        "EXECIGNORE",
+        "FCEDIT",
+        "FIGNORE",
+        "GLOBIGNORE",
+        "GROUPS",
+        "HOME",
+        "HOSTFILE",
+        "HOSTNAME",
+        "HOSTTYPE",
+        "IFS",
+        "IGNOREEOF",
+        "INPUTRC",
+        "INSIDE_EMACS",
+        "LANG",
+        "LINENO",
+        "LINES",
+        "MACHTYPE",
+        "MAIL",
+        "MAILCHECK",
+        "MAILPATH",
+        "MAPFILE",
+        "OLDPWD",
+        "OPTARG",
+        "OPTERR",
+        "OPTIND",
+        "OSTYPE",
+        "PATH",
+        "PIPESTATUS",
+        "POSIXLY_CORRECT",
+        "PPID",
+        "PWD",
+        "RANDOM",
+        "REPLY",
+        "SECONDS",
+        "SRANDOM",
+        "TIMEFORMAT",
+    ];
+    const MORE: [&str; 6] = ["TMOUT", "TMPDIR", "UID", "_", "auto_resume", "histchars"];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name) || MORE.contains(&name)
+}

@@ -1,0 +1,35 @@
+/// What can be wrong with what the gate is given; never with what it judges.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GateError {
+    /// A deny rule is not a pattern.
+    #[error("deny rule {pattern:?}: {why}; write it as in .gitignore")]
+    DenyRule {
+        /// The pattern as it was given.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Several arguments name the path of one call.
+    #[error("arguments {first:?} and {second:?} both name a path; give one of them")]
+    AmbiguousPath {
+        /// One of them.
+        first: &'static str,
+        /// Another.
+        second: &'static str,
+    },
+    /// An argument has the wrong type or is missing.
+    #[error("argument {name:?} must be {expected}")]
+    InvalidArgument {
+        /// Its name.
+        name: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+}
+
+impl GateError {
+    pub(crate) fn deny_rule(pattern: &str, why: impl Into<String>) -> Self {
+        Self::DenyRule { pattern: pattern.to_owned(), why: why.into() }
+    }
+}

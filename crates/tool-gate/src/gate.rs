@@ -1,0 +1,237 @@
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use headstart_workspace_path::{PathError, WorkspacePath};
+use serde_json::{Map, Value};
+
+use crate::builtin::one_text;
+use crate::shell::Witness;
+use crate::{
+    BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict, decide, shell,
+};
+
+/// Judges calls; keeps the parser between them.
+#[derive(Default)]
+pub struct Gate {
+    witness: Mutex<Witness>,
+}
+
+/// Tools that need the user, reach the network or start other agents: known, and never speculated.
+const DENIED_TOOLS: [&str; 24] = [
+    "agent",
+    "Agent",
+    "Task",
+    "skill",
+    "Skill",
+    "todo_write",
+    "TodoWrite",
+    "save_memory",
+    "SaveMemory",
+    "ask_user_question",
+    "AskUserQuestion",
+    "exit_plan_mode",
+    "ExitPlanMode",
+    "enter_plan_mode",
+    "EnterPlanMode",
+    "team_plan_approval",
+    "web_fetch",
+    "WebFetch",
+    "web_search",
+    "WebSearch",
+    "google_web_search",
+    "task",
+    "memory",
+    "ask_user",
+];
+
+impl Gate {
+    /// A gate.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The verdict on one call. Never runs, reads or writes anything.
+    pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
+        match BuiltinTool::from_name(call.name) {
+            Some(BuiltinTool::Shell) => self.judge_shell(call.args, context),
+            Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
+                judge_write(tool, call.args, context)
+            }
+            Some(tool) => judge_read(tool, call.args, context),
+            None if call.name == "lsp" => judge_lsp(call.args, context),
+            None if DENIED_TOOLS.contains(&call.name) => Verdict::boundary(
+                Reason::DeniedTool,
+                format!("{} needs the user, or reaches outside the workspace", call.name),
+            ),
+            None => {
+                Verdict::boundary(Reason::UnknownTool, format!("{:?} is no tool the gate knows", call.name))
+                    .with_effect(EffectKind::Unknown, "an unknown tool may do anything")
+            }
+        }
+    }
+
+    /// The verdict on a shell command in the workspace root.
+    pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
+        self.judge_shell_in(command, WorkspacePath::root(), context)
+    }
+
+    fn judge_shell(&self, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+        let invalid = |detail: String| {
+            Verdict::boundary(Reason::InvalidArgument, detail)
+                .with_effect(EffectKind::Unknown, "no command that the gate can read")
+        };
+        let command = match one_text(args, &["command", "cmd"]) {
+            Ok(Some(command)) => command,
+            Ok(None) => return invalid("argument \"command\" must be a string".to_owned()),
+            Err(error) => return invalid(error.to_string()),
+        };
+        for flag in ["is_background", "run_in_background"] {
+            if !matches!(args.get(flag), None | Some(Value::Null | Value::Bool(false))) {
+                return Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
+                    .with_effect(EffectKind::NonTerminating, "runs in the background");
+            }
+        }
+        let directory = match BuiltinTool::Shell.path_argument(args) {
+            Ok(directory) => directory.unwrap_or("."),
+            Err(error) => return path_error(&error),
+        };
+        match WorkspacePath::resolve(directory, &context.workspace) {
+            Ok(directory) => self.judge_shell_in(command, directory, context),
+            Err(error) => outside(&error),
+        }
+    }
+
+    fn judge_shell_in(&self, command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
+        // A panic while the lock was held leaves a parser that is reset before its next use.
+        let mut witness = self.witness.lock().unwrap_or_else(PoisonError::into_inner);
+        let findings = shell::classify(command, directory, context, &mut witness);
+        decide::decide(findings, context)
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
+}
+
+fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    let path = match (tool.path_argument(args), tool.path_is_optional()) {
+        (Ok(Some(path)), _) => path,
+        (Ok(None), true) => ".",
+        (Ok(None), false) => return refused_by_tool("no argument names a file"),
+        (Err(error), _) => return path_error(&error),
+    };
+    let path = match WorkspacePath::resolve(path, &context.workspace) {
+        Ok(path) => path,
+        Err(PathError::Empty) => return refused_by_tool("the path is empty"),
+        Err(error) => return outside(&error),
+    };
+    if let Some(rule) = context.deny.matching(&path) {
+        return denied(&path, &rule.0);
+    }
+    // The tool takes a pattern below its path; one that steps out of the workspace is a read outside.
+    let patterns: &[&str] = match tool {
+        BuiltinTool::Glob => &["pattern"],
+        BuiltinTool::Grep => &["glob", "include"],
+        _ => &[],
+    };
+    for key in patterns {
+        if let Some(pattern) = args.get(*key).and_then(Value::as_str) {
+            if let Err(error) = pattern_inside(pattern, &path, &context.workspace) {
+                return outside(&error);
+            }
+        }
+    }
+    let mut verdict = Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{} only reads", tool.name()))
+        .with_effect(EffectKind::ReadOnly, format!("reads {path}"));
+    verdict.reads.push(path.to_string());
+    verdict
+}
+
+/// Code intelligence: positions in a file, or the whole workspace.
+fn judge_lsp(args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    if args.contains_key("uri") {
+        return Verdict::boundary(Reason::OutsideWorkspace, "a URI may name any file; give a path");
+    }
+    judge_read(BuiltinTool::Ls, args, context)
+}
+
+fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    if !context.mode.edits_files() {
+        let path = tool.path_arg(args).unwrap_or("a file");
+        return Verdict::boundary(
+            Reason::WriteToolNoAuto,
+            format!("{} asks first in this mode", tool.name()),
+        )
+        .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"));
+    }
+    let path = match tool.path_argument(args) {
+        Ok(Some(path)) => path,
+        Ok(None) => return refused_by_tool("no argument names a file"),
+        Err(error) => return path_error(&error),
+    };
+    let path = match WorkspacePath::resolve(path, &context.workspace) {
+        Ok(path) => path,
+        Err(PathError::Empty) => return refused_by_tool("the path is empty"),
+        Err(error) => return outside(&error),
+    };
+    if let Some(rule) = context.deny.matching(&path) {
+        return denied(&path, &rule.0);
+    }
+    // File systems that fold case reach the same folder by another spelling.
+    if path.names().any(|name| name.eq_ignore_ascii_case(b".git")) {
+        return Verdict::boundary(Reason::ProtectedPath, format!("{path} configures programs that git runs"))
+            .with_effect(EffectKind::Executes, "git runs what its configuration and hooks name");
+    }
+    let mut verdict =
+        Verdict::new(Decision::Redirect, Reason::StagedWrite, format!("{} is staged", tool.name()))
+            .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"));
+    verdict.reads.push(path.to_string());
+    verdict.writes.push(path.to_string());
+    verdict
+}
+
+/// The tool finds no path either, so it can only answer with an error. No file is named: nothing is read or
+/// written, and the model learns what to do better.
+fn refused_by_tool(detail: &str) -> Verdict {
+    Verdict::new(
+        Decision::Allow,
+        Reason::InvalidArgument,
+        format!("{detail}; the tool answers with an error"),
+    )
+}
+
+fn path_error(error: &GateError) -> Verdict {
+    match error {
+        GateError::AmbiguousPath { .. } => Verdict::boundary(Reason::AmbiguousPath, error.to_string()),
+        _ => refused_by_tool(&error.to_string()),
+    }
+}
+
+fn outside(error: &PathError) -> Verdict {
+    Verdict::boundary(Reason::OutsideWorkspace, error.to_string())
+        .with_effect(EffectKind::ReadsOutside, "reaches outside the workspace")
+}
+
+fn denied(path: &WorkspacePath, rule: &str) -> Verdict {
+    Verdict::boundary(Reason::DeniedPath, format!("the deny rule {rule:?} covers {path}"))
+}
+
+/// Whether every path that `pattern` matches is inside: its `..` are counted, its wild cards are names.
+fn pattern_inside(pattern: &str, folder: &WorkspacePath, workspace: &str) -> Result<(), PathError> {
+    // An alternative may hold a separator, so each one is looked at as if it stood alone.
+    let pattern = pattern.trim_start_matches('!');
+    let outside = || PathError::Outside { path: pattern.to_owned() };
+    if pattern.split(['/', '{', '}', ',', '\\']).any(|name| name == "..") {
+        let plain = !pattern.contains(['{', '\\', '*']);
+        return if plain { folder.join(pattern).map(drop) } else { Err(outside()) };
+    }
+    if pattern.contains("{/") || pattern.contains(",/") {
+        return Err(outside());
+    }
+    if pattern.starts_with('/') {
+        return WorkspacePath::resolve(pattern, workspace).map(drop);
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Which paths are read.
+
+use headstart_workspace_path::WorkspacePath;
+
+use super::{Folder, Judge};
+use crate::EffectKind;
+use crate::shell::script::Span;
+use crate::shell::value::Arg;
+use crate::shell::{Access, Extent};
+
+impl Judge<'_> {
+    /// The file that `arg` names is read.
+    pub(crate) fn read_file(&mut self, arg: &Arg) {
+        self.read(arg, Extent::File);
+    }
+
+    /// What is below the current folder is read.
+    pub(crate) fn read_here(&mut self, extent: Extent, span: Span) {
+        self.read(&Arg::exact(*b".", span), extent);
+    }
+
+    /// The whole workspace is read.
+    pub(crate) fn read_workspace(&mut self, extent: Extent, span: Span) {
+        self.read_here(extent, span);
+        self.accesses.push(Access { path: WorkspacePath::root(), extent, span });
+    }
+
+    /// The path that `arg` names is read.
+    pub(crate) fn read(&mut self, arg: &Arg, extent: Extent) {
+        if arg.exact && (arg.prefix.is_empty() || is_device(&arg.prefix)) {
+            return;
+        }
+        if arg.escapes {
+            return self.refuse(
+                EffectKind::ReadsOutside,
+                "reads a path that is not known before it runs",
+                arg.span,
+            );
+        }
+        let (path, extent) = if arg.exact {
+            (arg.prefix.clone(), extent)
+        } else {
+            let folder = arg.prefix.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+            let mut path = arg.prefix[..folder].to_vec();
+            path.push(b'.');
+            (path, if extent == Extent::Names { Extent::Names } else { Extent::Below })
+        };
+        for place in 0..self.state.folders.len() {
+            let resolved = self.resolve(&path, &self.state.folders[place]);
+            match resolved {
+                Some(path) => {
+                    let access = Access { path, extent, span: arg.span };
+                    if !self.accesses.iter().any(|known| known.path == access.path && known.extent == extent)
+                    {
+                        self.accesses.push(access);
+                    }
+                }
+                None => {
+                    let shown = String::from_utf8_lossy(&arg.prefix);
+                    let detail = format!("reads {shown:?}, outside the workspace");
+                    self.refuse(EffectKind::ReadsOutside, detail, arg.span);
+                }
+            }
+        }
+    }
+
+    /// The path inside the workspace, where the text alone says which one.
+    pub(crate) fn resolve(&self, path: &[u8], folder: &Folder) -> Option<WorkspacePath> {
+        // What `..` after a name leads to depends on whether the name is a link.
+        let mut named = false;
+        for name in path.split(|byte| *byte == b'/') {
+            match name {
+                b".." if named => return None,
+                b"" | b"." | b".." => {}
+                _ => named = true,
+            }
+        }
+        if path.starts_with(b"/") {
+            return WorkspacePath::resolve(std::str::from_utf8(path).ok()?, &self.context.workspace).ok();
+        }
+        match folder {
+            Folder::Inside(folder) => folder.join_bytes(path).ok(),
+            Folder::Outside => None,
+        }
+    }
+}
+
+/// Reading these reads no file: nothing, or what the command was given.
+fn is_device(path: &[u8]) -> bool {
+    matches!(path, b"/dev/null" | b"/dev/stdin")
+        || path
+            .strip_prefix(b"/dev/fd/")
+            .is_some_and(|fd| !fd.is_empty() && fd.len() < 4 && fd.iter().all(u8::is_ascii_digit))
+}

@@ -1,0 +1,146 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use headstart_workspace_path::WorkspacePath;
+
+use crate::shell::script::{ArithmeticToken, CommandKind, Operator, Piece, Script, Word};
+use crate::shell::value::Value;
+
+/// A folder that may be the current one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Folder {
+    Inside(WorkspacePath),
+    /// Outside the workspace, or not known.
+    Outside,
+}
+
+/// What is known at one place of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// What the script assigned.
+    pub(crate) variables: BTreeMap<String, Value>,
+    /// Where the shell may be.
+    pub(crate) folders: Vec<Folder>,
+}
+
+/// More folders than this count as not known.
+const MAX_FOLDERS: usize = 4;
+
+impl State {
+    pub(crate) fn new(directory: WorkspacePath) -> Self {
+        Self { variables: BTreeMap::new(), folders: vec![Folder::Inside(directory)] }
+    }
+
+    /// The state where either this or `other` holds.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (name, value) in &mut self.variables {
+            // Where the other side did not assign it, it is not set: in the executor's environment there is none.
+            *value = value.join(other.variables.get(name).unwrap_or(&Value::Exact(Vec::new())));
+        }
+        for (name, value) in other.variables {
+            self.variables.entry(name).or_insert_with(|| value.join(&Value::empty()));
+        }
+        self.add_folders(other.folders);
+    }
+
+    pub(crate) fn add_folders(&mut self, folders: Vec<Folder>) {
+        for folder in folders {
+            if !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
+        }
+        if MAX_FOLDERS < self.folders.len() {
+            self.folders = vec![Folder::Outside];
+        }
+    }
+
+    /// What still changes after several rounds of a loop may be anything.
+    pub(crate) fn forget_changes(&mut self, before: &Self) {
+        for (name, value) in &mut self.variables {
+            if before.variables.get(name) != Some(value) {
+                *value = Value::ANY;
+            }
+        }
+        if self.folders != before.folders {
+            self.folders = vec![Folder::Outside];
+        }
+    }
+}
+
+/// Names that a script assigns, at least.
+pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    each_command(script, &mut |kind| match kind {
+        CommandKind::Simple { assignments, words } => {
+            if words.is_empty() {
+                names.extend(assignments.iter().map(|assignment| assignment.name.clone()));
+            }
+            if words.first().and_then(Word::bare) == Some("read") {
+                names.extend(words.iter().skip(1).filter_map(Word::bare).map(str::to_owned));
+            }
+        }
+        CommandKind::Arithmetic(arithmetic) => {
+            for pair in arithmetic.tokens.windows(2) {
+                if let [ArithmeticToken::Name(name), ArithmeticToken::Assign]
+                | [ArithmeticToken::Assign, ArithmeticToken::Name(name)] = pair
+                {
+                    names.insert(name.clone());
+                }
+            }
+        }
+        _ => {}
+    });
+    names
+}
+
+/// Names whose values a script looks at.
+pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    each_command(script, &mut |kind| match kind {
+        CommandKind::Simple { words, .. } | CommandKind::Test(words) => {
+            for piece in words.iter().flat_map(|word| &word.pieces) {
+                if let Piece::Parameter(parameter) = piece {
+                    names.insert(parameter.name.clone());
+                    if let Operator::Default(word) = &parameter.operator {
+                        names.extend(word.bare().map(str::to_owned));
+                    }
+                }
+            }
+        }
+        CommandKind::Arithmetic(arithmetic) => {
+            names.extend(arithmetic.tokens.iter().filter_map(|token| match token {
+                ArithmeticToken::Name(name) => Some(name.clone()),
+                _ => None,
+            }));
+        }
+        _ => {}
+    });
+    names
+}
+
+fn each_command(script: &Script, look: &mut impl FnMut(&CommandKind)) {
+    for item in &script.items {
+        let pipelines = std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline));
+        for command in pipelines.flat_map(|pipeline| &pipeline.stages) {
+            look(&command.kind);
+            match &command.kind {
+                CommandKind::Group(script) => each_command(script, look),
+                CommandKind::If { branches, otherwise } => {
+                    for (condition, body) in branches {
+                        each_command(condition, look);
+                        each_command(body, look);
+                    }
+                    if let Some(otherwise) = otherwise {
+                        each_command(otherwise, look);
+                    }
+                }
+                CommandKind::While { condition, body } => {
+                    each_command(condition, look);
+                    each_command(body, look);
+                }
+                CommandKind::For { body, .. } => each_command(body, look),
+                CommandKind::Case { arms, .. } => arms.iter().for_each(|(_, body)| each_command(body, look)),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `[[ … ]]` and `test`.
+
+use super::Judge;
+use crate::EffectKind;
+use crate::shell::Extent;
+use crate::shell::script::{Span, Word};
+use crate::shell::value::Arg;
+
+/// Operators that look at a file.
+const FILE_TESTS: &str = "abcdefghkprsuwxLNOGS";
+
+impl Judge<'_> {
+    /// `[[ … ]]`: words are neither split nor matched, numbers are evaluated as expressions.
+    pub(super) fn double_bracket(&mut self, tokens: &[Word], span: Span) {
+        let joins = |word: &Word| matches!(word.bare(), Some("&&" | "||" | "(" | ")" | "!"));
+        let mut any = false;
+        for group in tokens.split(joins).filter(|group| !group.is_empty()) {
+            any = true;
+            match group {
+                [one] => {
+                    self.text(one);
+                }
+                [operator, operand] => {
+                    let arg = self.text(operand);
+                    let operator = operator.bare().map(str::to_owned);
+                    self.unary(operator.as_deref(), &arg, span);
+                }
+                [left, operator, right] => {
+                    let (left, right) = (self.text(left), self.text(right));
+                    self.binary(operator.bare().unwrap_or_default(), &left, &right, true, span);
+                }
+                _ => self.unknown("a test that is not understood", span),
+            }
+        }
+        if !any {
+            self.unknown("an empty test", span);
+        }
+    }
+
+    /// `test …` and `[ … ]`, without the closing bracket.
+    pub(crate) fn single_bracket(&mut self, args: &[Arg], span: Span) {
+        if args.iter().any(|arg| arg.many) {
+            return self.unknown("a test whose arguments are not known", span);
+        }
+        // Longer tests are read by position, so no argument may turn out to be an operator.
+        if 4 < args.len() && args.iter().any(|arg| !arg.exact && arg.dash) {
+            return self.unknown("a test whose operators are not known", span);
+        }
+        let joins = |arg: &Arg| arg.is("-a") || arg.is("-o") || arg.is("(") || arg.is(")") || arg.is("!");
+        for group in args.split(joins) {
+            match group {
+                [] => {}
+                [one] => {
+                    // Next to an operator that joins, one argument alone could be an operator itself.
+                    if !one.exact && one.dash && 1 < args.len() {
+                        self.unknown("a test whose operators are not known", span);
+                    }
+                }
+                [operator, operand] => self.unary(operator.text(), operand, span),
+                [left, operator, right] => {
+                    self.binary(operator.text().unwrap_or_default(), left, right, false, span);
+                }
+                _ => self.unknown("a test that is not understood", span),
+            }
+        }
+    }
+
+    fn unary(&mut self, operator: Option<&str>, operand: &Arg, span: Span) {
+        match operator {
+            Some("-n" | "-z" | "-t") => {}
+            Some(text) if text.len() == 2 && text.starts_with('-') && FILE_TESTS.contains(&text[1..]) => {
+                self.read(operand, Extent::File);
+            }
+            // `-v` and `-R` evaluate subscripts.
+            _ => self.refuse(EffectKind::Executes, "a test that may evaluate its argument", span),
+        }
+    }
+
+    fn binary(&mut self, operator: &str, left: &Arg, right: &Arg, evaluates: bool, span: Span) {
+        match operator {
+            "=" | "==" | "!=" | "<" | ">" => {}
+            "=~" if evaluates => {}
+            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
+                if evaluates && !(left.number && right.number) {
+                    self.refuse(EffectKind::Executes, "a text is evaluated as an expression", span);
+                }
+            }
+            "-nt" | "-ot" | "-ef" => {
+                self.read(left, Extent::File);
+                self.read(right, Extent::File);
+            }
+            _ => self.unknown("a test that is not understood", span),
+        }
+    }
+}

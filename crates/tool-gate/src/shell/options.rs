@@ -1,0 +1,308 @@
+//! Options as GNU programs and their like read them: bundled, attached, separate, `--`.
+
+use super::analyse::Judge;
+use super::value::Arg;
+use super::{Extent, Span};
+use crate::EffectKind;
+
+/// What a program does with its operands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Operands {
+    /// There can be none.
+    None,
+    /// Text.
+    Data,
+    /// Files, read; at most so many.
+    Files(usize),
+    /// Folders or files, read with all that is below them.
+    Trees,
+    /// Folders or files of which names are told; the current folder if there is none.
+    Names,
+    /// A logic of the program's own.
+    Custom,
+}
+
+/// Any number of files.
+pub(crate) const FILES: Operands = Operands::Files(usize::MAX);
+
+/// What the gate knows of a program. Options that are not listed are boundaries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spec {
+    pub(crate) names: &'static [&'static str],
+    /// Short options without a value.
+    pub(crate) flags: &'static str,
+    /// Short options with a value that is plain data.
+    pub(crate) values: &'static str,
+    /// Short options whose value may only be attached, and may be missing.
+    pub(crate) attached: &'static str,
+    /// Long options, separated by blanks: `name`, `name=` with a value, `name?` with a value that may be attached.
+    pub(crate) long: &'static str,
+    /// Options whose value is a file that is read: `f file`.
+    pub(crate) reads: &'static str,
+    /// Options that do more than read: which, what, and in words.
+    pub(crate) refuses: &'static [(&'static str, EffectKind, &'static str)],
+    pub(crate) operands: Operands,
+    /// `-5` is a number of lines.
+    pub(crate) digits: bool,
+    /// No option of the program, known or not, does more than read. Then an argument that may turn out to be
+    /// an option does no harm.
+    pub(crate) tame: bool,
+    /// The first operand ends the options.
+    pub(crate) stops: bool,
+}
+
+impl Spec {
+    pub(crate) const fn new(names: &'static [&'static str], operands: Operands) -> Self {
+        Self {
+            names,
+            flags: "",
+            values: "",
+            attached: "",
+            long: "",
+            reads: "",
+            refuses: &[],
+            operands,
+            digits: false,
+            tame: false,
+            stops: false,
+        }
+    }
+}
+
+/// An option that was given.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// The letter, or the long name.
+    pub(crate) name: String,
+    pub(crate) value: Option<Arg>,
+}
+
+/// A command's options and operands.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed {
+    pub(crate) options: Vec<Given>,
+    pub(crate) operands: Vec<Arg>,
+}
+
+impl Parsed {
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+}
+
+enum Kind {
+    Flag,
+    Value,
+    Optional,
+    Reads,
+}
+
+/// Reads the arguments by `spec`; what it does not know is refused. Files named by options are read.
+pub(crate) fn parse(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg]) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut rest = args.iter();
+    let mut options_end = false;
+    while let Some(arg) = rest.next() {
+        if options_end || (spec.stops && !parsed.operands.is_empty()) {
+            parsed.operands.push(arg.clone());
+            continue;
+        }
+        if !arg.exact || arg.many {
+            parse_unknown(judge, spec, arg, &mut parsed);
+            continue;
+        }
+        let bytes = arg.prefix.as_slice();
+        if bytes == b"--" {
+            options_end = true;
+        } else if bytes.starts_with(b"--") {
+            parse_long(judge, spec, arg, &mut rest, &mut parsed);
+        } else if bytes.len() < 2 || bytes[0] != b'-' {
+            parsed.operands.push(arg.clone());
+        } else if spec.digits && bytes[1..].iter().all(u8::is_ascii_digit) {
+            let name = "digits".to_owned();
+            parsed.options.push(Given { name, value: Some(arg.without(1)) });
+        } else {
+            parse_short(judge, spec, arg, &mut rest, &mut parsed);
+        }
+    }
+    parsed
+}
+
+/// Parses, and reads the operands as the table says.
+pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span) -> Parsed {
+    let parsed = parse(judge, spec, args);
+    let read_all = |judge: &mut Judge<'_>, extent| {
+        for operand in parsed.operands.iter().filter(|operand| !operand.is("-")) {
+            judge.read(operand, extent);
+        }
+    };
+    match spec.operands {
+        Operands::None if parsed.operands.is_empty() => {}
+        Operands::None => judge.unknown("an operand that is not understood", parsed.operands[0].span),
+        Operands::Data | Operands::Custom => {}
+        Operands::Files(most) => {
+            let many = parsed.operands.iter().any(|operand| operand.many);
+            if most < parsed.operands.len() || (most != usize::MAX && many) {
+                judge.refuse(
+                    EffectKind::WritesWorkspace,
+                    "a further operand is a file that is written",
+                    span,
+                );
+            }
+            read_all(judge, Extent::File);
+        }
+        Operands::Trees => read_all(judge, Extent::Below),
+        Operands::Names if parsed.operands.is_empty() => judge.read_here(Extent::Names, span),
+        Operands::Names => read_all(judge, Extent::Names),
+    }
+    parsed
+}
+
+/// An argument of which only the start is known.
+fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Parsed) {
+    if arg.dash && !arg.many {
+        if let Some((name, length)) = attached_value(spec, &arg.prefix) {
+            let value = arg.without(length);
+            given(judge, spec, name, Some(value), parsed);
+            return;
+        }
+    }
+    if arg.dash && !spec.tame {
+        judge.unknown("an argument that is not known before it runs could be an option", arg.span);
+    }
+    parsed.operands.push(arg.clone());
+}
+
+/// The option to which the unknown rest of an argument is a value, and how long it is with its dashes.
+fn attached_value(spec: &Spec, prefix: &[u8]) -> Option<(String, usize)> {
+    let text = std::str::from_utf8(prefix).ok()?;
+    if let Some(long) = text.strip_prefix("--") {
+        let (name, _) = long.split_once('=')?;
+        return (!matches!(long_kind(spec, name)?, Kind::Flag)).then(|| (name.to_owned(), name.len() + 3));
+    }
+    let letter = text.strip_prefix('-')?.chars().next()?;
+    let known = spec.values.contains(letter) || listed(spec.reads, &letter.to_string());
+    known.then(|| (letter.to_string(), 2))
+}
+
+fn parse_long<'a>(
+    judge: &mut Judge<'_>,
+    spec: &Spec,
+    arg: &Arg,
+    rest: &mut impl Iterator<Item = &'a Arg>,
+    parsed: &mut Parsed,
+) {
+    let text = String::from_utf8_lossy(&arg.prefix[2..]).into_owned();
+    let (name, attached) = match text.split_once('=') {
+        Some((name, _)) => (name.to_owned(), Some(arg.without(name.len() + 3))),
+        None => (text, None),
+    };
+    if refused(judge, spec, &name, arg.span) {
+        return;
+    }
+    let Some(kind) = long_kind(spec, &name) else {
+        return judge.unknown(format!("the option --{name} is not understood"), arg.span);
+    };
+    let value = match (kind, attached) {
+        (Kind::Flag, Some(_)) => {
+            return judge.unknown(format!("the option --{name} takes no value"), arg.span);
+        }
+        (Kind::Flag, None) => None,
+        (Kind::Optional, attached) => attached,
+        (Kind::Value | Kind::Reads, Some(attached)) => Some(attached),
+        (Kind::Value | Kind::Reads, None) => match separate_value(judge, spec, arg, rest) {
+            None => return,
+            value => value,
+        },
+    };
+    given(judge, spec, name, value, parsed);
+}
+
+fn parse_short<'a>(
+    judge: &mut Judge<'_>,
+    spec: &Spec,
+    arg: &Arg,
+    rest: &mut impl Iterator<Item = &'a Arg>,
+    parsed: &mut Parsed,
+) {
+    for (place, byte) in arg.prefix.iter().enumerate().skip(1) {
+        let letter = char::from(*byte);
+        let name = letter.to_string();
+        if refused(judge, spec, &name, arg.span) {
+            return;
+        }
+        if byte.is_ascii() && spec.flags.contains(letter) {
+            parsed.options.push(Given { name, value: None });
+            continue;
+        }
+        if byte.is_ascii() && spec.attached.contains(letter) {
+            let value = (place + 1 < arg.prefix.len()).then(|| arg.without(place + 1));
+            return given(judge, spec, name, value, parsed);
+        }
+        if !byte.is_ascii() || !(spec.values.contains(letter) || listed(spec.reads, &name)) {
+            return judge.unknown(format!("the option -{letter} is not understood"), arg.span);
+        }
+        let value = if place + 1 < arg.prefix.len() {
+            Some(arg.without(place + 1))
+        } else {
+            separate_value(judge, spec, arg, rest)
+        };
+        if value.is_some() {
+            given(judge, spec, name, value, parsed);
+        }
+        return;
+    }
+}
+
+/// The next argument, as the value of the option `arg`.
+fn separate_value<'a>(
+    judge: &mut Judge<'_>,
+    spec: &Spec,
+    arg: &Arg,
+    rest: &mut impl Iterator<Item = &'a Arg>,
+) -> Option<Arg> {
+    let value = rest.next();
+    match value {
+        None => judge.unknown("an option without its value", arg.span),
+        // None or several arguments move what follows to another place.
+        Some(value) if value.many && !spec.tame => {
+            judge.unknown("an option whose value is not known before it runs", value.span);
+        }
+        Some(_) => {}
+    }
+    value.cloned()
+}
+
+fn given(judge: &mut Judge<'_>, spec: &Spec, name: String, value: Option<Arg>, parsed: &mut Parsed) {
+    if let Some(value) = value.as_ref().filter(|value| listed(spec.reads, &name) && !value.is("-")) {
+        judge.read_file(value);
+    }
+    parsed.options.push(Given { name, value });
+}
+
+fn refused(judge: &mut Judge<'_>, spec: &Spec, name: &str, span: Span) -> bool {
+    for (names, kind, detail) in spec.refuses {
+        if listed(names, name) {
+            judge.refuse(*kind, *detail, span);
+            return true;
+        }
+    }
+    false
+}
+
+fn long_kind(spec: &Spec, name: &str) -> Option<Kind> {
+    // A short option is not a long one: `--f` is an abbreviation.
+    if 1 < name.len() && listed(spec.reads, name) {
+        return Some(Kind::Reads);
+    }
+    spec.long.split_ascii_whitespace().find_map(|entry| match entry.strip_prefix(name)? {
+        "" => Some(Kind::Flag),
+        "=" => Some(Kind::Value),
+        "?" => Some(Kind::Optional),
+        _ => None,
+    })
+}
+
+fn listed(names: &str, name: &str) -> bool {
+    names.split_ascii_whitespace().any(|listed| listed == name)
+}

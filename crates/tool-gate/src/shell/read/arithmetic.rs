@@ -1,0 +1,79 @@
+//! Arithmetic, as tokens: enough to see what it reads and assigns.
+
+use super::{Reader, Refusal};
+use crate::shell::script::{Arithmetic, ArithmeticToken};
+
+impl Reader<'_> {
+    /// The expression up to `close`, which is stepped over.
+    pub(super) fn arithmetic(&mut self, start: usize, close: &[u8]) -> Result<Arithmetic, Refusal> {
+        self.enter()?;
+        let mut tokens = Vec::new();
+        let mut open = 0_usize;
+        loop {
+            let byte = self.peek().ok_or_else(|| self.refusal("arithmetic that is not closed"))?;
+            match byte {
+                b')' if open == 0 => {
+                    if !self.take(close) {
+                        return Err(self.refusal("arithmetic that is not understood"));
+                    }
+                    break;
+                }
+                b')' => {
+                    open -= 1;
+                    self.bump();
+                }
+                b'(' => {
+                    open += 1;
+                    self.bump();
+                }
+                b' ' | b'\t' | b'\n' => self.bump(),
+                b'0'..=b'9' => {
+                    // `16#ff`, `0x1f`: a number in any base.
+                    while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'#') {
+                        self.bump();
+                    }
+                    tokens.push(ArithmeticToken::Number);
+                }
+                byte if byte.is_ascii_alphabetic() || byte == b'_' => {
+                    let name = self.name();
+                    if self.peek() == Some(b'$') {
+                        return Err(self.refusal("a name in arithmetic that is put together"));
+                    }
+                    tokens.push(ArithmeticToken::Name(name));
+                }
+                b'$' => {
+                    let mut pieces = Vec::new();
+                    self.dollar(&mut pieces, true)?;
+                    tokens.extend(pieces.into_iter().map(ArithmeticToken::Value));
+                }
+                _ => tokens.push(self.arithmetic_operator(byte)?),
+            }
+        }
+        self.leave();
+        Ok(Arithmetic { tokens, span: (start, self.at) })
+    }
+
+    fn arithmetic_operator(&mut self, byte: u8) -> Result<ArithmeticToken, Refusal> {
+        const ASSIGNING: [&[u8]; 12] =
+            [b"<<=", b">>=", b"++", b"--", b"+=", b"-=", b"*=", b"/=", b"%=", b"&=", b"^=", b"|="];
+        const PLAIN: [&[u8]; 6] = [b"==", b"!=", b"<=", b">=", b"<<", b">>"];
+        if ASSIGNING.iter().any(|operator| self.take(operator)) {
+            return Ok(ArithmeticToken::Assign);
+        }
+        if PLAIN.iter().any(|operator| self.take(operator)) {
+            return Ok(ArithmeticToken::Operator);
+        }
+        match byte {
+            b'=' => {
+                self.bump();
+                Ok(ArithmeticToken::Assign)
+            }
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'&' | b'|' | b'^' | b'~' | b'!' | b'?'
+            | b':' | b',' => {
+                self.bump();
+                Ok(ArithmeticToken::Operator)
+            }
+            _ => Err(self.refusal("arithmetic that is not understood")),
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Commands: lists, pipelines, compound commands, redirections.
+
+use super::{MAX_COMMANDS, Reader, Refusal};
+use crate::shell::script::{
+    Assignment, Command, CommandKind, Item, Piece, Pipeline, Redirect, RedirectKind, Script, Word,
+};
+
+/// Words that bash reads as syntax where a command may start.
+const KEYWORDS: [&str; 22] = [
+    "!", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
+    "select", "then", "time", "until", "while", "{", "}", "]]",
+];
+
+/// Keywords that end the list before them.
+const CLOSERS: [&str; 8] = ["then", "do", "done", "elif", "else", "fi", "esac", "}"];
+
+impl Reader<'_> {
+    /// Commands up to the end, a closing parenthesis, `;;` or a closing keyword; none of these is stepped over.
+    pub(super) fn script(&mut self) -> Result<Script, Refusal> {
+        self.enter()?;
+        let mut items = Vec::new();
+        loop {
+            self.newlines()?;
+            match self.peek() {
+                None | Some(b')') => break,
+                Some(b';') if self.peek_second() == Some(b';') => break,
+                _ => {}
+            }
+            if self.keyword().is_some_and(|keyword| CLOSERS.contains(&keyword)) {
+                break;
+            }
+            let mut item = self.item()?;
+            self.blanks();
+            match (self.peek(), self.peek_second()) {
+                (Some(b';'), Some(b';')) | (None | Some(b')' | b'\n'), _) => {}
+                (Some(b';'), _) => self.bump(),
+                (Some(b'&'), _) => {
+                    item.background = true;
+                    self.bump();
+                }
+                _ => return Err(self.refusal("text where a command should end")),
+            }
+            items.push(item);
+        }
+        self.leave();
+        Ok(Script { items })
+    }
+
+    fn item(&mut self) -> Result<Item, Refusal> {
+        let first = self.pipeline()?;
+        let mut rest = Vec::new();
+        loop {
+            self.blanks();
+            let and = self.take(b"&&");
+            if !and && !self.take(b"||") {
+                return Ok(Item { first, rest, background: false });
+            }
+            self.newlines()?;
+            rest.push((and, self.pipeline()?));
+        }
+    }
+
+    fn pipeline(&mut self) -> Result<Pipeline, Refusal> {
+        self.blanks();
+        if self.keyword() == Some("!") {
+            self.bump();
+        }
+        let mut stages = vec![self.command()?];
+        loop {
+            self.blanks();
+            if self.peek() != Some(b'|') || self.peek_second() == Some(b'|') {
+                return Ok(Pipeline { stages });
+            }
+            self.bump();
+            if self.peek() == Some(b'&') {
+                self.bump();
+            }
+            self.newlines()?;
+            stages.push(self.command()?);
+        }
+    }
+
+    fn command(&mut self) -> Result<Command, Refusal> {
+        self.blanks();
+        self.commands += 1;
+        if MAX_COMMANDS < self.commands {
+            return Err(self.limit("there are too many commands to judge"));
+        }
+        self.peek();
+        let start = self.at;
+        self.enter()?;
+        let keyword = self.keyword();
+        let mut redirects = Vec::new();
+        let kind = match keyword {
+            Some("{") => {
+                self.bump();
+                let body = self.body()?;
+                self.expect("}")?;
+                CommandKind::Group(body)
+            }
+            Some("if") => self.if_command()?,
+            Some(word @ ("while" | "until")) => {
+                self.at += word.len();
+                let condition = self.body()?;
+                self.expect("do")?;
+                let body = self.body()?;
+                self.expect("done")?;
+                CommandKind::While { condition, body }
+            }
+            Some("for") => self.for_command()?,
+            Some("case") => self.case_command()?,
+            Some("[[") => self.test_command()?,
+            // `time` is read as the name of a program that runs another.
+            None | Some("time") => match self.peek() {
+                Some(b'(') if self.peek_second() == Some(b'(') => {
+                    self.take(b"((");
+                    CommandKind::Arithmetic(self.arithmetic(start, b"))")?)
+                }
+                Some(b'(') => {
+                    self.bump();
+                    let body = self.body()?;
+                    if self.peek() != Some(b')') {
+                        return Err(self.refusal("a parenthesis that is not closed"));
+                    }
+                    self.bump();
+                    CommandKind::Subshell(body)
+                }
+                _ => self.simple(&mut redirects)?,
+            },
+            Some(_) => return Err(self.refusal("a keyword that is not understood here")),
+        };
+        loop {
+            self.blanks();
+            match self.redirect()? {
+                Some(redirect) => redirects.push(redirect),
+                None => break,
+            }
+        }
+        self.leave();
+        Ok(Command { kind, redirects, span: self.span_from(start) })
+    }
+
+    /// Commands, at least one.
+    fn body(&mut self) -> Result<Script, Refusal> {
+        let script = self.script()?;
+        if script.items.is_empty() {
+            return Err(self.refusal("a list without a command"));
+        }
+        Ok(script)
+    }
+
+    /// The keyword that is the whole word here.
+    fn keyword(&mut self) -> Option<&'static str> {
+        self.peek();
+        let rest = &self.source[self.at.min(self.end)..self.end];
+        KEYWORDS.into_iter().find(|keyword| {
+            rest.strip_prefix(keyword.as_bytes()).is_some_and(|after| match after.first() {
+                None | Some(b' ' | b'\t' | b'\n') => true,
+                Some(b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>') => *keyword != "!",
+                Some(_) => false,
+            })
+        })
+    }
+
+    fn expect(&mut self, keyword: &'static str) -> Result<(), Refusal> {
+        if self.keyword() != Some(keyword) {
+            return Err(self.refusal("a compound command that is not complete"));
+        }
+        self.at += keyword.len();
+        Ok(())
+    }
+
+    fn if_command(&mut self) -> Result<CommandKind, Refusal> {
+        self.at += 2;
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.body()?;
+            self.expect("then")?;
+            branches.push((condition, self.body()?));
+            match self.keyword() {
+                Some("elif") => self.at += 4,
+                Some("else") => {
+                    self.at += 4;
+                    let otherwise = Some(self.body()?);
+                    self.expect("fi")?;
+                    return Ok(CommandKind::If { branches, otherwise });
+                }
+                _ => {
+                    self.expect("fi")?;
+                    return Ok(CommandKind::If { branches, otherwise: None });
+                }
+            }
+        }
+    }
+
+    fn for_command(&mut self) -> Result<CommandKind, Refusal> {
+        self.at += 3;
+        self.blanks();
+        let name = self.name();
+        if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err(self.refusal("a loop that is not understood"));
+        }
+        self.newlines()?;
+        self.expect("in")?;
+        let mut words = Vec::new();
+        loop {
+            self.blanks();
+            match self.word()? {
+                Some(word) => words.push(word),
+                None => break,
+            }
+        }
+        if !matches!(self.peek(), Some(b';' | b'\n')) {
+            return Err(self.refusal("a loop that is not understood"));
+        }
+        if self.peek() == Some(b';') {
+            self.bump();
+        }
+        self.newlines()?;
+        self.expect("do")?;
+        let body = self.body()?;
+        self.expect("done")?;
+        Ok(CommandKind::For { name, words, body })
+    }
+
+    fn case_command(&mut self) -> Result<CommandKind, Refusal> {
+        self.at += 4;
+        self.blanks();
+        let subject = self.word()?.ok_or_else(|| self.refusal("a case without a word"))?;
+        self.newlines()?;
+        self.expect("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.newlines()?;
+            if self.keyword() == Some("esac") {
+                self.at += 4;
+                return Ok(CommandKind::Case { subject, arms });
+            }
+            if self.peek() == Some(b'(') {
+                self.bump();
+            }
+            let mut patterns = Vec::new();
+            loop {
+                self.blanks();
+                patterns.push(self.word()?.ok_or_else(|| self.refusal("a case without a pattern"))?);
+                self.blanks();
+                match self.peek() {
+                    Some(b'|') => self.bump(),
+                    Some(b')') => break,
+                    _ => return Err(self.refusal("a case that is not understood")),
+                }
+            }
+            self.bump();
+            let body = self.script()?;
+            arms.push((patterns, body));
+            if !self.take(b";;") && self.keyword() != Some("esac") {
+                return Err(self.refusal("a case that is not complete"));
+            }
+        }
+    }
+
+    fn test_command(&mut self) -> Result<CommandKind, Refusal> {
+        self.reading.command_starts.push(self.at);
+        self.at += 2;
+        let mut tokens = Vec::new();
+        loop {
+            self.newlines()?;
+            if self.keyword() == Some("]]") {
+                self.at += 2;
+                return Ok(CommandKind::Test(tokens));
+            }
+            let operator =
+                [&b"&&"[..], b"||", b"(", b")", b"<", b">"].into_iter().find(|text| self.take(text));
+            if let Some(text) = operator {
+                let bytes = text.to_vec();
+                let span = (self.at - bytes.len(), self.at);
+                tokens.push(Word { pieces: vec![Piece::Literal { bytes, quoted: false }], span });
+                continue;
+            }
+            tokens.push(self.word()?.ok_or_else(|| self.refusal("a test that is not closed"))?);
+        }
+    }
+
+    fn simple(&mut self, redirects: &mut Vec<Redirect>) -> Result<CommandKind, Refusal> {
+        let (mut assignments, mut words) = (Vec::new(), Vec::new());
+        loop {
+            self.blanks();
+            if self.peek() == Some(b'(') {
+                return Err(self.refusal("a function, or a parenthesis where none can be"));
+            }
+            if let Some(redirect) = self.redirect()? {
+                redirects.push(redirect);
+                continue;
+            }
+            if words.is_empty() {
+                if let Some(assignment) = self.assignment()? {
+                    assignments.push(assignment);
+                    continue;
+                }
+            }
+            let Some(word) = self.word()? else { break };
+            if matches!(self.peek(), Some(b'<' | b'>'))
+                && word.bare().is_some_and(|text| text.starts_with('{'))
+            {
+                return Err(self.refusal("a redirection to a named descriptor"));
+            }
+            if words.is_empty() {
+                self.reading.command_starts.push(word.span.0);
+            }
+            words.push(word);
+        }
+        if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
+            return Err(self.refusal("a command is missing"));
+        }
+        Ok(CommandKind::Simple { assignments, words })
+    }
+
+    fn assignment(&mut self) -> Result<Option<Assignment>, Refusal> {
+        self.peek();
+        let start = self.at;
+        let rest = &self.source[start..self.end];
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        if length == 0 || rest[0].is_ascii_digit() {
+            return Ok(None);
+        }
+        let append = rest.get(length) == Some(&b'+');
+        if rest.get(length + usize::from(append)) != Some(&b'=') {
+            return Ok(None);
+        }
+        let name = String::from_utf8_lossy(&rest[..length]).into_owned();
+        self.at = start + length + usize::from(append) + 1;
+        if self.raw(0) == Some(b'(') {
+            let values = self.array()?;
+            let span = self.span_from(start);
+            return Ok(Some(Assignment { name, append, values, array: true, span }));
+        }
+        let value = self.word()?.unwrap_or(Word { pieces: Vec::new(), span: (self.at, self.at) });
+        Ok(Some(Assignment { name, append, values: vec![value], array: false, span: self.span_from(start) }))
+    }
+
+    fn array(&mut self) -> Result<Vec<Word>, Refusal> {
+        self.bump();
+        let mut values = Vec::new();
+        loop {
+            self.newlines()?;
+            if self.peek() == Some(b')') {
+                self.bump();
+                return Ok(values);
+            }
+            let word = self.word()?.ok_or_else(|| self.refusal("an array that is not understood"))?;
+            if self.source[word.span.0] == b'[' {
+                return Err(self.refusal("a subscript that is evaluated"));
+            }
+            values.push(word);
+        }
+    }
+
+    /// The redirection here, if one is.
+    fn redirect(&mut self) -> Result<Option<Redirect>, Refusal> {
+        self.peek();
+        let start = self.at;
+        while self.raw(0).is_some_and(|byte| byte.is_ascii_digit()) {
+            self.bump();
+        }
+        let numbered = start < self.at;
+        let (first, second) =
+            if numbered { (self.raw(0), self.raw(1)) } else { (self.peek(), self.peek_second()) };
+        let both = !numbered && first == Some(b'&') && second == Some(b'>');
+        if !(both || matches!(first, Some(b'<' | b'>')))
+            || (first == Some(b'<') && second == Some(b'(') && !numbered)
+        {
+            self.at = start;
+            return Ok(None);
+        }
+        self.reading.redirect_count += 1;
+        let kind = self.redirect_kind()?;
+        Ok(Some(Redirect { kind, span: self.span_from(start) }))
+    }
+
+    fn redirect_kind(&mut self) -> Result<RedirectKind, Refusal> {
+        if self.take(b"<<<") {
+            return Ok(RedirectKind::Text(self.target()?));
+        }
+        if self.take(b"<<-") {
+            return self.document_operator(true);
+        }
+        if self.take(b"<<") {
+            return self.document_operator(false);
+        }
+        if self.take(b"<&") || self.take(b">&") {
+            let word = self.target()?;
+            let number = |text: &str| {
+                text == "-" || (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+            };
+            return Ok(if word.bare().is_some_and(number) {
+                RedirectKind::Duplicate
+            } else {
+                RedirectKind::Other
+            });
+        }
+        if self.take(b"<>") {
+            self.target()?;
+            return Ok(RedirectKind::Other);
+        }
+        if self.take(b"<") {
+            return Ok(RedirectKind::Read(self.target()?));
+        }
+        for operator in [&b"&>>"[..], b"&>", b">>", b">|", b">"] {
+            if self.take(operator) {
+                return Ok(RedirectKind::Write(self.target()?));
+            }
+        }
+        Err(self.refusal("a redirection that is not understood"))
+    }
+
+    fn target(&mut self) -> Result<Word, Refusal> {
+        self.blanks();
+        self.word()?.ok_or_else(|| self.refusal("a redirection without a target"))
+    }
+}

@@ -1,0 +1,172 @@
+//! What the text of a command means, as a typed tree.
+
+/// Byte offsets into the text: start, and end (not included).
+pub(crate) type Span = (usize, usize);
+
+/// Commands in order.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) items: Vec<Item>,
+}
+
+/// A list joined by `&&` and `||`, and how it ends.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) first: Pipeline,
+    /// Each with whether `&&` (and not `||`) joins it.
+    pub(crate) rest: Vec<(bool, Pipeline)>,
+    pub(crate) background: bool,
+}
+
+/// Commands joined by `|`.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) stages: Vec<Command>,
+}
+
+/// A command and its redirections.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) kind: CommandKind,
+    pub(crate) redirects: Vec<Redirect>,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum CommandKind {
+    Simple { assignments: Vec<Assignment>, words: Vec<Word> },
+    Subshell(Script),
+    Group(Script),
+    If { branches: Vec<(Script, Script)>, otherwise: Option<Script> },
+    While { condition: Script, body: Script },
+    For { name: String, words: Vec<Word>, body: Script },
+    Case { subject: Word, arms: Vec<(Vec<Word>, Script)> },
+    Test(Vec<Word>),
+    Arithmetic(Arithmetic),
+}
+
+/// `name=value`, `name+=value` or `name=(values)`.
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    pub(crate) name: String,
+    pub(crate) append: bool,
+    pub(crate) values: Vec<Word>,
+    pub(crate) array: bool,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) struct Redirect {
+    pub(crate) kind: RedirectKind,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum RedirectKind {
+    /// `<`
+    Read(Word),
+    /// `>`, `>>`, `>|`, `&>`, `&>>`
+    Write(Word),
+    /// `<&` and `>&` with a descriptor or `-`.
+    Duplicate,
+    /// `>&` with anything else, `<>`, `{name}>`.
+    Other,
+    /// A here-string.
+    Text(Word),
+    /// A here-document, by its place in [`Reading::documents`](super::read::Reading).
+    Document(usize),
+}
+
+/// A word: what becomes none, one or several arguments.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Word {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    /// Bytes as the program gets them, quotes and escapes resolved.
+    Literal {
+        bytes: Vec<u8>,
+        quoted: bool,
+    },
+    /// An unquoted `*`, `?` or `[`.
+    Glob(u8),
+    /// An unquoted `~` where bash expands one.
+    Tilde,
+    /// A brace expansion that is not spelled out.
+    Braces,
+    Parameter(Box<Parameter>),
+    /// `$(…)` or backquotes.
+    Substitution {
+        script: std::rc::Rc<Script>,
+        quoted: bool,
+    },
+    /// `<(…)`
+    ProcessInput(std::rc::Rc<Script>),
+    Arithmetic(Arithmetic),
+}
+
+/// `$name` and `${name…}`.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    /// All elements of an array, or all positional parameters.
+    pub(crate) all: bool,
+    pub(crate) operator: Operator,
+    pub(crate) quoted: bool,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Operator {
+    None,
+    /// `${#name}`
+    Length,
+    /// `${name:-word}`, `:+`, `:?`
+    Default(Word),
+    /// `${name%word}`, `%%`
+    CutEnd(Word),
+    /// Everything else that only makes another text of the value.
+    Other(Word),
+}
+
+/// The tokens of an arithmetic expression.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Arithmetic {
+    pub(crate) tokens: Vec<ArithmeticToken>,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum ArithmeticToken {
+    Number,
+    Name(String),
+    /// An operator that assigns to the name before (or after) it.
+    Assign,
+    Operator,
+    Value(Piece),
+}
+
+impl Word {
+    /// The bytes, if nothing can change them: no expansion, no wild card.
+    pub(crate) fn literal(&self) -> Option<Vec<u8>> {
+        let mut all = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal { bytes, .. } => all.extend_from_slice(bytes),
+                _ => return None,
+            }
+        }
+        Some(all)
+    }
+
+    /// The text of a word without any quoting: only such a word can be a keyword.
+    pub(crate) fn bare(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [Piece::Literal { bytes, quoted: false }] => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+}

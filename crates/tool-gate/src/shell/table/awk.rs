@@ -1,0 +1,279 @@
+//! `awk`: its options, and its programs, read as tokens.
+
+use crate::EffectKind::{self, Environment, Executes, NonTerminating, WritesWorkspace};
+use crate::shell::Span;
+use crate::shell::analyse::Judge;
+use crate::shell::options::{Operands, Spec, parse};
+use crate::shell::value::Arg;
+
+pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const AWK: Spec = Spec {
+        values: "Fv",
+        long: "field-separator= assign= version help",
+        stops: true,
+        ..Spec::new(&["awk"], Operands::Custom)
+    };
+    let parsed = parse(judge, &AWK, args);
+    let Some((program, files)) = parsed.operands.split_first() else {
+        if !parsed.has(&["help", "version"]) {
+            judge.unknown("awk without a program", span);
+        }
+        return;
+    };
+    match program.bytes() {
+        Some(text) => {
+            if let Err((kind, detail)) = check(text) {
+                judge.refuse(kind, detail, program.span);
+            }
+        }
+        None => judge.refuse(Executes, "an awk program that is not known before it runs", program.span),
+    }
+    for file in files.iter().filter(|file| !file.is("-")) {
+        judge.read_file(file);
+    }
+}
+
+type Refused = (EffectKind, &'static str);
+
+/// Functions that only compute.
+const FUNCTIONS: &str = "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand tolower toupper \
+    gensub strftime systime mktime strtonum and or xor lshift rshift compl asort asorti patsplit typeof isarray";
+const KEYWORDS: &str = "BEGIN END if else while for do break continue next exit return delete in function func print printf switch \
+    case default nextfile";
+/// Names that reach beyond the input.
+const REFUSED: &str =
+    "system close fflush getline ARGV ARGC ENVIRON PROCINFO SYMTAB FUNCTAB BEGINFILE ENDFILE";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    Name(&'a str),
+    Number,
+    Text,
+    Regex,
+    Newline,
+    Operator(&'a [u8]),
+}
+
+/// Whether a program only reads its input and prints.
+pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
+    let tokens = tokens(program)?;
+    let listed = |names: &str, name: &str| names.split_ascii_whitespace().any(|known| known == name);
+    let defined: Vec<&str> = tokens
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [Token::Name("function" | "func"), Token::Name(name)] => Some(*name),
+            _ => None,
+        })
+        .collect();
+    let mut printing = false;
+    for (place, token) in tokens.iter().enumerate() {
+        let next = tokens.get(place + 1);
+        match token {
+            Token::Name(name) if listed(REFUSED, name) => {
+                let kind = if *name == "ENVIRON" { Environment } else { Executes };
+                return Err((kind, "the awk program reaches beyond its input"));
+            }
+            Token::Name("print" | "printf") => printing = true,
+            Token::Name("while") if constant_condition(&tokens[place + 1..]) => {
+                return Err((NonTerminating, "a loop in the awk program does not end"));
+            }
+            Token::Name(name) if next == Some(&Token::Operator(b"(")) => {
+                if !listed(FUNCTIONS, name) && !listed(KEYWORDS, name) && !defined.contains(name) {
+                    return Err((
+                        EffectKind::Unknown,
+                        "the awk program calls a function that is not understood",
+                    ));
+                }
+            }
+            Token::Operator(b"|" | b"|&" | b">>") => {
+                return Err((Executes, "the awk program writes to a command or file"));
+            }
+            // In a `print` it is a redirection; inside its parentheses versions differ.
+            Token::Operator(b">") if printing => {
+                return Err((WritesWorkspace, "the awk program writes a file"));
+            }
+            Token::Operator(b"@") => return Err((Executes, "the awk program loads or calls by name")),
+            Token::Operator(b";" | b"}") => printing = false,
+            Token::Operator(b";;") => return Err((NonTerminating, "a loop in the awk program does not end")),
+            Token::Newline if !continues(&tokens[..place]) => printing = false,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `( number )`
+fn constant_condition(tokens: &[Token<'_>]) -> bool {
+    matches!(tokens, [Token::Operator(b"("), Token::Number | Token::Text, Token::Operator(b")"), ..])
+}
+
+/// Whether a newline after `tokens` may not end the statement.
+fn continues(tokens: &[Token<'_>]) -> bool {
+    match tokens.last() {
+        Some(Token::Name(name)) => matches!(*name, "do" | "else" | "in"),
+        Some(Token::Operator(operator)) => !matches!(*operator, b")" | b"]" | b"++" | b"--" | b";" | b"}"),
+        Some(Token::Number | Token::Text | Token::Regex | Token::Newline) | None => false,
+    }
+}
+
+fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
+    let unknown = |detail| Err((EffectKind::Unknown, detail));
+    let mut tokens: Vec<Token<'_>> = Vec::new();
+    // For each open parenthesis, whether it belongs to `if`, `while` or `for`.
+    let mut open: Vec<bool> = Vec::new();
+    let mut after_condition = false;
+    let mut at = 0;
+    while let Some(byte) = program.get(at).copied() {
+        let start = at;
+        at += 1;
+        let operand_before = match tokens.last() {
+            Some(Token::Number | Token::Text | Token::Regex) => true,
+            Some(Token::Name(name))
+                if byte == b'/' && FUNCTIONS.split_ascii_whitespace().any(|known| known == *name) =>
+            {
+                return unknown("a slash in the awk program that has two readings");
+            }
+            Some(Token::Name(name)) => !KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == *name),
+            Some(Token::Operator(operator)) => match *operator {
+                b")" if after_condition && byte == b'/' => {
+                    return unknown("a slash in the awk program that has two readings");
+                }
+                b")" => true,
+                b"]" => true,
+                b"++" | b"--" if byte == b'/' => {
+                    return unknown("a slash in the awk program that has two readings");
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        match byte {
+            b' ' | b'\t' => continue,
+            b'\n' => tokens.push(Token::Newline),
+            b'\\' if program.get(at) == Some(&b'\n') => {
+                at += 1;
+                continue;
+            }
+            b'#' => {
+                while program.get(at).is_some_and(|byte| *byte != b'\n') {
+                    at += 1;
+                }
+                continue;
+            }
+            b'"' => {
+                at = string_end(program, at)
+                    .ok_or((EffectKind::Unknown, "a string in the awk program is not closed"))?;
+                tokens.push(Token::Text);
+            }
+            b'/' if !operand_before => {
+                at = regex_end(program, at)
+                    .ok_or((EffectKind::Unknown, "a pattern in the awk program is not plain"))?;
+                tokens.push(Token::Regex);
+            }
+            b'0'..=b'9' | b'.' => {
+                at = number_end(program, at)
+                    .ok_or((EffectKind::Unknown, "a number in the awk program is not plain"))?;
+                tokens.push(Token::Number);
+            }
+            byte if byte.is_ascii_alphabetic() || byte == b'_' => {
+                while program.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+                    at += 1;
+                }
+                tokens.push(Token::Name(std::str::from_utf8(&program[start..at]).unwrap_or_default()));
+            }
+            byte if b"+-*/%^!<>=&|?:;,(){}[]$~@".contains(&byte) => {
+                at = start + operator_length(&program[start..]);
+                let operator = &program[start..at];
+                match operator {
+                    b"(" => open
+                        .push(matches!(tokens.last(), Some(Token::Name("if" | "while" | "for" | "switch")))),
+                    b")" => match open.pop() {
+                        Some(condition) => after_condition = condition,
+                        None => return unknown("a parenthesis in the awk program that closes nothing"),
+                    },
+                    _ => {}
+                }
+                tokens.push(Token::Operator(operator));
+            }
+            _ => return unknown("a character in the awk program that is not understood"),
+        }
+    }
+    Ok(tokens)
+}
+
+/// Where a number ends; a letter right after it would be read as a name of its own.
+fn number_end(program: &[u8], mut at: usize) -> Option<usize> {
+    let digits = |mut at: usize| {
+        while program.get(at).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.') {
+            at += 1;
+        }
+        at
+    };
+    at = digits(at);
+    if matches!(program.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(program.get(at + 1), Some(b'+' | b'-')));
+        program.get(at + 1 + sign).filter(|byte| byte.is_ascii_digit())?;
+        at = digits(at + 1 + sign);
+    }
+    let letter = program.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    (!letter).then_some(at)
+}
+
+fn operator_length(rest: &[u8]) -> usize {
+    const LONG: [&[u8]; 20] = [
+        b"**=", b"|&", b">>", b"&&", b"||", b"++", b"--", b"+=", b"-=", b"*=", b"/=", b"%=", b"^=", b"==",
+        b"!=", b"<=", b">=", b"!~", b"**", b";;",
+    ];
+    LONG.iter().find(|operator| rest.starts_with(operator)).map_or(1, |operator| operator.len())
+}
+
+/// Where a string that starts before `at` ends.
+fn string_end(program: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match program.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\n' => return None,
+            b'\\' if program.get(at + 1) == Some(&b'\n') => return None,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Where a pattern that starts before `at` ends; a slash between brackets has two readings, and so none.
+fn regex_end(program: &[u8], mut at: usize) -> Option<usize> {
+    let mut bracket = false;
+    loop {
+        match program.get(at)? {
+            b'/' => return (!bracket).then_some(at + 1),
+            b'\n' => return None,
+            b'\\' => {
+                program.get(at + 1).filter(|byte| **byte != b'\n')?;
+                at += 2;
+            }
+            b'[' if bracket => {
+                at += 1;
+                if let Some(kind @ (b':' | b'.' | b'=')) = program.get(at) {
+                    // `[:name:]`: its bracket does not close ours.
+                    let rest = program.get(at + 1..)?;
+                    let name = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+                    if rest.get(name) != Some(kind) || rest.get(name + 1) != Some(&b']') {
+                        return None;
+                    }
+                    at += name + 3;
+                }
+            }
+            b'[' => {
+                bracket = true;
+                at += 1;
+                at += usize::from(program.get(at) == Some(&b'^'));
+                at += usize::from(program.get(at) == Some(&b']'));
+            }
+            b']' => {
+                bracket = false;
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+}

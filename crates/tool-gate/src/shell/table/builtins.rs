@@ -1,0 +1,167 @@
+//! Commands of the shell itself.
+
+use crate::EffectKind::{Environment, Executes, NonTerminating, Unknown};
+use crate::shell::Span;
+use crate::shell::analyse::{Folder, Judge};
+use crate::shell::options::{Operands, Spec, parse};
+use crate::shell::table::{Caller, judge_program};
+use crate::shell::value::{Arg, Value};
+
+/// Judges `name` if it is a command of the shell that the gate knows.
+pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
+    match name {
+        "true" | "false" | ":" | "times" | "exit" | "break" | "continue" => {}
+        "pwd" => {
+            const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
+            parse(judge, &PWD, args);
+        }
+        "cd" => cd(judge, args, span),
+        "read" => read(judge, args, span),
+        "set" => set(judge, args, span),
+        "type" => {
+            const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["type"], Operands::Data) };
+            parse(judge, &TYPE, args);
+        }
+        "command" => command(judge, args, span),
+        "builtin" => match args.split_first() {
+            Some((inner, rest))
+                if inner.text().is_some_and(|name| judge_known(judge, name, inner.span, rest)) => {}
+            _ => judge.unknown("builtin without a command that is understood", span),
+        },
+        "sleep" => sleep(judge, args, span),
+        "wait" => {
+            if args.iter().any(|arg| arg.prefix.starts_with(b"-")) {
+                judge.unknown("an option of wait", span);
+            }
+        }
+        "ulimit" | "umask" => {
+            let shows = |arg: &Arg| {
+                arg.bytes().is_some_and(|bytes| {
+                    bytes.len() == 2 && bytes[0] == b'-' && bytes[1].is_ascii_alphabetic()
+                })
+            };
+            if !args.iter().all(shows) {
+                judge.refuse(Environment, format!("{name} changes a limit of what follows"), span);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// A command of the shell that `builtin` may run.
+fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
+    match name {
+        "echo" => true,
+        "printf" => {
+            printf(judge, args, span);
+            true
+        }
+        "test" | "[" => {
+            test(judge, name, args, span);
+            true
+        }
+        "builtin" | "command" => false,
+        name => self::judge(judge, name, span, args),
+    }
+}
+
+fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const CD: Spec = Spec { flags: "LPe", ..Spec::new(&["cd"], Operands::Custom) };
+    let operands = parse(judge, &CD, args).operands;
+    let folders = judge.state.folders.clone();
+    let new = match operands.as_slice() {
+        [target] => match target.bytes() {
+            // Back to where it was before, which nobody keeps.
+            Some(b"-") | None => vec![Folder::Outside],
+            Some(b"") => folders.clone(),
+            Some(path) => {
+                let resolve = |folder| judge.resolve(path, folder).map_or(Folder::Outside, Folder::Inside);
+                folders.iter().map(resolve).collect()
+            }
+        },
+        [] => vec![Folder::Outside],
+        _ => return judge.unknown("cd to several places", span),
+    };
+    judge.state.folders = new;
+    judge.failed_folders = Some(folders);
+}
+
+fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
+    for name in parse(judge, &READ, args).operands {
+        let plain = |text: &&str| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        };
+        match name.text().filter(plain) {
+            Some(text) => judge.assign(text, Value::ANY, span),
+            None => judge.refuse(Executes, "a name that may hold a subscript, which is evaluated", name.span),
+        }
+    }
+}
+
+fn set(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let mut rest = args.iter();
+    let mut any = false;
+    while let Some(arg) = rest.next() {
+        any = true;
+        let Some(text) = arg.text() else {
+            return judge.unknown("set with arguments that are not known", span);
+        };
+        let letters = text.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty());
+        let known = letters.is_some_and(|letters| letters.bytes().all(|letter| b"eufxo".contains(&letter)));
+        let named = letters.is_some_and(|letters| letters.ends_with('o'));
+        let option = if named { rest.next().and_then(Arg::text) } else { None };
+        if !known || (named && !matches!(option, Some("pipefail" | "errexit" | "nounset" | "noglob"))) {
+            return judge.refuse(Environment, "set changes how what follows is read", span);
+        }
+    }
+    if !any {
+        judge.refuse(Environment, "prints every variable", span);
+    }
+}
+
+fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    match args.split_first() {
+        Some((first, _)) if first.is("-v") || first.is("-V") => {}
+        Some((first, rest)) => match first.text() {
+            Some(name) if !name.starts_with('-') => {
+                judge_program(judge, name, first.span, rest, Caller::Shell)
+            }
+            _ => judge.refuse(Executes, "command runs a program that is not known", span),
+        },
+        None => {}
+    }
+}
+
+fn sleep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let seconds = |arg: &Arg| arg.text().and_then(|text| text.trim_end_matches('s').parse::<f64>().ok());
+    let all = args.iter().map(|arg| seconds(arg).unwrap_or(f64::INFINITY)).sum::<f64>();
+    if !(0.0..=30.0).contains(&all) {
+        judge.refuse(NonTerminating, "sleeps for long", span);
+    }
+}
+
+pub(super) fn test(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
+    let args = match (name, args.split_last()) {
+        ("[", Some((last, rest))) if last.is("]") => rest,
+        ("[", _) => return judge.unknown("a test that is not closed", span),
+        _ => args,
+    };
+    judge.single_bracket(args, span);
+}
+
+pub(super) fn printf(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    match args.first() {
+        None => {}
+        Some(format) if format.is("--") => {}
+        Some(format) if format.prefix.starts_with(b"-v") => {
+            judge.refuse(Executes, "printf -v assigns, and evaluates a subscript", span);
+        }
+        Some(format) if format.dash || format.many => {
+            judge.refuse(Unknown, "a format that could be an option", span)
+        }
+        Some(_) => {}
+    }
+}

@@ -1,0 +1,137 @@
+//! `find`: starting points, then an expression of tests and actions.
+
+use super::wrappers;
+use crate::EffectKind::{Executes, WritesWorkspace};
+use crate::shell::analyse::Judge;
+use crate::shell::value::Arg;
+use crate::shell::{Extent, Span};
+
+/// Tests and actions without an argument.
+const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -follow -warn -nowarn -empty \
+    -executable -readable -writable -nouser -nogroup -true -false -not -a -and -o -or -ignore_readdir_race \
+    -noignore_readdir_race ! ( ) ,";
+/// Tests and actions with one argument that is data.
+const DATA: &str = "-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype -type -xtype \
+    -size -mtime -atime -ctime -mmin -amin -cmin -perm -user -group -uid -gid -inum -links -maxdepth -mindepth -fstype -used \
+    -printf";
+/// Tests with one argument that is a file.
+const FILES: &str = "-newer -anewer -cnewer -samefile";
+
+pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let options = args.iter().take_while(|arg| arg.is("-H") || arg.is("-L") || arg.is("-P")).count();
+    let args = &args[options..];
+    if matches!(args, [only] if only.is("--help") || only.is("--version")) {
+        return;
+    }
+    let starts_expression =
+        |arg: &&Arg| !arg.exact && arg.dash || arg.prefix.starts_with(b"-") || is_punctuation(arg);
+    let starts: Vec<&Arg> = args.iter().take_while(|arg| !starts_expression(arg)).collect();
+    if starts.is_empty() {
+        judge.read_here(Extent::Names, span);
+    }
+    let opaque = |arg: &&Arg| !arg.exact && arg.prefix.is_empty() && !arg.number;
+    for start in &starts {
+        if opaque(start) && start.escapes {
+            judge.unknown("a starting point that is not known before it runs", start.span);
+        }
+        judge.read(start, Extent::Names);
+    }
+    // Names that find gives to a program start as the starting points do.
+    let named: Vec<Arg> = starts.iter().map(|start| below(start)).collect();
+    let named = if named.is_empty() { vec![below(&Arg::exact(*b".", span))] } else { named };
+    expression(judge, &args[starts.len()..], &named, span);
+}
+
+fn is_punctuation(arg: &Arg) -> bool {
+    ["(", ")", "!", ","].into_iter().any(|text| arg.is(text))
+}
+
+fn below(start: &Arg) -> Arg {
+    let mut prefix = start.prefix.clone();
+    if start.exact && !prefix.ends_with(b"/") {
+        prefix.push(b'/');
+    }
+    Arg {
+        exact: false,
+        many: true,
+        number: false,
+        dash: start.dash,
+        escapes: start.escapes,
+        prefix,
+        span: start.span,
+    }
+}
+
+fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
+    let listed = |names: &str, name: &str| names.split_ascii_whitespace().any(|known| known == name);
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        at += 1;
+        let Some(text) = arg.text() else {
+            // More names than one test takes are an error of find, but only if none of them is an action.
+            let harmless = !arg.dash && !arg.prefix.is_empty() && !b"(!,".contains(&arg.prefix[0]);
+            if !harmless {
+                judge.unknown("an argument that could be an action", arg.span);
+            }
+            continue;
+        };
+        if listed(PLAIN, text) {
+            continue;
+        }
+        if listed(DATA, text) || listed(FILES, text) || is_newer(text) {
+            let Some(value) = args.get(at) else {
+                return judge.unknown("a test without its argument", arg.span);
+            };
+            at += 1;
+            if value.many && (value.dash || value.prefix.is_empty() || b"(!,".contains(&value.prefix[0])) {
+                return judge.unknown("an argument that could be an action", value.span);
+            }
+            if listed(FILES, text) || (is_newer(text) && !text.ends_with('t')) {
+                judge.read_file(value);
+            }
+            continue;
+        }
+        match text {
+            "-exec" => {
+                let rest = &args[at..];
+                let ends = |place: usize| {
+                    rest[place].is(";") || (rest[place].is("+") && 0 < place && rest[place - 1].is("{}"))
+                };
+                let Some(length) = (0..rest.len()).find(|place| ends(*place)) else {
+                    return judge.unknown("-exec without its end", arg.span);
+                };
+                if rest[..length].iter().any(|word| word.many || !word.exact) {
+                    return judge.refuse(Executes, "-exec with a command that is not known", arg.span);
+                }
+                for name in named {
+                    let words: Vec<Arg> = rest[..length].iter().map(|word| replaced(word, name)).collect();
+                    wrappers::inner(judge, &words, span);
+                }
+                at += length + 1;
+            }
+            "-execdir" | "-ok" | "-okdir" => {
+                return judge.refuse(Executes, format!("find {text} runs a program"), arg.span);
+            }
+            "-delete" => judge.refuse(WritesWorkspace, "find -delete removes files", arg.span),
+            "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
+                return judge.refuse(WritesWorkspace, format!("find {text} writes a file"), arg.span);
+            }
+            _ => return judge.unknown(format!("find {text:?} is not understood"), arg.span),
+        }
+    }
+}
+
+/// `word` with `{}` replaced by a name that find gives.
+fn replaced(word: &Arg, name: &Arg) -> Arg {
+    if word.is("{}") {
+        return Arg { span: word.span, ..name.clone() };
+    }
+    wrappers::replace(word, "{}")
+}
+
+/// `-newerXY`
+fn is_newer(text: &str) -> bool {
+    let Some(letters) = text.strip_prefix("-newer") else { return false };
+    letters.len() == 2
+        && letters.bytes().zip([&b"aBcm"[..], b"aBcmt"]).all(|(letter, known)| known.contains(&letter))
+}

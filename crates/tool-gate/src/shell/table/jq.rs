@@ -1,0 +1,71 @@
+//! `jq`: its options, and a look at its program.
+
+use crate::EffectKind::{Environment, Executes};
+use crate::shell::Span;
+use crate::shell::analyse::Judge;
+use crate::shell::options::{Operands, Spec};
+use crate::shell::value::Arg;
+
+/// Names in a program that reach beyond the input.
+const REFUSED: [&str; 8] =
+    ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_line_number", "__prog_args"];
+
+pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const JQ: Spec = Spec {
+        flags: "nrajsceSCMRVh",
+        long: "null-input raw-output ascii-output join-output slurp compact-output exit-status sort-keys color-output \
+               monochrome-output raw-input tab seq stream unbuffered help version",
+        ..Spec::new(&["jq"], Operands::Custom)
+    };
+    // Options with two values come first in `rest`, so they are taken out here.
+    let mut program = None;
+    let mut rest = args.iter();
+    let mut named_positional = false;
+    while let Some(arg) = rest.next() {
+        let Some(text) = arg.text() else {
+            if arg.dash || program.is_none() {
+                return judge.unknown("an argument of jq that is not known before it runs", arg.span);
+            }
+            if !named_positional {
+                judge.read_file(arg);
+            }
+            continue;
+        };
+        match text {
+            "--arg" | "--argjson" => {
+                for _ in 0..2 {
+                    if rest.next().is_none_or(|value| value.many) {
+                        return judge.unknown("a value of jq that is not known before it runs", arg.span);
+                    }
+                }
+            }
+            "--slurpfile" | "--rawfile" => {
+                let (name, file) = (rest.next(), rest.next());
+                match (name, file) {
+                    (Some(name), Some(file)) if !name.many && !file.many => judge.read_file(file),
+                    _ => return judge.unknown("a value of jq that is not known before it runs", arg.span),
+                }
+            }
+            "--indent" => {
+                if rest.next().is_none_or(|value| !value.number) {
+                    return judge.unknown("a value of jq that is not understood", arg.span);
+                }
+            }
+            "--args" | "--jsonargs" => named_positional = true,
+            option if option.starts_with('-') && option != "-" && 1 < option.len() => {
+                crate::shell::options::parse(judge, &JQ, std::slice::from_ref(arg));
+            }
+            _ if program.is_none() => program = Some(text.to_owned()),
+            _ if named_positional => {}
+            _ => judge.read_file(arg),
+        }
+    }
+    let Some(program) = program else { return };
+    let words = program.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    for word in words {
+        if REFUSED.contains(&word) {
+            let kind = if word.eq_ignore_ascii_case("env") { Environment } else { Executes };
+            return judge.refuse(kind, format!("the jq program uses {word}"), span);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Programs that are known to do more than read, so that a front end can say what; and all others.
+
+use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, WritesWorkspace};
+use crate::shell::Span;
+use crate::shell::analyse::Judge;
+
+const REFUSED: &[(EffectKind, &str, &str)] = &[
+    (
+        WritesWorkspace,
+        "writes, moves or removes files",
+        "rm rmdir mv cp ln install mkdir mkfifo mknod touch truncate unlink shred chmod chown chgrp dd rename split csplit patch \
+         rsync zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd cpio ar sqlite3 mktemp sync",
+    ),
+    (
+        Network,
+        "opens a connection",
+        "curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh",
+    ),
+    (
+        Executes,
+        "runs other programs",
+        "sh bash dash zsh ksh fish eval source . exec trap alias unalias coproc sudo su doas env nohup setsid script watch \
+         parallel make cmake ninja cargo rustc npm npx yarn pnpm node deno bun python python3 perl ruby php lua go java javac \
+         mvn gradle dotnet docker kubectl busybox strace gdb ltrace chroot unshare systemctl systemd-run crontab at batch vim vi \
+         nano emacs less more man ed expect complete compgen enable hash bind fc",
+    ),
+    (
+        Environment,
+        "discloses or changes the environment",
+        "printenv export declare typeset local readonly unset shopt let getopts mapfile readarray history ps top htop",
+    ),
+    (NonTerminating, "does not end by itself", "yes"),
+    (Executes, "sends signals to other processes", "kill killall pkill"),
+];
+
+pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span) {
+    for (kind, detail, names) in REFUSED {
+        if names.split_ascii_whitespace().any(|known| known == name) {
+            return judge.refuse(*kind, format!("{name} {detail}"), span);
+        }
+    }
+    judge.unknown(format!("the gate does not know the program {name:?}"), span);
+}

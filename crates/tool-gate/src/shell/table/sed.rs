@@ -1,0 +1,303 @@
+//! `sed`: its options, and its scripts, which are a language of their own.
+
+use crate::EffectKind::{self, Executes, WritesWorkspace};
+use crate::shell::Span;
+use crate::shell::analyse::Judge;
+use crate::shell::options::{Operands, Spec, parse};
+use crate::shell::value::Arg;
+
+pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const SED: Spec = Spec {
+        flags: "nErsuz",
+        values: "el",
+        long: "quiet silent debug expression= line-length= posix regexp-extended separate sandbox unbuffered null-data \
+               zero-terminated help version",
+        refuses: &[
+            ("i in-place", WritesWorkspace, "sed edits files in place"),
+            ("f file", Executes, "sed runs a script from a file"),
+        ],
+        ..Spec::new(&["sed"], Operands::Custom)
+    };
+    let parsed = parse(judge, &SED, args);
+    let mut scripts: Vec<Arg> = parsed
+        .options
+        .iter()
+        .filter(|given| matches!(given.name.as_str(), "e" | "expression"))
+        .filter_map(|given| given.value.clone())
+        .collect();
+    let mut files = parsed.operands.as_slice();
+    if scripts.is_empty() {
+        let Some((script, rest)) = files.split_first() else {
+            if !parsed.has(&["help", "version"]) {
+                judge.unknown("sed without a script", span);
+            }
+            return;
+        };
+        scripts.push(script.clone());
+        files = rest;
+    }
+    for script in &scripts {
+        let Some(text) = script.bytes() else {
+            judge.refuse(Executes, "a sed script that is not known before it runs", script.span);
+            continue;
+        };
+        if let Err((kind, detail)) = check(text) {
+            judge.refuse(kind, detail, script.span);
+        }
+    }
+    for file in files.iter().filter(|file| !file.is("-")) {
+        judge.read_file(file);
+    }
+}
+
+type Refused = (EffectKind, &'static str);
+
+/// Whether a script only edits its stream.
+pub(super) fn check(script: &[u8]) -> Result<(), Refused> {
+    let mut reader = Reader { script, at: 0, open: 0 };
+    while reader.command()? {}
+    if reader.open == 0 { Ok(()) } else { Err(unknown("a sed script with an open brace")) }
+}
+
+fn unknown(detail: &'static str) -> Refused {
+    (EffectKind::Unknown, detail)
+}
+
+struct Reader<'a> {
+    script: &'a [u8],
+    at: usize,
+    open: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.script.get(self.at).copied()
+    }
+
+    fn skip(&mut self, bytes: &[u8]) {
+        while self.peek().is_some_and(|byte| bytes.contains(&byte)) {
+            self.at += 1;
+        }
+    }
+
+    fn number(&mut self) -> bool {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        start < self.at
+    }
+
+    /// One command with its addresses; whether there was one.
+    fn command(&mut self) -> Result<bool, Refused> {
+        self.skip(b" \t\n;");
+        let Some(first) = self.peek() else { return Ok(false) };
+        if first == b'#' {
+            self.line();
+            return Ok(true);
+        }
+        if self.address()? {
+            self.skip(b" \t");
+            if self.peek() == Some(b',') {
+                self.at += 1;
+                self.skip(b" \t");
+                if matches!(self.peek(), Some(b'+' | b'~')) {
+                    self.at += 1;
+                    if !self.number() {
+                        return Err(unknown("a sed address that is not understood"));
+                    }
+                } else if !self.address()? {
+                    return Err(unknown("a sed address that is not understood"));
+                }
+            }
+        }
+        self.skip(b" \t");
+        while self.peek() == Some(b'!') {
+            self.at += 1;
+            self.skip(b" \t");
+        }
+        let Some(command) = self.peek() else { return Err(unknown("a sed address without a command")) };
+        self.at += 1;
+        match command {
+            b'{' => self.open += 1,
+            b'}' => {
+                self.open =
+                    self.open.checked_sub(1).ok_or_else(|| unknown("a sed script with a stray brace"))?;
+                self.end()?;
+            }
+            b'=' | b'd' | b'D' | b'g' | b'G' | b'h' | b'H' | b'n' | b'N' | b'p' | b'P' | b'x' | b'z'
+            | b'F' => self.end()?,
+            b'q' | b'Q' | b'l' => {
+                self.skip(b" \t");
+                self.number();
+                self.end()?;
+            }
+            b':' | b'b' | b't' | b'T' => self.label(command)?,
+            b'a' | b'i' | b'c' => self.text()?,
+            b's' => self.substitute()?,
+            b'y' => {
+                let delimiter = self.delimiter()?;
+                self.section(delimiter, false)?;
+                self.section(delimiter, false)?;
+                self.end()?;
+            }
+            b'w' | b'W' => return Err((WritesWorkspace, "the sed script writes a file")),
+            b'e' => return Err((Executes, "the sed script runs a command")),
+            b'r' | b'R' => return Err(unknown("the sed script reads a further file")),
+            _ => return Err(unknown("a sed command that is not understood")),
+        }
+        Ok(true)
+    }
+
+    fn address(&mut self) -> Result<bool, Refused> {
+        match self.peek() {
+            Some(b'$') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte.is_ascii_digit() => {
+                self.number();
+                if self.peek() == Some(b'~') {
+                    self.at += 1;
+                    self.number();
+                }
+                Ok(true)
+            }
+            Some(b'/') => {
+                self.at += 1;
+                self.section(b'/', true)?;
+                self.skip(b"IM");
+                Ok(true)
+            }
+            Some(b'\\') => {
+                self.at += 1;
+                let delimiter = self.delimiter()?;
+                self.section(delimiter, true)?;
+                self.skip(b"IM");
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn delimiter(&mut self) -> Result<u8, Refused> {
+        let byte = self.peek().ok_or_else(|| unknown("a sed command that is not complete"))?;
+        if !byte.is_ascii_graphic() || byte.is_ascii_alphanumeric() || byte == b'\\' {
+            return Err(unknown("a sed delimiter that is not plain"));
+        }
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Text up to the delimiter, which is stepped over. Where sed's versions could find different ends, it is refused.
+    fn section(&mut self, delimiter: u8, regex: bool) -> Result<(), Refused> {
+        let mut bracket = None;
+        loop {
+            let byte = self.peek().ok_or_else(|| unknown("a sed command that is not complete"))?;
+            self.at += 1;
+            match byte {
+                b'\n' => return Err(unknown("a newline inside a sed command")),
+                byte if byte == delimiter => {
+                    if bracket.is_some() {
+                        return Err(unknown("a delimiter inside brackets"));
+                    }
+                    return Ok(());
+                }
+                b'\\' => match self.peek() {
+                    Some(b'\n') | None => return Err(unknown("a newline inside a sed command")),
+                    // Inside brackets a backslash is itself, but GNU sed still steps over a delimiter after it.
+                    Some(next) if bracket.is_some() && next != delimiter && next != b'\\' => {}
+                    Some(_) => self.at += 1,
+                },
+                b'[' if regex && bracket.is_none() => {
+                    bracket = Some(self.at);
+                    if self.peek() == Some(b'^') {
+                        self.at += 1;
+                        bracket = Some(self.at);
+                    }
+                }
+                b']' if bracket.is_some_and(|start| start + 1 < self.at) => bracket = None,
+                b'[' if bracket.is_some() => {
+                    if matches!(self.peek(), Some(b':' | b'.' | b'=')) {
+                        self.class(delimiter)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `[:name:]` inside brackets.
+    fn class(&mut self, delimiter: u8) -> Result<(), Refused> {
+        let kind = self.peek();
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            self.at += 1;
+            if byte == delimiter || byte == b'\n' || byte == b'\\' {
+                return Err(unknown("a delimiter inside brackets"));
+            }
+            if Some(byte) == kind && self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(());
+            }
+        }
+        Err(unknown("a sed command that is not complete"))
+    }
+
+    fn substitute(&mut self) -> Result<(), Refused> {
+        let delimiter = self.delimiter()?;
+        self.section(delimiter, true)?;
+        self.section(delimiter, false)?;
+        loop {
+            match self.peek() {
+                Some(b'g' | b'p' | b'i' | b'I' | b'm' | b'M' | b'0'..=b'9') => self.at += 1,
+                Some(b'w') => return Err((WritesWorkspace, "the sed script writes a file")),
+                Some(b'e') => return Err((Executes, "the sed script runs a command")),
+                _ => return self.end(),
+            }
+        }
+    }
+
+    /// What may follow a command.
+    fn end(&mut self) -> Result<(), Refused> {
+        self.skip(b" \t");
+        match self.peek() {
+            None | Some(b'\n' | b';' | b'}' | b'#') => Ok(()),
+            Some(_) => Err(unknown("text after a sed command")),
+        }
+    }
+
+    fn label(&mut self, command: u8) -> Result<(), Refused> {
+        self.skip(b" \t");
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            self.at += 1;
+        }
+        if command == b':' && start == self.at {
+            return Err(unknown("a sed label without a name"));
+        }
+        self.end()
+    }
+
+    /// The text of `a`, `i` and `c`: to the end of the line.
+    fn text(&mut self) -> Result<(), Refused> {
+        loop {
+            self.line();
+            let continued = 0 < self.at && self.script.get(self.at - 1) == Some(&b'\\');
+            if !continued {
+                return Ok(());
+            }
+            if self.peek().is_none() {
+                // It would go on in the next `-e`.
+                return Err(unknown("text in a sed script that is not complete"));
+            }
+            self.at += 1;
+        }
+    }
+
+    fn line(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+}

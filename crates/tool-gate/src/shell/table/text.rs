@@ -1,0 +1,219 @@
+//! Programs that read text and print text.
+
+use crate::EffectKind::{Executes, NonTerminating, ReadsOutside, WritesWorkspace};
+use crate::shell::options::{FILES, Operands, Spec};
+
+pub(super) const PROGRAMS: &[Spec] = &[
+    Spec {
+        flags: "AbeEnstTuv",
+        long: "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting help version",
+        tame: true,
+        ..Spec::new(&["cat"], FILES)
+    },
+    Spec {
+        flags: "br",
+        values: "s",
+        long: "before regex separator= help version",
+        tame: true,
+        ..Spec::new(&["tac"], FILES)
+    },
+    Spec {
+        flags: "qvz",
+        values: "cn",
+        long: "bytes= lines= quiet silent verbose zero-terminated help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["head"], FILES)
+    },
+    Spec {
+        flags: "qvz",
+        values: "cns",
+        long: "bytes= lines= quiet silent verbose zero-terminated help version",
+        digits: true,
+        refuses: &[("f F follow retry pid", NonTerminating, "follows a file and does not end")],
+        ..Spec::new(&["tail"], FILES)
+    },
+    Spec {
+        flags: "clLmw",
+        long: "bytes chars lines max-line-length words total= help version",
+        refuses: &[("files0-from", ReadsOutside, "reads the files that a list names")],
+        tame: true,
+        ..Spec::new(&["wc"], FILES)
+    },
+    Spec {
+        flags: "bcdfghiMmnRrsuVzC",
+        values: "kt",
+        long: "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort \
+               numeric-sort random-sort reverse sort= version-sort check? debug key= merge stable field-separator= unique \
+               zero-terminated help version",
+        refuses: &[
+            ("o output", WritesWorkspace, "sort writes its output to a file"),
+            ("compress-program", Executes, "sort runs a program to compress"),
+            (
+                "T temporary-directory S buffer-size files0-from",
+                WritesWorkspace,
+                "sort may write temporary files elsewhere",
+            ),
+        ],
+        ..Spec::new(&["sort"], FILES)
+    },
+    Spec {
+        flags: "cdDiuz",
+        values: "fsw",
+        long: "count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique zero-terminated check-chars= help version",
+        ..Spec::new(&["uniq"], Operands::Files(1))
+    },
+    Spec {
+        flags: "nsz",
+        values: "bcdf",
+        long: "bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated help version",
+        tame: true,
+        ..Spec::new(&["cut"], FILES)
+    },
+    Spec {
+        flags: "cCdst",
+        long: "complement delete squeeze-repeats truncate-set1 help version",
+        tame: true,
+        ..Spec::new(&["tr"], Operands::Data)
+    },
+    Spec {
+        flags: "p",
+        values: "bdfhilnsvw",
+        long: "body-numbering= section-delimiter= footer-numbering= header-numbering= line-increment= join-blank-lines= \
+               number-format= no-renumber number-separator= starting-line-number= number-width= help version",
+        tame: true,
+        ..Spec::new(&["nl"], FILES)
+    },
+    Spec { long: "help version", tame: true, ..Spec::new(&["rev"], FILES) },
+    Spec {
+        flags: "sz",
+        values: "d",
+        long: "delimiters= serial zero-terminated help version",
+        tame: true,
+        ..Spec::new(&["paste"], FILES)
+    },
+    Spec {
+        flags: "iz",
+        values: "aevjot12",
+        long: "ignore-case check-order nocheck-order header zero-terminated help version",
+        tame: true,
+        ..Spec::new(&["join"], FILES)
+    },
+    Spec {
+        flags: "123z",
+        long: "check-order nocheck-order output-delimiter= total zero-terminated help version",
+        tame: true,
+        ..Spec::new(&["comm"], FILES)
+    },
+    Spec {
+        flags: "bs",
+        values: "w",
+        long: "bytes spaces width= help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["fold"], FILES)
+    },
+    Spec {
+        flags: "cstu",
+        values: "gpw",
+        long: "crown-margin prefix= split-only tagged-paragraph uniform-spacing width= goal= help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["fmt"], FILES)
+    },
+    Spec {
+        flags: "ai",
+        values: "t",
+        long: "all first-only initial tabs= help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["expand", "unexpand"], FILES)
+    },
+    Spec {
+        flags: "acdfFGJmrtT",
+        values: "DhlNowW",
+        attached: "einsS",
+        long: "help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["pr"], FILES)
+    },
+    Spec {
+        flags: "bwzt",
+        long: "binary ignore-missing quiet status strict tag text warn zero help version",
+        // A list of sums names the files that are read.
+        refuses: &[("c check", ReadsOutside, "reads the files that a list names")],
+        ..Spec::new(
+            &["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"],
+            FILES,
+        )
+    },
+    Spec { flags: "rs", long: "sysv help version", ..Spec::new(&["sum"], FILES) },
+    Spec { long: "help version", ..Spec::new(&["cksum", "tsort"], FILES) },
+    Spec {
+        flags: "di",
+        values: "w",
+        long: "decode ignore-garbage wrap= help version",
+        tame: true,
+        ..Spec::new(&["base64", "base32"], FILES)
+    },
+    Spec {
+        flags: "abcdfiosxvBDeFhHIlLOX",
+        values: "AjNSt",
+        attached: "w",
+        long: "address-radix= endian= skip-bytes= read-bytes= format= output-duplicates strings? traditional width? help version",
+        tame: true,
+        ..Spec::new(&["od"], FILES)
+    },
+    Spec { flags: "bcCdovx", values: "ens", ..Spec::new(&["hexdump", "hd"], FILES) },
+    Spec {
+        flags: "abCeEipu",
+        values: "cglos",
+        refuses: &[("r revert", WritesWorkspace, "xxd writes the reverse of a dump")],
+        ..Spec::new(&["xxd"], Operands::Files(1))
+    },
+    Spec {
+        flags: "afw",
+        values: "ntes",
+        long: "all print-file-name bytes= radix= encoding= include-all-whitespace output-separator= help version",
+        digits: true,
+        ..Spec::new(&["strings"], FILES)
+    },
+    Spec {
+        flags: "tenxJLd",
+        values: "csoNHRTECWOIprl",
+        long: "table separator= output-separator= columns= fillrows table-columns= table-right= table-truncate= table-noheadings \
+               json table-name= keep-empty-lines output-width= help version",
+        ..Spec::new(&["column"], FILES)
+    },
+    Spec {
+        flags: "cls",
+        values: "ft",
+        long: "from-code= to-code= list silent help version",
+        refuses: &[("o output", WritesWorkspace, "iconv writes its output to a file")],
+        ..Spec::new(&["iconv"], FILES)
+    },
+    Spec {
+        flags: "qslg",
+        long: "math mathlib quiet standard warn",
+        refuses: &[("i interactive", NonTerminating, "waits for input")],
+        ..Spec::new(&["bc"], Operands::None)
+    },
+    Spec { long: "exponents help version", flags: "h", tame: true, ..Spec::new(&["factor"], Operands::Data) },
+    Spec {
+        values: "d",
+        long: "debug delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit= \
+               zero-terminated help version",
+        flags: "z",
+        tame: true,
+        ..Spec::new(&["numfmt"], Operands::Data)
+    },
+    Spec {
+        flags: "w",
+        values: "fs",
+        long: "format= separator= equal-width help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["seq"], Operands::Data)
+    },
+];

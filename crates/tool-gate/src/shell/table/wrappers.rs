@@ -1,0 +1,140 @@
+//! Programs that run another one, given by their arguments.
+
+use crate::EffectKind::{Environment, Executes, WritesWorkspace};
+use crate::shell::Span;
+use crate::shell::analyse::Judge;
+use crate::shell::options::{Operands, Spec, parse};
+use crate::shell::table::{Caller, is_harmless_prefix, judge_program};
+use crate::shell::value::Arg;
+
+/// Judges the command that `words` are.
+pub(super) fn inner(judge: &mut Judge<'_>, words: &[Arg], span: Span) {
+    let Some((program, rest)) = words.split_first() else {
+        return judge.unknown("no program to run", span);
+    };
+    match program.text() {
+        Some(name) => judge_program(judge, name, program.span, rest, Caller::Program),
+        None => judge.refuse(Executes, "the program to run is not known", program.span),
+    }
+}
+
+pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const XARGS: Spec = Spec {
+        flags: "0rtx",
+        values: "dILnPsE",
+        long: "null no-run-if-empty verbose exit delimiter= max-args= max-procs= max-chars= max-lines? help version",
+        reads: "a arg-file",
+        refuses: &[("p interactive o open-tty", Executes, "xargs asks at the terminal")],
+        stops: true,
+        ..Spec::new(&["xargs"], Operands::Custom)
+    };
+    let parsed = parse(judge, &XARGS, args);
+    if parsed.operands.is_empty() {
+        return;
+    }
+    let replaced =
+        parsed.options.iter().rev().find(|given| given.name == "I").map(|given| given.value.clone());
+    let mut words = parsed.operands.clone();
+    match replaced {
+        None => words.push(Arg::listed(span)),
+        Some(value) => {
+            let Some(mark) = value.as_ref().and_then(Arg::text).filter(|mark| !mark.is_empty()) else {
+                return judge.unknown("a mark that is not known", span);
+            };
+            for word in &mut words {
+                *word = replace(word, mark);
+            }
+        }
+    }
+    inner(judge, &words, span);
+}
+
+/// `word` with each `mark` in it replaced by a name that is not known.
+pub(super) fn replace(word: &Arg, mark: &str) -> Arg {
+    let Some(text) = word.text() else { return word.clone() };
+    match text.find(mark) {
+        None => word.clone(),
+        Some(0) => Arg { many: false, ..Arg::listed(word.span) },
+        Some(at) => {
+            let prefix = text.as_bytes()[..at].to_vec();
+            let dash = prefix.starts_with(b"-");
+            let escapes = text.contains("..");
+            Arg { prefix, exact: false, many: false, dash, escapes, number: false, span: word.span }
+        }
+    }
+}
+
+pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let mut rest = args;
+    while let Some((first, after)) = rest.split_first() {
+        let Some(text) = first.text() else { break };
+        let Some((name, value)) = text.split_once('=') else { break };
+        if !is_harmless_prefix(name, value, "") {
+            return judge.refuse(Environment, format!("{name} may change what a program does"), first.span);
+        }
+        rest = after;
+    }
+    match rest.first() {
+        None => judge.refuse(Environment, "prints the environment", span),
+        Some(first) if first.dash => judge.refuse(Executes, "an option of env that is not understood", span),
+        Some(_) => inner(judge, rest, span),
+    }
+}
+
+pub(super) fn timeout(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const TIMEOUT: Spec = Spec {
+        flags: "v",
+        values: "ks",
+        long: "foreground preserve-status kill-after= signal= verbose",
+        stops: true,
+        ..Spec::new(&["timeout"], Operands::Custom)
+    };
+    let parsed = parse(judge, &TIMEOUT, args);
+    match parsed.operands.split_first() {
+        Some((duration, rest))
+            if duration.bytes().is_some_and(|bytes| bytes.first().is_some_and(u8::is_ascii_digit)) =>
+        {
+            inner(judge, rest, span);
+        }
+        _ => judge.unknown("a time limit that is not understood", span),
+    }
+}
+
+pub(super) fn nice(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    const NICE: Spec = Spec {
+        values: "n",
+        long: "adjustment=",
+        digits: true,
+        stops: true,
+        ..Spec::new(&["nice"], Operands::Custom)
+    };
+    let parsed = parse(judge, &NICE, args);
+    inner(judge, &parsed.operands, span);
+}
+
+/// The shell's keyword `time`, whose only option is `-p`; its reach over a pipeline changes nothing.
+pub(super) fn time(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let rest = match args.split_first() {
+        Some((first, rest)) if first.is("-p") => rest,
+        _ => args,
+    };
+    match rest.split_first() {
+        None => {}
+        Some((program, rest)) => match program.text().filter(|name| !name.starts_with('-')) {
+            Some(name) => judge_program(judge, name, program.span, rest, Caller::Shell),
+            None => judge.refuse(Executes, "the program to time is not known", span),
+        },
+    }
+}
+
+pub(super) fn tee(judge: &mut Judge<'_>, args: &[Arg]) {
+    const TEE: Spec = Spec {
+        flags: "aip",
+        long: "append ignore-interrupts help version",
+        ..Spec::new(&["tee"], Operands::Custom)
+    };
+    let parsed = parse(judge, &TEE, args);
+    if let Some(target) = parsed.operands.iter().find(|operand| !operand.is("/dev/null")) {
+        judge.refuse(WritesWorkspace, "tee writes a file", target.span);
+    }
+}

@@ -1,0 +1,306 @@
+//! What is known of a text before it is run.
+
+use super::script::Span;
+
+/// The texts that an expansion may give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Exactly these bytes.
+    Exact(Vec<u8>),
+    /// Any text with these properties.
+    Some(Shape),
+}
+
+/// What a text may be. `true` means "possibly", so that joining is `or`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of one text, each used alone")]
+pub(crate) struct Shape {
+    pub(crate) empty: bool,
+    pub(crate) dash_first: bool,
+    pub(crate) slash_first: bool,
+    /// It may hold a `..` component.
+    pub(crate) climbs: bool,
+    pub(crate) dot_first: bool,
+    /// Its last component may be `.` alone.
+    pub(crate) dot_last: bool,
+    /// It may be something else than digits.
+    pub(crate) not_number: bool,
+    /// Unquoted, it may become several words or none.
+    pub(crate) splits: bool,
+}
+
+impl Shape {
+    pub(crate) const ANY: Self = Self {
+        empty: true,
+        dash_first: true,
+        slash_first: true,
+        climbs: true,
+        dot_first: true,
+        dot_last: true,
+        not_number: true,
+        splits: true,
+    };
+    /// Digits.
+    pub(crate) const NUMBER: Self = Self {
+        empty: false,
+        dash_first: false,
+        slash_first: false,
+        climbs: false,
+        dot_first: false,
+        dot_last: false,
+        not_number: false,
+        splits: false,
+    };
+    /// Digits, perhaps with a sign.
+    pub(crate) const SIGNED: Self = Self { dash_first: true, ..Self::NUMBER };
+    /// What a wild card stands for: part of a name.
+    pub(crate) const WILD: Self =
+        Self { empty: true, dash_first: true, not_number: true, splits: true, ..Self::NUMBER };
+    /// A path that a listing of the workspace printed.
+    pub(crate) const LISTED: Self = Self { dot_first: true, dot_last: true, ..Self::WILD };
+
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self {
+            empty: bytes.is_empty(),
+            dash_first: bytes.first() == Some(&b'-'),
+            slash_first: bytes.first() == Some(&b'/'),
+            climbs: bytes.windows(2).any(|pair| pair == b".."),
+            dot_first: bytes.first() == Some(&b'.'),
+            dot_last: bytes == b"." || bytes.ends_with(b"/."),
+            not_number: bytes.is_empty()
+                || bytes.len() > 15
+                || !bytes.iter().all(u8::is_ascii_digit)
+                || (bytes.len() > 1 && bytes[0] == b'0'),
+            splits: bytes.is_empty() || bytes.iter().any(|byte| b" \t\n*?[\\".contains(byte)),
+        }
+    }
+
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self {
+            empty: self.empty | other.empty,
+            dash_first: self.dash_first | other.dash_first,
+            slash_first: self.slash_first | other.slash_first,
+            climbs: self.climbs | other.climbs,
+            dot_first: self.dot_first | other.dot_first,
+            dot_last: self.dot_last | other.dot_last,
+            not_number: self.not_number | other.not_number,
+            splits: self.splits | other.splits,
+        }
+    }
+}
+
+impl Value {
+    pub(crate) const ANY: Self = Self::Some(Shape::ANY);
+    pub(crate) const NUMBER: Self = Self::Some(Shape::NUMBER);
+
+    pub(crate) fn empty() -> Self {
+        Self::Exact(Vec::new())
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        match self {
+            Self::Exact(bytes) => Shape::of(bytes),
+            Self::Some(shape) => *shape,
+        }
+    }
+
+    pub(crate) fn join(&self, other: &Self) -> Self {
+        if self == other { self.clone() } else { Self::Some(self.shape().join(other.shape())) }
+    }
+}
+
+/// An argument of a command, or several that cannot be told apart.
+#[derive(Debug, Clone)]
+pub(crate) struct Arg {
+    /// All of it, or what it starts with.
+    pub(crate) prefix: Vec<u8>,
+    /// Whether `prefix` is all of it.
+    pub(crate) exact: bool,
+    /// Whether it may be none or several arguments, each starting with `prefix`.
+    pub(crate) many: bool,
+    /// Whether it may start with a dash.
+    pub(crate) dash: bool,
+    /// Whether, as a path, it may leave the folder that `prefix` names (or, without one, the current folder).
+    pub(crate) escapes: bool,
+    /// Whether it is surely a number.
+    pub(crate) number: bool,
+    pub(crate) span: Span,
+}
+
+impl Arg {
+    pub(crate) fn exact(bytes: impl Into<Vec<u8>>, span: Span) -> Self {
+        let prefix = bytes.into();
+        let shape = Shape::of(&prefix);
+        Self {
+            exact: true,
+            many: false,
+            dash: shape.dash_first,
+            escapes: false,
+            number: !shape.not_number,
+            prefix,
+            span,
+        }
+    }
+
+    /// Names that a listing of the workspace gives: any number, possibly like options, never outside.
+    pub(crate) fn listed(span: Span) -> Self {
+        Self { prefix: Vec::new(), exact: false, many: true, dash: true, escapes: false, number: false, span }
+    }
+
+    pub(crate) fn any(span: Span) -> Self {
+        Self { escapes: true, ..Self::listed(span) }
+    }
+
+    /// The bytes, if they are known and it is one argument.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        (self.exact && !self.many).then_some(self.prefix.as_slice())
+    }
+
+    /// The text, if it is known and it is one argument.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.bytes().and_then(|bytes| std::str::from_utf8(bytes).ok())
+    }
+
+    /// What a variable holds to which it is assigned.
+    pub(crate) fn to_value(&self) -> Value {
+        if let Some(bytes) = self.bytes() {
+            return Value::Exact(bytes.to_vec());
+        }
+        if self.number {
+            return Value::Some(if self.dash { Shape::SIGNED } else { Shape::NUMBER });
+        }
+        let prefix = Shape::of(&self.prefix);
+        Value::Some(Shape {
+            empty: prefix.empty,
+            dash_first: self.dash,
+            slash_first: prefix.slash_first || (prefix.empty && self.escapes),
+            climbs: self.escapes || prefix.climbs,
+            dot_first: prefix.empty || prefix.dot_first,
+            dot_last: prefix.dot_last || self.escapes || self.prefix.is_empty(),
+            not_number: true,
+            splits: true,
+        })
+    }
+
+    pub(crate) fn is(&self, text: &str) -> bool {
+        self.bytes() == Some(text.as_bytes())
+    }
+
+    /// The argument without its first bytes, for a value that is attached to an option.
+    pub(crate) fn without(&self, count: usize) -> Self {
+        let prefix = self.prefix.get(count..).unwrap_or_default().to_vec();
+        let shape = Shape::of(&prefix);
+        Self { dash: shape.dash_first, number: self.exact && !shape.not_number, prefix, ..self.clone() }
+    }
+}
+
+/// Puts an argument together from its parts.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    prefix: Vec<u8>,
+    exact: bool,
+    many: bool,
+    dash: bool,
+    escapes: bool,
+    number: bool,
+    /// Whether nothing came so far, or only what may be empty.
+    maybe_empty: bool,
+    /// Whether the name at the end may still be empty.
+    name_start: bool,
+    /// Whether the name at the end may be `.` alone.
+    dot: bool,
+    split: bool,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self {
+            prefix: Vec::new(),
+            exact: true,
+            many: false,
+            dash: false,
+            escapes: false,
+            number: true,
+            maybe_empty: true,
+            name_start: true,
+            dot: false,
+            split: false,
+        }
+    }
+
+    pub(crate) fn literal(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.exact {
+            self.prefix.extend_from_slice(bytes);
+        } else {
+            let shape = Shape::of(bytes);
+            self.dash |= self.maybe_empty && shape.dash_first;
+            self.escapes |= self.maybe_empty && shape.slash_first;
+            self.escapes |= shape.climbs;
+        }
+        self.number &= bytes.iter().all(u8::is_ascii_digit);
+        self.maybe_empty = false;
+        for byte in bytes {
+            // Of an exact text, `..` is found when it is resolved.
+            self.escapes |= !self.exact && self.dot && *byte == b'.';
+            self.dot = self.name_start && *byte == b'.';
+            self.name_start = *byte == b'/';
+        }
+    }
+
+    pub(crate) fn value(&mut self, value: &Value, quoted: bool) {
+        let shape = match value {
+            Value::Exact(bytes) if quoted || !Shape::of(bytes).splits => return self.literal(bytes),
+            // Which words and names come of it is not spelled out.
+            Value::Exact(bytes) if !bytes.is_empty() => Shape::ANY,
+            value => value.shape(),
+        };
+        self.dash |= self.maybe_empty && self.prefix.is_empty() && shape.dash_first;
+        self.escapes |= self.maybe_empty && self.prefix.is_empty() && shape.slash_first;
+        self.escapes |= shape.climbs || (self.dot && shape.dot_first);
+        if shape.splits && !quoted {
+            // It may split: what follows a blank starts an argument of its own, which the prefix says nothing of.
+            self.many = true;
+            self.dash = true;
+            self.split = true;
+            self.escapes |= shape.slash_first;
+        }
+        self.number &= !shape.not_number;
+        self.exact = false;
+        self.dot = shape.dot_last || (self.dot && shape.empty);
+        // It may end with a separator.
+        self.name_start |= shape.not_number;
+        self.maybe_empty &= shape.empty && self.prefix.is_empty();
+    }
+
+    /// A wild card: part of a name that is there, or the pattern itself.
+    pub(crate) fn wild(&mut self) {
+        // `.*` and `..?` may match the parent folder.
+        let dots = self.exact && self.prefix.rsplit(|byte| *byte == b'/').next() == Some(b"..");
+        self.escapes |= self.dot || dots;
+        let start = self.name_start;
+        self.value(&Value::Some(Shape::WILD), true);
+        self.name_start = start;
+        self.many = true;
+    }
+
+    pub(crate) fn all(&mut self) {
+        self.many = true;
+    }
+
+    pub(crate) fn finish(self, span: Span) -> Arg {
+        let dash = if self.exact {
+            self.prefix.first() == Some(&b'-')
+        } else {
+            self.dash || self.prefix.first() == Some(&b'-')
+        };
+        let Self { mut prefix, exact, many, escapes, number, split, .. } = self;
+        if split {
+            prefix.clear();
+        }
+        let number = number && (!exact || !Shape::of(&prefix).not_number);
+        Arg { prefix, exact, many, dash, escapes, number, span }
+    }
+}

@@ -1,0 +1,211 @@
+//! The second opinion: tree-sitter's reading of the same text.
+//!
+//! Our own reader decides what a text means. It is small and refuses what it does not know, but it is one reading;
+//! a text on which the grammar of the field does not agree is a boundary.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+use super::read::Reading;
+
+/// How often the parser may report progress before it is stopped; it reports after a fixed number of operations.
+const MAX_PROGRESS: usize = 4_000;
+
+/// Named kinds of node that our reader has a counterpart for.
+const KINDS: [&str; 51] = [
+    "program",
+    "command",
+    "command_name",
+    "word",
+    "string",
+    "string_content",
+    "raw_string",
+    "ansi_c_string",
+    "translated_string",
+    "concatenation",
+    "number",
+    "simple_expansion",
+    "expansion",
+    "variable_name",
+    "special_variable_name",
+    "variable_assignment",
+    "variable_assignments",
+    "array",
+    "subscript",
+    "command_substitution",
+    "process_substitution",
+    "arithmetic_expansion",
+    "list",
+    "pipeline",
+    "redirected_statement",
+    "file_redirect",
+    "herestring_redirect",
+    "heredoc_redirect",
+    "heredoc_start",
+    "heredoc_body",
+    "heredoc_content",
+    "heredoc_end",
+    "file_descriptor",
+    "negated_command",
+    "subshell",
+    "compound_statement",
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "for_statement",
+    "while_statement",
+    "do_group",
+    "case_statement",
+    "case_item",
+    "test_command",
+    "test_operator",
+    "unary_expression",
+    "binary_expression",
+    "postfix_expression",
+    "parenthesized_expression",
+    "comment",
+];
+const MORE_KINDS: [&str; 4] = ["regex", "ternary_expression", "extglob_pattern", "brace_expression"];
+
+/// Keywords and operators that our reader has a counterpart for; other anonymous nodes must be bare punctuation.
+const WORDS: [&str; 18] = [
+    "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac", "Q",
+    "U", "u", "L", "``",
+];
+
+/// The parser, kept between texts.
+#[derive(Default)]
+pub(crate) struct Witness {
+    parser: Option<Parser>,
+    kinds: Vec<bool>,
+}
+
+impl Witness {
+    /// Whether the grammar reads `text` without doubt, and sees the same commands, redirections and substitutions.
+    pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), &'static str> {
+        let tree = self.parse(text).ok_or("the second reading of the command did not end")?;
+        let root = tree.root_node();
+        if root.has_error() {
+            return Err("the second reading of the command finds an error");
+        }
+        let mut seen = Seen::default();
+        self.visit(root, text.as_bytes(), &mut seen)?;
+        seen.command_starts.sort_unstable();
+        let mut ours = reading.command_starts.clone();
+        ours.sort_unstable();
+        if ours != seen.command_starts {
+            return Err("the second reading of the command finds other commands");
+        }
+        if seen.redirects != reading.redirect_count || seen.substitutions != reading.substitution_count {
+            return Err("the second reading of the command finds other redirections or substitutions");
+        }
+        Ok(())
+    }
+
+    fn parse(&mut self, text: &str) -> Option<Tree> {
+        if self.parser.is_none() {
+            let language = tree_sitter_bash::LANGUAGE.into();
+            let mut parser = Parser::new();
+            parser.set_language(&language).ok()?;
+            let allowed = |id: u16| {
+                let kind = language.node_kind_for_id(id).unwrap_or_default();
+                if language.node_kind_is_named(id) {
+                    return KINDS.contains(&kind) || MORE_KINDS.contains(&kind);
+                }
+                WORDS.contains(&kind) || !kind.bytes().any(|byte| byte.is_ascii_alphanumeric())
+            };
+            let count = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
+            self.kinds = (0..count).map(allowed).collect();
+            self.parser = Some(parser);
+        }
+        let parser = self.parser.as_mut()?;
+        let mut progress = 0_usize;
+        let mut watch = |_: &ParseState| {
+            progress += 1;
+            if MAX_PROGRESS < progress { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut watch);
+        let bytes = text.as_bytes();
+        let tree =
+            parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+        if tree.is_none() {
+            // What a stopped parse left behind must not colour the next one.
+            parser.reset();
+        }
+        tree
+    }
+
+    /// Walks every node without recursion, in the order of the text.
+    fn visit(&self, root: Node<'_>, text: &[u8], seen: &mut Seen) -> Result<(), &'static str> {
+        let mut cursor = root.walk();
+        let mut covered = 0_usize;
+        loop {
+            let node = cursor.node();
+            if node.is_missing() || node.is_error() {
+                return Err("the second reading of the command finds an error");
+            }
+            if !self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(false) {
+                return Err("the second reading of the command finds a construct nobody vouches for");
+            }
+            seen.note(node);
+            if cursor.goto_first_child() {
+                continue;
+            }
+            // A leaf: what lies between it and the one before belongs to no node, and must be blank.
+            let (start, end) = (node.start_byte(), node.end_byte());
+            if covered < start && !is_blank(&text[covered..start]) && !within_text(node) {
+                return Err("the second reading of the command leaves text out");
+            }
+            covered = covered.max(end);
+            loop {
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+                if !cursor.goto_parent() {
+                    let rest = text.get(covered..).unwrap_or_default();
+                    return if is_blank(rest) {
+                        Ok(())
+                    } else {
+                        Err("the second reading of the command leaves text out")
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// What the tree shows, to be compared.
+#[derive(Default)]
+struct Seen {
+    command_starts: Vec<usize>,
+    redirects: usize,
+    substitutions: usize,
+}
+
+impl Seen {
+    fn note(&mut self, node: Node<'_>) {
+        match node.kind() {
+            "command_name" | "test_command" => self.command_starts.push(node.start_byte()),
+            "file_redirect" | "heredoc_redirect" | "herestring_redirect" => self.redirects += 1,
+            "command_substitution" | "process_substitution" if node.is_named() => self.substitutions += 1,
+            _ => {}
+        }
+    }
+}
+
+/// The parts of a string and of a here-document's body: text between expansions has no node of its own there.
+fn within_text(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| matches!(parent.kind(), "string" | "heredoc_body"))
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    loop {
+        rest = match rest {
+            [] => return true,
+            [b' ' | b'\t' | b'\n', after @ ..] | [b'\\', b'\n', after @ ..] => after,
+            _ => return false,
+        };
+    }
+}
