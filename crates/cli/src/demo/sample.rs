@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::error::CliError;
+
 /// The sample project's files, as they are bundled.
 const FILES: [(&str, &str); 7] = [
     (".gitignore", include_str!("../../assets/demo/project/gitignore")),
@@ -24,7 +26,11 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub(super) fn create() -> io::Result<Self> {
+    pub(super) fn create() -> Result<Self, CliError> {
+        Self::try_create().map_err(|error| CliError::Demo(error.to_string()))
+    }
+
+    fn try_create() -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir()?;
         let sample = Self { folder };
         let root = sample.root();
@@ -49,9 +55,10 @@ impl Sample {
     }
 
     /// A number that changes when any name, content or mode below the project does (git's own files included).
-    pub(super) fn hash(&self) -> io::Result<u64> {
+    pub(super) fn hash(&self) -> Result<u64, CliError> {
         let mut hasher = DefaultHasher::new();
-        hash_folder(self.folder.path(), &mut hasher)?;
+        let root = self.folder.path();
+        hash_folder(root, &mut hasher).map_err(CliError::io("read", root))?;
         Ok(hasher.finish())
     }
 }

@@ -56,6 +56,16 @@ pub(crate) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// A call as a person would write it down: the name and the argument that matters.
+pub(crate) fn one_call(call: &headstart_forked_query::ToolCall) -> String {
+    let argument = ["command", "pattern", "file_path", "path"]
+        .into_iter()
+        .find_map(|key| call.args.get(key).and_then(serde_json::Value::as_str))
+        .unwrap_or_default();
+    let argument: String = one_line(argument).chars().take(100).collect();
+    format!("{} {argument}", one_line(&call.name)).trim_end().to_owned()
+}
+
 /// How long ago, in the largest unit that fits.
 pub(crate) fn age(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
