@@ -15,8 +15,12 @@ mod context;
 mod environment;
 mod error;
 mod exit;
+#[expect(dead_code, reason = "the commands that read a conversation are not there yet")]
+mod history;
 mod lines;
 mod model_spec;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that ask a model are not there yet"))]
+mod models;
 mod output;
 #[cfg_attr(
     not(test),
