@@ -65,6 +65,16 @@ pub(crate) enum CliError {
     #[error("speculation {id} {problem}")]
     WrongState { id: String, problem: String },
 
+    #[error("cannot open the workspace {path}: {message}", path = path.display())]
+    Workspace { path: PathBuf, message: String },
+    #[error(transparent)]
+    Start(#[from] headstart_speculation::StartError),
+    #[error(transparent)]
+    Accept(#[from] headstart_speculation::AcceptError),
+    /// The demo is a promise; where it is not kept, it says so.
+    #[error("the demo went wrong: {0}")]
+    Demo(String),
+
     /// What this build cannot do.
     #[error("{0}")]
     Unavailable(String),

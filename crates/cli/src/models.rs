@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use headstart_forked_query::{
@@ -79,6 +79,15 @@ impl Models {
         });
         let background = background.unwrap_or_else(|| BackgroundModel::main(Arc::clone(&main), &main_name));
         Ok(Self { main, main_name, background, tape })
+    }
+
+    /// A recording for every task, its delays divided by `speed`.
+    pub(crate) fn of_recording(recording: Recording, speed: f64) -> Self {
+        let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
+        let main: Arc<dyn Model> = Arc::new(Replay::new(recording, sleep));
+        let main_name = "recording".to_owned();
+        let background = BackgroundModel::main(Arc::clone(&main), &main_name);
+        Self { main, main_name, background, tape: None }
     }
 
     /// Writes what was said to the file of `--record`, if there is one.

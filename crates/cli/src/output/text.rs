@@ -58,6 +58,16 @@ pub(crate) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// A call as a person would write it down: the name and the argument that matters.
+pub(crate) fn call_title(call: &ToolCall) -> String {
+    let argument = ["command", "pattern", "file_path", "path"]
+        .into_iter()
+        .find_map(|key| call.args.get(key).and_then(serde_json::Value::as_str))
+        .unwrap_or_default();
+    let argument: String = one_line(argument).chars().take(100).collect();
+    format!("{} {argument}", one_line(&call.name)).trim_end().to_owned()
+}
+
 /// A call on one line, cut where it is long.
 pub(crate) fn one_call(call: &ToolCall) -> String {
     const CHARS: usize = 160;

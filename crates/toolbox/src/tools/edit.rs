@@ -84,9 +84,9 @@ impl Tool for Edit {
             Err(error) => return Err(error.into()),
             Ok(_) => {}
         }
-        let (content, metadata) = read_text(&path, context).await?;
+        let (before, metadata) = read_text(&path, context).await?;
         if args.old_string.is_empty() {
-            if !content.is_empty() {
+            if !before.is_empty() {
                 let message = format!(
                     "old_string is empty but {path} is not; give the text to replace, or use write_file"
                 );
@@ -95,10 +95,10 @@ impl Tool for Edit {
             stage(context.view, &path, args.new_string.into(), Some(&metadata)).await?;
             return Ok(format!("filled {path}, which was empty"));
         }
-        let Replaced { content, lines } =
-            replace(&content, args.old_string, args.new_string, args.replace_all)
+        let Replaced { content: after, lines } =
+            replace(&before, args.old_string, args.new_string, args.replace_all)
                 .map_err(|reason| ToolError::Failed { message: refusal(&path, &reason) })?;
-        stage(context.view, &path, content, Some(&metadata)).await?;
+        stage(context.view, &path, after, Some(&metadata)).await?;
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
         Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)))
     }
