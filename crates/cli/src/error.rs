@@ -1,6 +1,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use headstart_forked_query::{HistoryError, RecordingError};
+
 use crate::exit::ExitStatus;
 
 /// Why a command could not be done, in words that name the thing and what to do.
@@ -35,6 +37,14 @@ pub(crate) enum CliError {
 
     #[error("{message}; {MODEL_FORMS}")]
     ModelSpec { message: String },
+    #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in(user_file.as_deref()))]
+    NoModel { user_file: Option<PathBuf> },
+    #[error("{model} needs a key: set {variable}")]
+    NoKey { model: String, variable: &'static str },
+    #[error("{file}: {source}", file = file.display())]
+    Recording { file: PathBuf, source: RecordingError },
+    #[error("{file}: {source}", file = file.display())]
+    History { file: PathBuf, source: HistoryError },
 
     #[error(
         "there is no place for the state; name a folder with --state-dir or HEADSTART_STATE_DIR, or set HOME"
@@ -55,6 +65,16 @@ pub(crate) enum CliError {
     #[error("speculation {id} {problem}")]
     WrongState { id: String, problem: String },
 
+    #[error("cannot open the workspace {path}: {message}", path = path.display())]
+    Workspace { path: PathBuf, message: String },
+    #[error(transparent)]
+    Start(#[from] headstart_speculation::StartError),
+    #[error(transparent)]
+    Accept(#[from] headstart_speculation::AcceptError),
+    /// The demo is a promise; where it is not kept, it says so.
+    #[error("the demo went wrong: {0}")]
+    Demo(String),
+
     /// What this build cannot do.
     #[error("{0}")]
     Unavailable(String),
@@ -63,6 +83,10 @@ pub(crate) enum CliError {
 /// What a model specification may be.
 pub(crate) const MODEL_FORMS: &str =
     "use replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME (--base-url names any compatible server)";
+
+fn or_in(user_file: Option<&Path>) -> String {
+    user_file.map(|file| format!(", or `model` in {}", file.display())).unwrap_or_default()
+}
 
 impl CliError {
     /// For `map_err`: an error of the system on the way of `action` to `path`.
@@ -76,6 +100,7 @@ impl CliError {
         match self {
             Self::Environment { .. }
             | Self::ModelSpec { .. }
+            | Self::NoModel { .. }
             | Self::NoStateDir
             | Self::InvalidId { .. }
             | Self::NoWorkspace { .. }

@@ -8,22 +8,29 @@
 //! Unix only: the state folder relies on permission bits and advisory file locks.
 
 mod args;
+mod chat;
 mod clock;
 mod commands;
 mod config;
 mod context;
+mod demo;
 mod environment;
 mod error;
 mod exit;
+mod history;
+mod host;
 mod lines;
 mod model_spec;
+mod models;
 mod output;
+mod runner;
+mod session;
+mod setup;
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "speculate and accept, which make and mark records, are not there yet")
 )]
 mod store;
-#[expect(dead_code, unused_imports, reason = "the chat command, which edits lines, is not there yet")]
 mod terminal;
 mod workspace;
 

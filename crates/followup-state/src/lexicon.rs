@@ -15,7 +15,23 @@ pub(crate) use english::{
     ABBREVIATIONS, COMMIT_TYPES, ERROR_MESSAGES, HTML_TAGS, SENTENCE_STARTERS, TITLES, TOOLS,
 };
 
-type List = &'static [&'static str];
+/// Entries with bars between them: compact to read here and in a wasm bundle.
+#[derive(Clone, Copy)]
+pub(crate) struct List(&'static str);
+
+impl List {
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.split('|').filter(|entry| !entry.is_empty())
+    }
+
+    pub(crate) fn any(self, test: impl Fn(&str) -> bool) -> bool {
+        self.iter().any(test)
+    }
+
+    pub(crate) fn contains(self, word: &str) -> bool {
+        self.any(|entry| entry == word)
+    }
+}
 
 /// What the filter knows of one language. Every list may be empty.
 pub(crate) struct Language {
@@ -75,31 +91,31 @@ pub(crate) struct Language {
 
 /// A language of which nothing is known.
 const BLANK: Language = Language {
-    done: &[],
-    nothing: &[],
-    nothing_start: &[],
-    nothing_within: &[],
-    labels: &[],
-    one_word: &[],
-    hesitation: &[],
-    lead_ins: &[],
-    topics: &[],
-    ask_start: &[],
-    ask_start_except: &[],
-    ask_end: &[],
-    ask_end_always: &[],
-    ask_end_except: &[],
-    enquire_start: &[],
-    order_end: &[],
-    praise: &[],
-    praise_start: &[],
-    praise_end: &[],
-    order_marks: &[],
-    voice: &[],
-    voice_except: &[],
-    voice_end: &[],
-    voice_end_except: &[],
-    destructive: &[],
+    done: List(""),
+    nothing: List(""),
+    nothing_start: List(""),
+    nothing_within: List(""),
+    labels: List(""),
+    one_word: List(""),
+    hesitation: List(""),
+    lead_ins: List(""),
+    topics: List(""),
+    ask_start: List(""),
+    ask_start_except: List(""),
+    ask_end: List(""),
+    ask_end_always: List(""),
+    ask_end_except: List(""),
+    enquire_start: List(""),
+    order_end: List(""),
+    praise: List(""),
+    praise_start: List(""),
+    praise_end: List(""),
+    order_marks: List(""),
+    voice: List(""),
+    voice_except: List(""),
+    voice_end: List(""),
+    voice_end_except: List(""),
+    destructive: List(""),
     destroy: &[],
 };
 
@@ -131,14 +147,16 @@ pub(crate) const LANGUAGES: &[&Language] = &[
 
 /// Whether an entry of one list, in any language, passes a test.
 pub(crate) fn any(list: fn(&Language) -> List, test: impl Fn(&str) -> bool) -> bool {
-    LANGUAGES.iter().any(|language| list(language).iter().any(|entry| test(entry)))
+    LANGUAGES.iter().any(|language| list(language).any(&test))
 }
 
 /// The text without "ok, now, …" at its beginning.
 pub(crate) fn without_lead_ins(mut text: &str) -> &str {
     use crate::filter::after_phrase;
-    while let Some(rest) =
-        LANGUAGES.iter().flat_map(|language| language.lead_ins).find_map(|word| after_phrase(text, word))
+    while let Some(rest) = LANGUAGES
+        .iter()
+        .flat_map(|language| language.lead_ins.iter())
+        .find_map(|word| after_phrase(text, word))
     {
         let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
         if rest.is_empty() {

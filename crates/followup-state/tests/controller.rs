@@ -1,4 +1,5 @@
 //! The controller, one behaviour a test. Logs are (time, event) and the expected effects are spelt out.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
     AcceptMethod, Config, Effect, Event, FollowupController, Millis, Outcome, OutcomeLedger, RequestId,

@@ -1,4 +1,5 @@
 //! The filter against two tables: the reference behaviour, and families of texts it must tell apart.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{FilterReason, Suggestion, filter};
 use serde::Deserialize;

@@ -1,4 +1,5 @@
 //! What holds for every sequence of events and every text.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
     AcceptMethod, Config, Effect, Event, FilterReason, FollowupController, Millis, Outcome, RequestId,
@@ -104,8 +105,7 @@ impl Host {
         }
         match event {
             Event::Cleanup => (self.screen, self.last_accept) = (None, None),
-            Event::Clear => self.last_accept = None,
-            Event::Enabled { .. } => self.last_accept = None,
+            Event::Clear | Event::Enabled { .. } => self.last_accept = None,
             _ => {}
         }
         Ok(())
@@ -138,7 +138,9 @@ impl Host {
         match outcome {
             Outcome::Accepted { .. } => prop_assert!(matches!(event, Event::Accept { .. }), "not an accept"),
             Outcome::Ignored { .. } => prop_assert!(before.is_some(), "ignored what was never on screen"),
-            Outcome::Suppressed { .. } => prop_assert!(matches!(event, Event::Suppressed { .. }), "not a suppression"),
+            Outcome::Suppressed { .. } => {
+                prop_assert!(matches!(event, Event::Suppressed { .. }), "not a suppression");
+            }
             _ => prop_assert!(false, "unknown outcome"),
         }
         Ok(())

@@ -1,4 +1,5 @@
 //! A recorded log gives the same effects wherever it is played. The same fixture serves wasm and the browser.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{Config, Effect, Event, FollowupController, Millis};
 use serde::{Deserialize, Serialize};

@@ -136,7 +136,7 @@ impl Speculation {
         if self.shared.slot.aborted.load(Ordering::Acquire) {
             return Status::Aborted;
         }
-        match self.shared.finished.peek() {
+        match self.shared.finished.clone().now_or_never() {
             Some(Ok(finished)) => finished.ending.status(),
             Some(Err(_)) => Status::Aborted,
             None => Status::Running,
@@ -191,8 +191,8 @@ impl Speculation {
             give_back.disarm();
             let ahead = waited_from.saturating_sub(self.shared.started_ms);
             accepted.time_saved_ms = accepted.time_saved_ms.min(ahead);
-            accepted.next = match self.shared.next.peek() {
-                Some(Ok(next)) => next.as_ref().map(|next| next.as_str().to_owned()),
+            accepted.next = match self.shared.next.clone().now_or_never() {
+                Some(Ok(Some(next))) => Some(next.as_str().to_owned()),
                 _ => None,
             };
         }

@@ -3,9 +3,6 @@ use serde_json::{Map, Value};
 
 use crate::ToolError;
 
-/// The spellings of the argument that holds a path; [`BuiltinTool::path_arg`] takes the one that is given.
-pub(crate) const PATH_NAMES: [&str; 4] = ["file_path", "path", "filePath", "notebook_path"];
-
 /// The arguments of one call, read by name and type, with errors that say what was expected.
 ///
 /// A key that the tool does not have is an error: a model that meant something by it should hear that it was not
@@ -16,17 +13,14 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// `known` are the tool's arguments, the path's own name among them; other spellings of a path are taken too.
+    /// `known` are the tool's arguments; the path may have another of the names that the gate knows for it.
     pub(crate) fn new(
         tool: BuiltinTool,
         args: &'a Map<String, Value>,
         known: &[&str],
     ) -> Result<Self, ToolError> {
-        let has_path = known.iter().any(|name| PATH_NAMES.contains(name));
-        let unknown = args
-            .keys()
-            .find(|key| !known.contains(&key.as_str()) && !(has_path && PATH_NAMES.contains(&key.as_str())));
         let arguments = Self { tool, args };
+        let unknown = args.keys().find(|key| !known.contains(&key.as_str()) && !arguments.is_path_name(key));
         match unknown {
             None => Ok(arguments),
             Some(key) => {
@@ -36,19 +30,9 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The path of the call as the gate takes it, if one is given.
+    /// The path of the call as the gate takes it (for the shell: the folder), if one is given.
     pub(crate) fn path(&self) -> Result<Option<&'a str>, ToolError> {
-        let given: Vec<&str> = PATH_NAMES.into_iter().filter(|name| self.value(name).is_some()).collect();
-        if let [first, second, ..] = given[..] {
-            return Err(
-                self.invalid(&format!("{first} and {second} name the same argument; give one of them"))
-            );
-        }
-        match (self.tool.path_arg(self.args), given.first()) {
-            (Some(path), _) => Ok(Some(path)),
-            (None, Some(name)) => Err(self.mistyped(name, "a string")),
-            (None, None) => Ok(None),
-        }
+        self.tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
     }
 
     /// The path of a call that cannot do without; `name` is how the tool calls it.
@@ -89,6 +73,12 @@ impl<'a> Arguments<'a> {
 
     pub(crate) fn invalid(&self, message: &str) -> ToolError {
         ToolError::InvalidArgument { tool: self.tool.name().to_owned(), message: message.to_owned() }
+    }
+
+    /// Whether the gate takes an argument of this name as the path: asked with a call that has no other.
+    fn is_path_name(&self, name: &str) -> bool {
+        let probe = Map::from_iter([(name.to_owned(), Value::from("."))]);
+        self.tool.path_arg(&probe).is_some()
     }
 
     fn value(&self, name: &str) -> Option<&'a Value> {

@@ -13,12 +13,23 @@ pub struct CommandRequest {
     pub command: String,
     /// Where it runs.
     pub directory: WorkspacePath,
-    /// Variables set for it, over the runner's clean environment.
+    /// The environment it starts from.
+    pub surroundings: Surroundings,
+    /// Variables set for it, over the environment it starts from.
     pub environment: BTreeMap<String, String>,
     /// It is ended after this time.
     pub time_limit: Duration,
     /// At most so many bytes of output are kept.
     pub output_limit: usize,
+}
+
+/// The environment that a command starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Surroundings {
+    /// Nothing that could choose a program or an option: for a command that nobody was asked about.
+    Clean,
+    /// The user's own: for a command that the user approved.
+    Users,
 }
 
 /// What came of a command.

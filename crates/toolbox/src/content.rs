@@ -1,4 +1,4 @@
-use headstart_overlay_fs::{EntryKind, Metadata, Tree, WorkspacePath};
+use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 
 use crate::{ToolContext, ToolError};
 
@@ -13,11 +13,8 @@ pub(crate) fn is_binary(content: &[u8]) -> bool {
     content[..content.len().min(SNIFFED_BYTES)].contains(&0)
 }
 
-/// The text file at a path, with what the tree knows of it.
-pub(crate) async fn read_text(
-    path: &WorkspacePath,
-    context: ToolContext<'_>,
-) -> Result<(Vec<u8>, Metadata), ToolError> {
+/// The content of the text file at a path.
+pub(crate) async fn read_text(path: &WorkspacePath, context: ToolContext<'_>) -> Result<Vec<u8>, ToolError> {
     let metadata = context.view.metadata(path).await?;
     let refused = |message: String| Err(ToolError::Failed { message });
     match metadata.kind {
@@ -29,19 +26,23 @@ pub(crate) async fn read_text(
     }
     let limit = context.limits.file_bytes;
     if metadata.len > limit {
-        return refused(format!("{path} has {} bytes, more than the limit of {limit}", metadata.len));
-    }
-    let content = context.view.read(path).await?;
-    if is_binary(&content) {
         return refused(format!(
-            "{path} is a binary file ({} bytes; text in UTF-16 counts as binary)",
-            content.len()
+            "{path} has {} bytes, more than the limit of {limit}; a command such as sed -n '1,100p' shows a part",
+            metadata.len
         ));
     }
-    Ok((content, metadata))
+    let bytes = context.view.read(path).await?;
+    if is_binary(&bytes) {
+        return refused(format!(
+            "{path} is a binary file ({} bytes; text in UTF-16 counts as binary)",
+            bytes.len()
+        ));
+    }
+    Ok(bytes)
 }
 
 /// The longest beginning of `text` of at most `limit` bytes that ends between two characters.
 pub(crate) fn cut(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    let boundary = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..boundary.unwrap_or(0)]
 }

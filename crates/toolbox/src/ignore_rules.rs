@@ -42,10 +42,10 @@ impl IgnoreRules {
             Ok(found) if found.kind == EntryKind::File && found.len <= context.limits.file_bytes => {}
             _ => return self.clone(),
         }
-        let Ok(content) = context.view.read(&file).await else { return self.clone() };
+        let Ok(bytes) = context.view.read(&file).await else { return self.clone() };
         let mut builder = GitignoreBuilder::new(".");
-        let content = String::from_utf8_lossy(&content);
-        for line in content.trim_start_matches('\u{feff}').lines() {
+        let text = String::from_utf8_lossy(&bytes);
+        for line in text.trim_start_matches('\u{feff}').lines() {
             // A line that is no pattern ignores nothing, as in git.
             let _ = builder.add_line(None, line);
         }

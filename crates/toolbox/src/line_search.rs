@@ -42,7 +42,8 @@ fn spans_lines(pattern: &str) -> bool {
         match character {
             '\n' => return true,
             '\\' => {
-                if characters.next() == Some('n') && !in_class {
+                let escaped = characters.next();
+                if escaped == Some('n') && !in_class {
                     return true;
                 }
             }
@@ -92,20 +93,25 @@ mod ripgrep {
     use std::io;
     use std::ops::ControlFlow;
 
+    use grep_matcher::LineTerminator;
     use grep_regex::{RegexMatcher, RegexMatcherBuilder};
     use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+
+    use regex_syntax::ast::parse::Parser;
 
     use super::LineSearch;
 
     struct Ripgrep(RegexMatcher);
 
     pub(super) fn compile(pattern: &str) -> Result<Box<dyn LineSearch>, String> {
+        // On its own first: the matcher puts the pattern into a group, where `)(?:` would be well-formed.
+        Parser::new().parse(pattern).map_err(|error| error.kind().to_string())?;
         RegexMatcherBuilder::new()
             .multi_line(true)
             .crlf(true)
             .build(pattern)
             .map(|matcher| Box::new(Ripgrep(matcher)) as Box<dyn LineSearch>)
-            .map_err(|error| first_words(&error.to_string()))
+            .map_err(|error| last_line(&error.to_string()))
     }
 
     impl LineSearch for Ripgrep {
@@ -116,12 +122,14 @@ mod ripgrep {
         ) -> ControlFlow<()> {
             let mut lines = Lines { on_line, flow: ControlFlow::Continue(()) };
             let mut searcher = SearcherBuilder::new()
+                .line_terminator(LineTerminator::crlf())
                 .line_number(true)
                 .bom_sniffing(false)
                 .binary_detection(BinaryDetection::none())
                 .build();
-            // The sink itself never fails, and memory can be read.
-            let _ = searcher.search_slice(&self.0, content, &mut lines);
+            searcher
+                .search_slice(&self.0, content, &mut lines)
+                .expect("works because matcher and searcher end lines alike, and the sink never fails");
             lines.flow
         }
     }
@@ -142,7 +150,7 @@ mod ripgrep {
     }
 
     /// The engine points into the pattern over several lines; the last one says what is wrong.
-    fn first_words(error: &str) -> String {
+    fn last_line(error: &str) -> String {
         let last = error.lines().last().unwrap_or_default();
         last.trim_start_matches("error: ").to_owned()
     }
@@ -152,3 +160,6 @@ fn without_line_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,10 +11,10 @@ const MAX_LINKS: usize = 40;
 ///
 /// Links are resolved here, and not left to the tree, because a rule on the real path counts for every name of it.
 pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {
-    let named = WorkspacePath::resolve(path, context.workspace)
+    let named = WorkspacePath::resolve(path, &context.gate.workspace)
         .map_err(|error| ToolError::Failed { message: error.to_string() })?;
     refuse_denied(&named, &named, context)?;
-    let real = follow_links(&named, context.view, context.workspace).await?;
+    let real = follow_links(&named, context.view, &context.gate.workspace).await?;
     refuse_denied(&named, &real, context)?;
     Ok(real)
 }
@@ -25,7 +25,7 @@ pub(crate) async fn locate_for_write(
     context: ToolContext<'_>,
 ) -> Result<WorkspacePath, ToolError> {
     let real = locate(path, context).await?;
-    let named = WorkspacePath::resolve(path, context.workspace).unwrap_or_default();
+    let named = WorkspacePath::resolve(path, &context.gate.workspace).unwrap_or_default();
     let in_git = |path: &WorkspacePath| path.names().any(|name| name.eq_ignore_ascii_case(b".git"));
     if in_git(&real) && !in_git(&named) {
         let message =
@@ -40,24 +40,12 @@ pub(crate) async fn locate_for_write(
     Ok(real)
 }
 
-/// Whether a rule closes the path or a folder above it.
-pub(crate) fn is_denied(path: &WorkspacePath, context: ToolContext<'_>) -> bool {
-    let mut current = Some(path.clone());
-    while let Some(path) = current {
-        if (context.denied)(&path) {
-            return true;
-        }
-        current = path.parent();
-    }
-    false
-}
-
 fn refuse_denied(
     named: &WorkspacePath,
     real: &WorkspacePath,
     context: ToolContext<'_>,
 ) -> Result<(), ToolError> {
-    if !is_denied(real, context) {
+    if !context.gate.denies(real) {
         return Ok(());
     }
     let how = if named == real { "is" } else { "leads through a symbolic link to a path that is" };

@@ -125,3 +125,6 @@ fn similar_line(content: &[u8], needle: &str) -> Option<usize> {
     let same = |line: &[u8]| line.trim_ascii() == wanted.as_bytes();
     content.split(|byte| *byte == b'\n').position(same).map(|index| index + 1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,30 +1,25 @@
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_overlay_fs::{Overlay, TreeError, WorkspacePath};
+use headstart_overlay_fs::{Overlay, TreeError};
+use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
 use crate::Limits;
 
-/// Says whether a path is closed to every tool: the gate's compiled deny rules.
-///
-/// A folder that is denied closes what is below it, whatever the answer for the paths below.
-pub type Denied<'a> = dyn Fn(&WorkspacePath) -> bool + Send + Sync + 'a;
-
-/// What a tool works on.
+/// What a tool works on, and under which rules.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
     /// The merged view: every read sees what is staged, every write is staged.
     pub view: &'a Overlay,
-    /// The workspace's absolute path, only to understand absolute path arguments.
-    pub workspace: &'a str,
+    /// The rules under which the call was judged: the workspace, and the paths that no tool reads, writes or lists. Links
+    /// are resolved before a rule is asked, so that a second name opens nothing.
+    pub gate: &'a GateContext,
     /// The limits in force.
     pub limits: &'a Limits,
-    /// Paths that no tool reads, writes or lists. Links are resolved first, so that a second name opens nothing.
-    pub denied: &'a Denied<'a>,
-    /// Variables for a command of this call, over the runner's own: the hardened ones that the verdict asks for.
-    pub environment: &'a BTreeMap<String, String>,
+    /// The form in which the gate allowed a command, where its plain form is not enough.
+    pub hardened: Option<&'a Hardened>,
+    /// Whether the user approved this very call: a command then runs in the user's own environment.
+    pub consented: bool,
 }
 
 /// Why a tool did not do it, in words for the model.

@@ -52,14 +52,27 @@ impl Toolbox {
         self.tools.iter().map(|offered| offered.schema.clone()).collect()
     }
 
+    /// Whether a call of this name finds a tool.
+    pub fn offers(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// What a call of a name that is not offered is told.
+    pub fn unknown_tool(&self, name: &str) -> ToolError {
+        let known: Vec<&str> = self.tools.iter().map(|offered| offered.schema.name.as_str()).collect();
+        ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
+    }
+
     /// Runs one call; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
     pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let Some(offered) = self.tools.iter().find(|offered| same_name(&offered.schema.name, &call.name))
-        else {
-            let known: Vec<&str> = self.tools.iter().map(|offered| offered.schema.name.as_str()).collect();
-            return Err(ToolError::UnknownTool { name: call.name.clone(), known: known.join(", ") });
-        };
-        offered.tool.run(&call.args, context).await
+        match self.find(&call.name) {
+            Some(offered) => offered.tool.run(&call.args, context).await,
+            None => Err(self.unknown_tool(&call.name)),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Offered> {
+        self.tools.iter().find(|offered| same_name(&offered.schema.name, name))
     }
 }
 

@@ -5,7 +5,6 @@ use std::vec::IntoIter;
 use headstart_overlay_fs::{DirEntry, EntryKind, Tree, WorkspacePath};
 
 use crate::ignore_rules::IgnoreRules;
-use crate::location::is_denied;
 use crate::{ToolContext, ToolError};
 
 /// After so many entries other work may go on, and a dropped search ends.
@@ -57,7 +56,7 @@ impl<'a> Walk<'a> {
             if self.visited.is_multiple_of(ENTRIES_BETWEEN_YIELDS) {
                 yield_now().await;
             }
-            let Some(folder) = self.open.last() else { return None };
+            let folder = self.open.last()?;
             let Some(path) = visible(folder, &entry, self.context) else { continue };
             if entry.kind == EntryKind::Directory {
                 let rules = folder.rules.clone();
@@ -80,17 +79,15 @@ impl<'a> Walk<'a> {
             ));
         }
         if 0 < self.unreadable {
-            notes.push(format!("{} folders could not be read", self.unreadable));
+            notes.push(format!("folders that could not be read: {}", self.unreadable));
         }
         notes
     }
 
     async fn enter(&mut self, path: WorkspacePath, rules: &IgnoreRules) -> Result<(), ToolError> {
         let mut entries = self.context.view.list(&path).await?;
-        let rules = match entries.iter().any(|entry| entry.name == b".gitignore") {
-            true => rules.enter(&path, self.context).await,
-            false => rules.clone(),
-        };
+        let has_rules = entries.iter().any(|entry| entry.name == b".gitignore");
+        let rules = if has_rules { rules.enter(&path, self.context).await } else { rules.clone() };
         // A folder sorts as its name and a slash: then the walk comes to all paths in the order of their bytes.
         entries.sort_by_cached_key(sort_key);
         self.open.push(Folder { path, rules, entries: entries.into_iter() });
@@ -104,7 +101,7 @@ fn visible(folder: &Folder, entry: &DirEntry, context: ToolContext<'_>) -> Optio
         return None;
     }
     let path = folder.path.join_bytes(&entry.name).ok()?;
-    let hidden = folder.rules.ignores(&path, entry.kind) || is_denied(&path, context);
+    let hidden = folder.rules.ignores(&path, entry.kind) || context.gate.denies(&path);
     (!hidden).then_some(path)
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Watch the whole flow on a bundled sample project, without key or network
     #[command(after_help = help::DEMO)]
-    Demo,
+    Demo(Demo),
     /// Talk to a model in this project, with suggestions and speculation
     #[command(after_help = help::CHAT)]
     Chat(Chat),
@@ -79,6 +79,13 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Play so many times faster: a smaller number shows more, a larger one is over sooner
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
 }
 
 #[derive(Debug, Args)]
@@ -201,4 +208,11 @@ fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
     use clap::builder::TypedValueParser as _;
     PossibleValuesParser::new(["default", "plan", "auto-edit", "yolo"])
         .try_map(|name| config::parse_mode(&name))
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(speed) if (0.1..=1000.0).contains(&speed) => Ok(speed),
+        _ => Err("use a number from 0.1 to 1000".to_owned()),
+    }
 }

@@ -8,20 +8,20 @@ use crate::output::{Output, print, print_json};
 use crate::terminal::{Consent, LineEditor, Palette, Screen, Size, Style, TerminalGuard, View, render};
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
-pub(super) enum Face {
+pub(crate) enum Face {
     Terminal(Box<Terminal>),
     Lines(Output),
 }
 
 /// A terminal in our mode. The screen goes before the guard, so that it can clean up.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     screen: Screen<Stdout>,
     palette: Palette,
     _guard: TerminalGuard,
 }
 
 impl Face {
-    pub(super) fn terminal(palette: Palette) -> io::Result<Self> {
+    pub(crate) fn terminal(palette: Palette) -> io::Result<Self> {
         let (columns, rows) = crossterm::terminal::size()?;
         let guard = TerminalGuard::new()?;
         let screen = Screen::new(io::stdout(), Size { columns, rows }, palette);

@@ -2,13 +2,13 @@ use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSummary, Conflict};
 use headstart_speculation::{Ending, Event, Limit};
 
-use crate::output::one_call;
+use crate::output::call_title;
 use crate::terminal::Style;
 
 /// A line for an event that is not text.
 pub(super) fn event_line(event: &Event) -> Option<(String, Style)> {
     match event {
-        Event::ToolCall { call } => Some((format!("• {}", one_call(call)), Style::Accent)),
+        Event::ToolCall { call } => Some((format!("• {}", call_title(call)), Style::Accent)),
         Event::ToolResult { result } => match &result.outcome {
             ToolOutcome::Error(message) => Some((format!("  {}: {message}", result.name), Style::Removed)),
             ToolOutcome::Output(_) => None,

@@ -1,9 +1,10 @@
+use crate::args::Demo;
 use crate::context::Context;
+use crate::demo;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 
-/// Plays the whole flow on a sample project.
-#[expect(clippy::unused_async, reason = "it waits as soon as it runs the engine")]
-pub(crate) async fn run(_context: &Context) -> Result<ExitStatus, CliError> {
-    Err(CliError::Unavailable("demo is not available in this build".to_owned()))
+/// Plays the whole flow on the bundled sample project.
+pub(crate) async fn run(args: Demo, context: &Context) -> Result<ExitStatus, CliError> {
+    demo::run(context.output.is_json(), args.speed).await
 }

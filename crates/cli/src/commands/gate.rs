@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use headstart_tool_gate::{CallRef, GateContext, Verdict};
+use headstart_tool_gate::{CallRef, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ struct Invalid {
 pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = textual_workspace(args.workspace.path.as_deref())?;
     let config = context.config(&args.mode.flags(), Path::new(&workspace))?;
-    let gate_context = GateContext { mode: config.mode, workspace, deny: config.deny };
+    let gate_context = config.gate_context(workspace)?;
     let gate = headstart_tool_gate::Gate::new();
     let judge = |line: Result<Value, String>| match line.and_then(call_of) {
         Ok((name, args)) => Answer::Judged(gate.judge(CallRef { name: &name, args: &args }, &gate_context)),

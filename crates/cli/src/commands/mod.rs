@@ -25,7 +25,7 @@ use crate::exit::ExitStatus;
 /// Runs a command to its end.
 pub(crate) fn run(command: Command, context: &Context) -> Result<ExitStatus, CliError> {
     match command {
-        Command::Demo => block_on(demo::run(context)),
+        Command::Demo(args) => block_on(demo::run(args, context)),
         Command::Chat(args) => block_on(chat::run(args, context)),
         Command::Suggest(args) => block_on(suggest::run(args, context)),
         Command::Speculate(args) => block_on(speculate::run(args, context)),

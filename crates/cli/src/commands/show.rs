@@ -12,9 +12,8 @@ use crate::exit::ExitStatus;
 use crate::output::{self, Style};
 use crate::store::Record;
 
-/// Of a long text so many lines are shown, and so many characters of a call; `--json` has all of them.
+/// Of a long text so many lines are shown; `--json` has all of it.
 const LINES: usize = 12;
-const CALL_CHARS: usize = 160;
 
 /// The public part of a record: all but the contents of files.
 #[derive(Debug, Serialize)]
@@ -141,7 +140,9 @@ fn transcript(finished: &Finished, style: Style) -> Vec<String> {
         .iter()
         .flat_map(|message| message.parts.iter().map(|part| (message.role, part)));
     let mut lines: Vec<String> = parts.flat_map(|(role, part)| part_lines(role, part, style)).collect();
-    lines.extend(finished.pending_call().map(|call| format!("  {} {}", style.cyan("?"), call_line(call))));
+    lines.extend(
+        finished.pending_call().map(|call| format!("  {} {}", style.cyan("?"), output::one_call(call))),
+    );
     lines
 }
 
@@ -149,21 +150,12 @@ fn part_lines(role: Role, part: &Part, style: Style) -> Vec<String> {
     match part {
         Part::Text { text } if role == Role::User => block(&style.bold(">"), text),
         Part::Text { text } => block(" ", text),
-        Part::ToolCall(call) => vec![format!("  {} {}", style.cyan("*"), call_line(call))],
+        Part::ToolCall(call) => vec![format!("  {} {}", style.cyan("*"), output::one_call(call))],
         Part::ToolResult(result) => match &result.outcome {
             ToolOutcome::Output(serde_json::Value::String(text)) => block(&style.dim("|"), text),
             ToolOutcome::Output(value) => block(&style.dim("|"), &value.to_string()),
             ToolOutcome::Error(error) => block(&style.red("!"), error),
         },
-    }
-}
-
-fn call_line(call: &ToolCall) -> String {
-    let args: Vec<_> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let line = output::one_line(&format!("{}({})", call.name, args.join(", ")));
-    match line.char_indices().nth(CALL_CHARS) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
     }
 }
 

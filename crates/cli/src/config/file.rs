@@ -3,7 +3,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use headstart_tool_gate::{ApprovalMode, DenyRule};
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -146,16 +146,9 @@ impl File {
     }
 }
 
-/// A pattern that takes away what another one denies would be a way round the rules of another file.
-fn parse_deny_rule(pattern: &str) -> Result<DenyRule, String> {
-    if pattern.trim().is_empty() {
-        return Err("an empty pattern denies nothing; write one as in .gitignore".to_owned());
-    }
-    if pattern.starts_with('!') {
-        return Err(format!(
-            "{pattern:?}: a deny rule cannot be taken back with \"!\"; remove it where it is"
-        ));
-    }
+/// The gate's own rules say what a pattern is; it refuses those that would take back what another file denies.
+fn parse_deny_rule(pattern: &str) -> Result<DenyRule, GateError> {
+    DenyRules::from_patterns([pattern])?;
     Ok(DenyRule(pattern.to_owned()))
 }
 

@@ -11,7 +11,7 @@ mod project;
 use std::path::{Path, PathBuf};
 
 use headstart_speculation::Limits;
-use headstart_tool_gate::{ApprovalMode, DenyRule};
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext};
 
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -53,6 +53,13 @@ impl Config {
         let mut config = Self::of_user(environment)?;
         project::apply(&mut config, &nearest, &workspace.join(PROJECT_FILE))?;
         config.under(nearest).with_switches(environment)
+    }
+
+    /// What the gate goes by in this workspace.
+    pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
+        let deny = DenyRules::new(self.deny.iter().cloned())
+            .map_err(|error| CliError::Unavailable(error.to_string()))?;
+        Ok(GateContext { mode: self.mode, workspace, deny })
     }
 
     /// The defaults and the user's file.

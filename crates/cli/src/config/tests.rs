@@ -85,7 +85,7 @@ fn a_project_cannot_loosen_what_the_user_set() {
         ("model = 'replay:x'", "model = 'replay:x'", "1: model: a project can only choose"),
         ("model = 'ollama:x'", "fast_model = 'openai:x'", "1: fast_model: a project can only choose"),
         ("", "[limits]\nturns = 21", "2: limits.turns: a project can only lower a limit, and yours is 20"),
-        ("", "deny = ['!*.pem']", "1: deny: \"!*.pem\": a deny rule cannot be taken back"),
+        ("", "deny = ['!*.pem']", "1: deny: deny rule \"!*.pem\": a rule cannot take back"),
     ];
     for (user, project, expected) in cases {
         let error = Case::new(user, project).load().unwrap_err();
@@ -106,7 +106,7 @@ fn a_mistake_is_named_by_file_line_and_field() {
         ("[limits]\nturns = 0", "2: limits.turns: must be at least 1"),
         ("[limits]\nturns = -1", "2: invalid value: integer `-1`, expected u32"),
         ("base_url = 'localhost:8000'", "1: base_url: \"localhost:8000\" is no base URL"),
-        ("deny = ['a', '']", "1: deny: an empty pattern denies nothing"),
+        ("deny = ['a', '']", "1: deny: deny rule \"\": it is empty"),
         ("model = 'gpt'", "1: model: \"gpt\" does not say whose model it is"),
         ("model = ", "1: "),
     ];

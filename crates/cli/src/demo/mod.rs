@@ -5,8 +5,6 @@ mod narrator;
 mod sample;
 mod stage;
 
-pub(crate) use narrator::one_line;
-
 use std::time::Duration;
 
 use serde::Serialize;
@@ -65,7 +63,7 @@ pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> 
     narrator.heading("4. You type something else: nothing ever happened.")?;
     stage.abort(&narrator, &next, Duration::from_millis(900)).await?;
 
-    let without = without.await.map_err(|error| CliError::internal(&error))??;
+    let without = without.await.map_err(|error| CliError::Demo(error.to_string()))??;
     for row in &mut rows {
         row.without_ms = without.iter().find(|(prompt, _)| *prompt == row.prompt).map_or(0, |(_, time)| millis(*time));
     }

@@ -1,9 +1,11 @@
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_forked_query::ToolOutcome;
 use headstart_speculation::Event;
 use serde::Serialize;
+
+use crate::error::CliError;
+use crate::output::{call_title, print, print_json};
 
 /// Tells what happens, as it happens: a line for people or a JSON object for programs.
 pub(super) struct Narrator {
@@ -27,35 +29,33 @@ impl Narrator {
     }
 
     /// A heading; people only.
-    pub(super) fn heading(&self, text: &str) -> io::Result<()> {
+    pub(super) fn heading(&self, text: &str) -> Result<(), CliError> {
         if self.json {
             return Ok(());
         }
-        writeln!(io::stdout(), "\n{text}")
+        print(&format!("\n{text}\n"))
     }
 
     /// Something happened.
-    pub(super) fn say(&self, who: &str, text: &str) -> io::Result<()> {
+    pub(super) fn say(&self, who: &str, text: &str) -> Result<(), CliError> {
         let at = self.started.elapsed();
         if self.json {
             let line = Line { r#type: "step", at_ms: millis(at), who, text };
-            return writeln!(io::stdout(), "{}", serde_json::to_string(&line)?);
+            return print_json(&line);
         }
-        let mut out = io::stdout().lock();
         for (number, line) in text.lines().enumerate() {
-            if number == 0 {
-                writeln!(out, "{:>8.2} s  {who:<8} {line}", at.as_secs_f64())?;
-            } else {
-                writeln!(out, "{:>21}{line}", "")?;
+            match number {
+                0 => print(&format!("{:>8.2} s  {who:<8} {line}\n", at.as_secs_f64()))?,
+                _ => print(&format!("{:>20} {line}\n", ""))?,
             }
         }
-        out.flush()
+        Ok(())
     }
 
     /// An event of a run; `who` is `model` for a turn that the user watches, `ahead` for a speculation.
-    pub(super) fn event(&self, who: &str, event: &Event) -> io::Result<()> {
+    pub(super) fn event(&self, who: &str, event: &Event) -> Result<(), CliError> {
         match event {
-            Event::ToolCall { call } => self.say(who, &one_line(call)),
+            Event::ToolCall { call } => self.say(who, &call_title(call)),
             Event::ToolResult { result } => match &result.outcome {
                 ToolOutcome::Error(message) => self.say(who, &format!("  failed: {message}")),
                 ToolOutcome::Output(_) => Ok(()),
@@ -65,26 +65,16 @@ impl Narrator {
     }
 
     /// Anything that has a JSON form of its own.
-    pub(super) fn object(&self, value: &impl Serialize) -> io::Result<()> {
+    pub(super) fn object(&self, value: &impl Serialize) -> Result<(), CliError> {
         if !self.json {
             return Ok(());
         }
-        writeln!(io::stdout(), "{}", serde_json::to_string(value)?)
+        print_json(value)
     }
 
     pub(super) fn is_json(&self) -> bool {
         self.json
     }
-}
-
-/// A call as a person would write it down: the name and the argument that matters.
-pub(crate) fn one_line(call: &ToolCall) -> String {
-    let key = ["command", "pattern", "file_path", "path"]
-        .into_iter()
-        .find_map(|key| call.args.get(key).and_then(serde_json::Value::as_str));
-    let argument = key.unwrap_or_default().lines().next().unwrap_or_default();
-    let cut: String = argument.chars().take(100).collect();
-    format!("{} {cut}", call.name).trim_end().to_owned()
 }
 
 pub(super) fn millis(time: Duration) -> u64 {

@@ -4,6 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use headstart_forked_query::Recording;
+
+use crate::error::CliError;
+
 /// The sample project's files, as they are bundled.
 const FILES: [(&str, &str); 7] = [
     (".gitignore", include_str!("../../assets/demo/project/gitignore")),
@@ -16,7 +20,10 @@ const FILES: [(&str, &str); 7] = [
 ];
 
 /// The recording that stands in for the model.
-pub(super) const RECORDING: &str = include_str!("../../assets/demo/recording.json");
+pub(super) fn recording() -> Recording {
+    Recording::parse(include_str!("../../assets/demo/recording.json"))
+        .expect("works because the recording is bundled, and every run of the demo plays it")
+}
 
 /// The sample project in a folder of its own, with a git repository; the folder goes when the value does.
 pub(super) struct Sample {
@@ -24,7 +31,11 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub(super) fn create() -> io::Result<Self> {
+    pub(super) fn create() -> Result<Self, CliError> {
+        Self::try_create().map_err(|error| CliError::Demo(error.to_string()))
+    }
+
+    fn try_create() -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir()?;
         let sample = Self { folder };
         let root = sample.root();
@@ -49,9 +60,10 @@ impl Sample {
     }
 
     /// A number that changes when any name, content or mode below the project does (git's own files included).
-    pub(super) fn hash(&self) -> io::Result<u64> {
+    pub(super) fn hash(&self) -> Result<u64, CliError> {
         let mut hasher = DefaultHasher::new();
-        hash_folder(self.folder.path(), &mut hasher)?;
+        let root = self.folder.path();
+        hash_folder(root, &mut hasher).map_err(CliError::io("read", root))?;
         Ok(hasher.finish())
     }
 }

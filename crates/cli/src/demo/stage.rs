@@ -1,17 +1,15 @@
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use headstart_forked_query::{Recording, Replay};
-use headstart_speculation::{Acceptance, Accepted, Consent, Ending, Event, Events, Finished, Speculation, Transcript};
-use headstart_tool_gate::ApprovalMode;
+use headstart_speculation::{Acceptance, Accepted, Consent, Ending, Event, Finished, Speculation, Transcript};
 use tokio::sync::mpsc;
 
-use super::narrator::{Narrator, millis, one_line};
-use super::sample::{RECORDING, Sample};
+use super::narrator::{Narrator, millis};
+use super::sample::{Sample, recording};
 use super::{REQUEST, Row};
 use crate::error::CliError;
 use crate::host::Ask;
+use crate::output::call_title;
 use crate::session::Session;
 
 /// The sample project, a conversation about it, and a user who can be counted on.
@@ -26,7 +24,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn create(speed: f64) -> Result<Self, CliError> {
         let sample = Sample::create()?;
-        let (session, asks) = crate::setup::demo_session(&sample.root(), RECORDING, speed)?;
+        let (session, asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
         Ok(Self { sample, session, asks, speed, number: 0 })
     }
 
@@ -37,9 +35,9 @@ impl Stage {
     }
 
     pub(super) async fn suggestion(&self) -> Result<String, CliError> {
-        match self.session.suggest().await {
+        match self.session.suggestion_query().await {
             Ok(suggestion) => Ok(suggestion.as_str().to_owned()),
-            Err(reason) => Err(CliError::demo(format!("the recording gave no suggestion: {reason}"))),
+            Err(reason) => Err(CliError::Demo(format!("the recording gave no suggestion: {reason}"))),
         }
     }
 
@@ -55,7 +53,7 @@ impl Stage {
         let finished = speculation.finished().await;
         narrator.say("ahead", &told(&finished))?;
         if self.sample.hash()? != before {
-            return Err(CliError::demo("a speculation changed the project before Tab".into()));
+            return Err(CliError::Demo("a speculation changed the project before Tab".into()));
         }
         for line in finished.changes.diff().lines().filter(|line| line.starts_with(['+', '-', '@'])) {
             narrator.say("", line)?;
@@ -67,7 +65,7 @@ impl Stage {
         let done = pressed.elapsed();
         let changed: Vec<String> = accepted.changes.iter().map(|change| change.path.to_string()).collect();
         narrator.say("Tab", &format!("{} in the project after {}", changed.join(", "), shown(done)))?;
-        let next = next.ok_or_else(|| CliError::demo("there was no next suggestion".into()))?;
+        let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
         narrator.say("suggest", &format!("{next}    [Tab]", next = next.as_str()))?;
         Ok((row(prompt, &finished, reading, done), next.as_str().to_owned()))
     }
@@ -108,7 +106,7 @@ impl Stage {
         narrator.say("you", &format!("type; {staged} staged file and the request are gone after {}", shown(gone)))?;
         let after = self.sample.hash()?;
         if after != before {
-            return Err(CliError::demo("an aborted speculation changed the project".into()));
+            return Err(CliError::Demo("an aborted speculation changed the project".into()));
         }
         narrator.say("check", &format!("hash of the whole project: {before:016x} before, {after:016x} after"))?;
         Ok(())
@@ -152,7 +150,7 @@ impl Stage {
                     biased;
                     Some(event) = events.next() => narrate(narrator, &event, &mut said)?,
                     Some(ask) = self.asks.recv() => {
-                        narrator.say("asks", &format!("run `{}`? yes", one_line(&ask.call)))?;
+                        narrator.say("asks", &format!("run `{}`? yes", call_title(&ask.call)))?;
                         // The turn may have gone meanwhile; then nobody waits for the answer.
                         let _ = ask.answer.send(Consent::Run);
                     }
@@ -162,7 +160,7 @@ impl Stage {
         };
         flush(narrator, &mut said)?;
         if ending != Ending::Completed {
-            return Err(CliError::demo(format!("the turn ended as {:?}", ending.status())));
+            return Err(CliError::Demo(format!("the turn ended as {:?}", ending.status())));
         }
         self.session.conclude(turn.transcript(), &ending);
         Ok(started.elapsed())
@@ -172,7 +170,7 @@ impl Stage {
 /// The same prompts in the foreground on a project of their own: how long one waits without speculation.
 pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
     let sample = Sample::create()?;
-    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), RECORDING, speed)?;
+    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
     let agree = tokio::spawn(async move {
         while let Some(ask) = asks.recv().await {
             let _ = ask.answer.send(Consent::Run);
@@ -193,7 +191,7 @@ pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliE
 fn take(acceptance: Acceptance) -> Result<Accepted, CliError> {
     match acceptance {
         Acceptance::Accepted(accepted) => Ok(accepted),
-        other => Err(CliError::demo(format!("the accept ended as {other:?}"))),
+        other => Err(CliError::Demo(format!("the accept ended as {other:?}"))),
     }
 }
 

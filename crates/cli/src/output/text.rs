@@ -1,5 +1,7 @@
 use std::fmt::Write;
 
+use headstart_forked_query::ToolCall;
+
 /// Whether text for people has colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -54,6 +56,27 @@ pub(crate) fn printable(text: &str) -> String {
 /// As [`printable`], on one line: every run of white space becomes one blank.
 pub(crate) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A call as a person would write it down: the name and the argument that matters.
+pub(crate) fn call_title(call: &ToolCall) -> String {
+    let argument = ["command", "pattern", "file_path", "path"]
+        .into_iter()
+        .find_map(|key| call.args.get(key).and_then(serde_json::Value::as_str))
+        .unwrap_or_default();
+    let argument: String = one_line(argument).chars().take(100).collect();
+    format!("{} {argument}", one_line(&call.name)).trim_end().to_owned()
+}
+
+/// A call on one line, cut where it is long.
+pub(crate) fn one_call(call: &ToolCall) -> String {
+    const CHARS: usize = 160;
+    let args: Vec<_> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let line = one_line(&format!("{}({})", call.name, args.join(", ")));
+    match line.char_indices().nth(CHARS) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
 }
 
 /// How long ago, in the largest unit that fits.

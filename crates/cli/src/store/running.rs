@@ -26,7 +26,7 @@ impl Running {
         let draft_folder = store.folder.join(format!(".new-{}", id::random_name(16)?));
         files::create_folder(&draft_folder)?;
         let folder = store.folder_of(&record.id);
-        let made = || {
+        let made = || -> Result<_, CliError> {
             let lock = Lock::create(&draft_folder.join(LOCK))?;
             files::replace(&draft_folder.join(RECORD), &record.to_bytes())?;
             fs::rename(&draft_folder, &folder).map_err(CliError::io("create", &folder))?;

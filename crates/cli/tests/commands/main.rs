@@ -4,6 +4,7 @@
 mod support;
 
 mod configuration;
+mod gate;
 mod records;
 mod streams;
 mod usage;

@@ -124,7 +124,8 @@ fn overwrites_device(squeezed: &str) -> bool {
 /// Programs that run the command named after them.
 const WRAPPERS: &[&str] = &[
     "sudo", "doas", "env", "command", "exec", "nohup", "time", "nice", "xargs", "then", "and", "run",
-    "execute", "do", "eval", "-c", "please", "just", "try", "now", "also", "use", "builtin", "!", ";",
+    "execute", "do", "eval", "-c", "-exec", "-execdir", "please", "just", "try", "now", "also", "use",
+    "builtin", "!", ";",
 ];
 
 fn base_name(token: &str) -> &str {
@@ -146,7 +147,8 @@ fn runs_destructive(tokens: &[&str], at: usize) -> bool {
     match name {
         "rm" | "unlink" | "srm" => {
             !matches!(previous, "npm" | "pnpm" | "yarn" | "cargo" | "git" | "bun")
-                && (leads && !rest.is_empty() || rest.first().is_some_and(|next| is_option_or_path(next)))
+                && (leads && (!rest.is_empty() || matches!(previous, "-exec" | "-execdir" | "xargs"))
+                    || rest.first().is_some_and(|next| is_option_or_path(next)))
         }
         "rimraf" | "del" | "erase" | "rd" | "rmdir" | "deltree" | "remove-item" | "ri" => {
             rest.iter().take(4).any(|next| is_option_or_path(next)) || (name == "rimraf" && !rest.is_empty())
@@ -185,7 +187,7 @@ fn runs_destructive(tokens: &[&str], at: usize) -> bool {
         }
         "crontab" => rest.first() == Some(&"-r"),
         "kill" => rest.starts_with(&["-9", "-1"]),
-        "mv" => rest.iter().any(|next| *next == "/dev/null"),
+        "mv" => rest.contains(&"/dev/null"),
         "cryptsetup" => rest.iter().any(|next| matches!(*next, "erase" | "luksformat" | "lukserase")),
         _ => false,
     }
@@ -226,7 +228,7 @@ fn git_destroys(rest: &[&str]) -> bool {
             has(&["--", ".", ":/", "-f"])
                 || arguments.iter().any(|a| a.starts_with("--f") || a.starts_with("--disc"))
         }
-        "restore" => !arguments.is_empty() && !(has(&["--staged", "-s"]) && !has(&["--worktree", "-w"])),
+        "restore" => !arguments.is_empty() && (!has(&["--staged", "-s"]) || has(&["--worktree", "-w"])),
         "branch" => {
             arguments.iter().any(|a| short_flags(a).contains('d')) && has(&["-f", "--force", "-df", "-fd"])
         }
@@ -303,9 +305,7 @@ fn docker_destroys(rest: &[&str]) -> bool {
 }
 
 fn is_sql_delete(rest: &[&str]) -> bool {
-    rest.len() == 2
-        || rest.iter().any(|word| *word == "where")
-        || rest.get(1).is_some_and(|name| name.ends_with(';'))
+    rest.len() == 2 || rest.contains(&"where") || rest.get(1).is_some_and(|name| name.ends_with(';'))
 }
 
 /// `DROP … TABLE users`, "drop the users table", "drop all tables".

@@ -7,7 +7,7 @@ use super::clause::{contains_phrase, ends_with_phrase};
 use super::commands;
 use super::length::words;
 use super::reading::Reading;
-use crate::lexicon::{LANGUAGES, english};
+use crate::lexicon::{LANGUAGES, List, english};
 
 pub(super) fn is_destructive(reading: &Reading<'_>) -> bool {
     let plain = unquoted(&reading.folded);
@@ -15,7 +15,7 @@ pub(super) fn is_destructive(reading: &Reading<'_>) -> bool {
     commands::is_destructive(&latin, reading.text)
         || orders_destruction(&latin)
         || LANGUAGES.iter().any(|language| {
-            language.destructive.iter().any(|phrase| contains_phrase(&plain, phrase))
+            language.destructive.any(|phrase| contains_phrase(&plain, phrase))
                 || language.destroy.iter().any(|order| order.matches(&plain))
         })
 }
@@ -27,8 +27,8 @@ fn unquoted(folded: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             '"' | '\'' | '`' | '\\' => {}
-            '–' | '—' if chars.peek().is_some_and(|next| next.is_ascii_alphabetic()) => {
-                plain.push_str("--")
+            '–' | '—' if chars.peek().is_some_and(char::is_ascii_alphabetic) => {
+                plain.push_str("--");
             }
             _ => plain.push(c),
         }
@@ -40,9 +40,9 @@ fn unquoted(folded: &str) -> String {
 fn look_alikes_made_latin(text: &str) -> String {
     let parts: Vec<String> = text
         .split(' ')
-        .map(|word| match word.contains(|c: char| c.is_ascii_alphabetic()) {
-            true => word.chars().map(latin_look_alike).collect(),
-            false => word.to_owned(),
+        .map(|word| {
+            let mixed = word.contains(|c: char| c.is_ascii_alphabetic());
+            if mixed { word.chars().map(latin_look_alike).collect() } else { word.to_owned() }
         })
         .collect();
     parts.join(" ")
@@ -102,7 +102,7 @@ fn orders_destruction(plain: &str) -> bool {
 }
 
 /// Determiners and qualifiers, then one of the objects as the last word of its phrase.
-fn reaches_object(rest: &[&str], objects: &[&str]) -> bool {
+fn reaches_object(rest: &[&str], objects: List) -> bool {
     let skipped = rest.iter().take(6).take_while(|word| english::DETERMINERS.contains(word)).count();
     (0..=skipped)
         .any(|at| rest.get(at).is_some_and(|word| objects.contains(word)) && phrase_ends(&rest[at + 1..]))
@@ -114,7 +114,7 @@ fn reaches_all(rest: &[&str]) -> bool {
     let quantified = rest[..skipped].iter().any(|word| english::QUANTIFIERS.contains(word));
     let object = rest.get(skipped).is_some_and(|word| english::WHEN_ALL.contains(word));
     let everything =
-        (0..skipped).any(|at| english::EVERYTHING.contains(&rest[at]) && phrase_ends(&rest[at + 1..]));
+        (0..skipped).any(|at| english::EVERYTHING.contains(rest[at]) && phrase_ends(&rest[at + 1..]));
     everything || (quantified && object && phrase_ends(&rest[skipped + 1..]))
 }
 
@@ -148,24 +148,24 @@ fn phrase_ends(rest: &[&str]) -> bool {
 /// An order in a language other than English: one of the verbs and one of the objects, side by side.
 pub(crate) struct Destroy {
     /// Verbs, or their stems.
-    pub(crate) verbs: &'static [&'static str],
+    pub(crate) verbs: List,
     /// Objects with their determiner where the language needs one.
-    pub(crate) objects: &'static [&'static str],
+    pub(crate) objects: List,
     /// Small words allowed between the two, and behind the object.
-    pub(crate) between: &'static [&'static str],
+    pub(crate) between: List,
 }
 
 impl Destroy {
     fn matches(&self, plain: &str) -> bool {
-        self.objects.iter().any(|object| {
+        self.objects.any(|object| {
             plain.match_indices(object).any(|(at, _)| {
                 let tail = &plain[at + object.len()..];
                 let before = self.skip_back(plain[..at].trim_end());
                 let after = self.skip(tail);
                 // `ends` keeps "delete the database connection code" apart in scripts without spaces.
                 let ends = tail.len() != after.len() || !tail.starts_with(char::is_alphanumeric);
-                let verb_before = self.verbs.iter().any(|verb| before_ends_with(before, verb));
-                let verb_after = self.verbs.iter().any(|verb| after.starts_with(verb));
+                let verb_before = self.verbs.any(|verb| before_ends_with(before, verb));
+                let verb_after = self.verbs.any(|verb| after.starts_with(verb));
                 verb_after || (verb_before && ends)
             })
         })

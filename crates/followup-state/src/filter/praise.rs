@@ -12,13 +12,12 @@ pub(super) fn is_praise(reading: &Reading<'_>) -> bool {
 fn praises(clause: &str) -> bool {
     let inner = lexicon::without_lead_ins(clause);
     LANGUAGES.iter().any(|language| {
-        let order = language.order_marks.iter().any(|mark| inner.contains(mark));
-        let whole = language.praise.iter().any(|praise| inner == *praise || clause == *praise);
+        let order = language.order_marks.any(|mark| inner.contains(mark));
+        let whole = language.praise.any(|praise| inner == praise || clause == praise);
         let start = language
             .praise_start
-            .iter()
             .any(|praise| starts_with_phrase(inner, praise) || starts_with_phrase(clause, praise));
-        let end = !order && language.praise_end.iter().any(|praise| ends_with_phrase(clause, praise));
+        let end = !order && language.praise_end.any(|praise| ends_with_phrase(clause, praise));
         whole || start || end
     })
 }
@@ -29,7 +28,9 @@ fn praises_in_english(clause: &str) -> bool {
     let words = &all[skipped..];
     let Some((first, rest)) = words.split_first() else { return false };
     if english::PRAISE_WORDS.contains(first) {
-        return !rest.first().is_some_and(|next| english::PRAISE_COMPOUNDS.contains(&(first, next)));
+        return !rest.first().is_some_and(|next| {
+            english::PRAISE_COMPOUNDS.any(|term| term.split_once(' ') == Some((*first, *next)))
+        });
     }
     if english::WEAK_PRAISE_WORDS.contains(first) {
         return rest.first().is_none_or(|next| english::PRAISED_NOUNS.contains(next));
@@ -53,10 +54,9 @@ fn says_it_is_good(words: &[&str]) -> bool {
                 || english::PREDICATES.contains(word)
         })
     });
-    let works = words.iter().take(5).position(|word| matches!(*word, "works" | "worked" | "work"));
+    let runs = words.iter().take(5).position(|word| matches!(*word, "works" | "worked" | "work"));
     praised
-        || works
-            .is_some_and(|at| words[at + 1..].first().is_none_or(|next| english::WORKS_HOW.contains(next)))
+        || runs.is_some_and(|at| words[at + 1..].first().is_none_or(|next| english::WORKS_HOW.contains(next)))
 }
 
 /// "run the tests thanks", but not "add a thank you".
@@ -68,5 +68,5 @@ fn ends_in_thanks(bare: &str) -> bool {
         return false;
     };
     let before = words(head).last();
-    !before.is_some_and(|word| english::BEFORE_A_NOUN.contains(&word))
+    !before.is_some_and(|word| english::BEFORE_A_NOUN.contains(word))
 }

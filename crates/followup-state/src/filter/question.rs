@@ -1,6 +1,6 @@
 use super::clause::{ends_with_phrase, starts_with_phrase};
 use super::reading::Reading;
-use crate::lexicon::{self, LANGUAGES, Language};
+use crate::lexicon::{self, LANGUAGES, Language, List};
 
 pub(super) fn is_question(reading: &Reading<'_>) -> bool {
     has_question_mark(&reading.folded) || has_form_of_question(reading.bare())
@@ -31,19 +31,19 @@ fn has_form_of_question(bare: &str) -> bool {
 }
 
 fn asks(bare: &str, language: &Language) -> bool {
-    let ends = |ends: &[&str]| ends.iter().any(|end| ends_with_phrase(bare, end));
+    let ends = |ends: List| ends.any(|end| ends_with_phrase(bare, end));
     if ends(language.ask_end_always) && !ends(language.ask_end_except) {
         return true;
     }
-    let enquires = language.enquire_start.iter().any(|verb| bare.starts_with(verb))
-        || language.order_end.iter().any(|end| bare.ends_with(end));
+    let enquires = language.enquire_start.any(|verb| bare.starts_with(verb))
+        || language.order_end.any(|end| bare.ends_with(end));
     !enquires && (ends(language.ask_end) || begins_with_question(bare, language))
 }
 
 /// A question word, at the beginning or after words such as "you" and "now".
 fn begins_with_question(mut text: &str, language: &Language) -> bool {
     loop {
-        let asks = |starts: &[&str]| starts.iter().any(|start| starts_with_phrase(text, start));
+        let asks = |starts: List| starts.any(|start| starts_with_phrase(text, start));
         if asks(language.ask_start) {
             return !asks(language.ask_start_except);
         }

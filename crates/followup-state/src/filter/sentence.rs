@@ -51,7 +51,7 @@ fn is_abbreviation(before: &str, rest: &str) -> bool {
     if token.is_empty() {
         return false;
     }
-    if lexicon::TITLES.contains(&token) || lexicon::ABBREVIATIONS.contains(&token.to_lowercase().as_str()) {
+    if lexicon::TITLES.contains(token) || lexicon::ABBREVIATIONS.contains(&token.to_lowercase()) {
         return true;
     }
     // "1. Run the tests": the list mark is the formatting rule's business.
@@ -59,7 +59,7 @@ fn is_abbreviation(before: &str, rest: &str) -> bool {
         return true;
     }
     let word: String = rest.chars().take_while(|c| c.is_alphabetic() || *c == '\'').collect();
-    if lexicon::SENTENCE_STARTERS.contains(&word.to_lowercase().as_str()) {
+    if lexicon::SENTENCE_STARTERS.contains(&word.to_lowercase()) {
         return false;
     }
     is_initials(token) || is_version(token)

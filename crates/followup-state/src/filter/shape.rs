@@ -13,9 +13,9 @@ pub(super) fn is_done(reading: &Reading<'_>) -> bool {
 pub(super) fn is_meta_text(reading: &Reading<'_>) -> bool {
     let bare = reading.bare();
     LANGUAGES.iter().any(|language| {
-        language.nothing.contains(&bare)
-            || language.nothing_start.iter().any(|start| reading.folded.starts_with(start))
-            || language.nothing_within.iter().any(|part| contains_phrase(bare, part))
+        language.nothing.contains(bare)
+            || language.nothing_start.any(|start| reading.folded.starts_with(start))
+            || language.nothing_within.any(|part| contains_phrase(bare, part))
     })
 }
 
@@ -73,7 +73,7 @@ fn without_final_mark(text: &str) -> &str {
 }
 
 pub(super) fn is_error_message(reading: &Reading<'_>) -> bool {
-    lexicon::ERROR_MESSAGES.iter().any(|message| reading.folded.starts_with(message))
+    lexicon::ERROR_MESSAGES.any(|message| reading.folded.starts_with(message))
 }
 
 /// `Suggestion: commit this`; not `fix(parser): typo` and not `npm: run build`.
@@ -99,8 +99,8 @@ pub(super) fn has_label(reading: &Reading<'_>) -> bool {
     let one_word = !head.is_empty() && head.chars().all(|c| is_latin(c) || c.is_ascii_digit() || c == '_');
     one_word
         && rest.starts_with(' ')
-        && !lexicon::COMMIT_TYPES.contains(&head)
-        && !lexicon::TOOLS.contains(&head)
+        && !lexicon::COMMIT_TYPES.contains(head)
+        && !lexicon::TOOLS.contains(head)
 }
 
 /// A label of some language, or English words that are all label words ("next step", "my suggestion").
@@ -110,9 +110,9 @@ fn is_known_label(head: &str) -> bool {
     }
     let mut noun = false;
     let all = words(head).all(|word| {
-        let is_noun = lexicon::english::LABEL_NOUNS.contains(&word);
+        let is_noun = lexicon::english::LABEL_NOUNS.contains(word);
         noun |= is_noun;
-        is_noun || lexicon::english::LABEL_ADJECTIVES.contains(&word)
+        is_noun || lexicon::english::LABEL_ADJECTIVES.contains(word)
     });
     all && noun
 }
@@ -199,7 +199,7 @@ fn has_html(text: &str) -> bool {
             let name: String = rest[..end].chars().take_while(char::is_ascii_alphanumeric).collect();
             let glued = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == ':' || c == '_');
             rest.starts_with(|c: char| c.is_ascii_alphabetic())
-                && (!glued || lexicon::HTML_TAGS.contains(&name.as_str()))
+                && (!glued || lexicon::HTML_TAGS.contains(&name))
         })
 }
 

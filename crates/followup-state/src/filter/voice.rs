@@ -11,11 +11,11 @@ pub(super) fn is_assistant(reading: &Reading<'_>) -> bool {
     let inner = lexicon::without_lead_ins(bare);
     let speaks = LANGUAGES.iter().any(|language| {
         let begins = |text: &str| {
-            language.voice.iter().any(|phrase| starts_with_phrase(text, phrase))
-                && !language.voice_except.iter().any(|phrase| starts_with_phrase(text, phrase))
+            language.voice.any(|phrase| starts_with_phrase(text, phrase))
+                && !language.voice_except.any(|phrase| starts_with_phrase(text, phrase))
         };
-        let ends = language.voice_end.iter().any(|end| bare.ends_with(end))
-            && !language.voice_end_except.iter().any(|end| bare.ends_with(end));
+        let ends = language.voice_end.any(|end| bare.ends_with(end))
+            && !language.voice_end_except.any(|end| bare.ends_with(end));
         begins(bare) || begins(inner) || ends
     });
     speaks

@@ -65,8 +65,8 @@ impl Tool for Grep {
 
         let mut report = Report::new(search, context);
         if context.view.metadata(&start).await?.kind != EntryKind::Directory {
-            let (content, _) = read_text(&start, context).await?;
-            let _ = report.search_file(&start, &content);
+            let text = read_text(&start, context).await?;
+            let _ = report.search_file(&start, &text);
             return Ok(report.finish(pattern, &start, Vec::new()));
         }
         let mut walk = Walk::new(start.clone(), context).await?;
@@ -162,10 +162,8 @@ impl<'a> Report<'a> {
         let Self { search, context, output, matches, stopped, .. } = self;
         search.search(content, &mut |number, line| {
             let line = String::from_utf8_lossy(line);
-            let (shown, mark) = match line.len() <= LINE_BYTES {
-                true => (&*line, ""),
-                false => (cut(&line, LINE_BYTES), " […line cut]"),
-            };
+            let shown = cut(&line, LINE_BYTES);
+            let mark = if shown.len() < line.len() { " […line cut]" } else { "" };
             if context.limits.matches <= *matches
                 || !output.push_line(&format!("{path}:{number}:{shown}{mark}"))
             {
@@ -189,10 +187,10 @@ impl<'a> Report<'a> {
         if 0 < self.too_large {
             let limit = self.context.limits.file_bytes;
             self.output
-                .note(&format!("{} files of more than {limit} bytes were not searched", self.too_large));
+                .note(&format!("not searched for being larger than {limit} bytes: {}", self.too_large));
         }
         if 0 < self.unreadable {
-            self.output.note(&format!("{} files could not be read", self.unreadable));
+            self.output.note(&format!("files that could not be read: {}", self.unreadable));
         }
         self.output.finish()
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::schema;
 use crate::arguments::Arguments;
 use crate::ignore_rules::IgnoreRules;
-use crate::location::{is_denied, locate};
+use crate::location::locate;
 use crate::output::Output;
 use crate::{Tool, ToolContext, ToolError};
 
@@ -42,7 +42,7 @@ impl Tool for Ls {
         let (mut shown, mut ignored, mut left_out) = (0, 0, 0);
         for entry in entries {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            if entry.name == b".git" || is_denied(&path, context) {
+            if entry.name == b".git" || context.gate.denies(&path) {
                 continue;
             }
             if rules.ignores(&path, entry.kind) {

@@ -65,9 +65,8 @@ impl Tool for ReadFile {
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
         let args = ReadFileArgs::parse(args, context)?;
         let path = locate(args.file_path, context).await?;
-        let (content, _) = read_text(&path, context).await?;
-        let content = content.strip_prefix(BOM).unwrap_or(&content);
-        let text = String::from_utf8_lossy(content);
+        let bytes = read_text(&path, context).await?;
+        let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
         let mut page = page(&path, &text, &args, context.limits.output_bytes)?;
         if matches!(text, std::borrow::Cow::Owned(_)) {
             page.notes.push("not all of the file is UTF-8; bytes that are not show as U+FFFD".to_owned());

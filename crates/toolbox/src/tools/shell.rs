@@ -10,7 +10,7 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::content::cut;
 use crate::location::locate;
-use crate::{CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError};
+use crate::{CommandOutput, CommandRequest, CommandRunner, Surroundings, Tool, ToolContext, ToolError};
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
 pub(crate) struct Shell {
@@ -46,7 +46,7 @@ impl Tool for Shell {
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
         let arguments = Arguments::new(BuiltinTool::Shell, args, &["command", "directory", "description"])?;
         let command = arguments.required_text("command")?;
-        let directory = arguments.text("directory")?;
+        let directory = arguments.path()?;
         arguments.text("description")?;
         if command.trim().is_empty() {
             return Err(arguments.invalid("the argument command is empty; give a command line"));
@@ -58,10 +58,12 @@ impl Tool for Shell {
         if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
             return Err(ToolError::Failed { message: format!("{directory} is not a directory") });
         }
+        let hardened = context.hardened;
         let request = CommandRequest {
-            command: command.to_owned(),
+            command: hardened.and_then(|form| form.command.as_deref()).unwrap_or(command).to_owned(),
             directory,
-            environment: context.environment.clone(),
+            surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
+            environment: hardened.map(|form| form.environment.clone()).unwrap_or_default(),
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };
@@ -73,9 +75,9 @@ impl Tool for Shell {
 fn told(done: &CommandOutput, context: ToolContext<'_>) -> String {
     // A runner keeps to the limit, but for its own remark where it cut.
     let shown = cut(&done.output, context.limits.output_bytes.saturating_add(200));
-    let mut text = shown.trim_end_matches('\n').to_owned();
+    let printed = shown.trim_end_matches('\n');
     let mut notes = Vec::new();
-    if text.is_empty() {
+    if printed.is_empty() {
         notes.push("no output".to_owned());
     }
     if done.truncated || shown.len() < done.output.len() {
@@ -92,11 +94,7 @@ fn told(done: &CommandOutput, context: ToolContext<'_>) -> String {
         Some(code) => notes.push(format!("exit code {code}")),
         None => notes.push("ended by a signal".to_owned()),
     }
-    for note in notes {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&format!("[{note}]"));
-    }
-    text
+    let notes = notes.into_iter().map(|note| format!("[{note}]"));
+    let printed = Some(printed.to_owned()).filter(|printed| !printed.is_empty());
+    printed.into_iter().chain(notes).collect::<Vec<_>>().join("\n")
 }

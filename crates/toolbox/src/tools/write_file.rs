@@ -4,7 +4,7 @@ use headstart_overlay_fs::{EntryKind, Tree, TreeError};
 use headstart_tool_gate::BuiltinTool;
 use serde_json::{Map, Value, json};
 
-use super::{schema, stage};
+use super::schema;
 use crate::arguments::Arguments;
 use crate::content::BOM;
 use crate::location::locate_for_write;
@@ -36,14 +36,14 @@ impl Tool for WriteFile {
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
         let arguments = Arguments::new(BuiltinTool::WriteFile, args, &["file_path", "content"])?;
         let path = arguments.required_path("file_path")?;
-        let content = arguments.required_text("content")?;
+        let given = arguments.required_text("content")?;
         let path = locate_for_write(path, context).await?;
 
         let before = match context.view.metadata(&path).await {
             Ok(metadata) => metadata,
             Err(TreeError::NotFound { .. }) => {
-                stage(context.view, &path, content.into(), None).await?;
-                return Ok(format!("created {path} ({} lines)", content.lines().count()));
+                context.view.write(&path, given.into()).await?;
+                return Ok(format!("created {path} ({})", lines(given)));
             }
             Err(error) => return Err(error.into()),
         };
@@ -52,11 +52,9 @@ impl Tool for WriteFile {
             return Err(ToolError::Failed { message: format!("{path} is {kind}; name a file") });
         }
         // A file too large to look at is replaced as it is; the overlay's quota decides.
-        let old = match before.len <= context.limits.file_bytes {
-            true => context.view.read(&path).await?,
-            false => Vec::new(),
-        };
-        let text = with_line_ends_of(&old, content);
+        let small = before.len <= context.limits.file_bytes;
+        let old = if small { context.view.read(&path).await? } else { Vec::new() };
+        let text = with_line_ends_of(&old, given);
         let kept = if matches!(text, std::borrow::Cow::Owned(_)) { "; CRLF line ends kept" } else { "" };
         let mut new = text.into_owned().into_bytes();
         if old.starts_with(BOM) && !new.starts_with(BOM) {
@@ -65,7 +63,14 @@ impl Tool for WriteFile {
         if new == old && before.len == new.len() as u64 {
             return Ok(format!("{path} has this content already; nothing changed"));
         }
-        stage(context.view, &path, new, Some(&before)).await?;
-        Ok(format!("replaced the content of {path} ({} lines{kept})", content.lines().count()))
+        context.view.write(&path, new).await?;
+        Ok(format!("replaced the content of {path} ({}{kept})", lines(given)))
+    }
+}
+
+fn lines(text: &str) -> String {
+    match text.lines().count() {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
     }
 }

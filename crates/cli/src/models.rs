@@ -1,0 +1,263 @@
+//! From what the configuration says to models that answer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use headstart_forked_query::{
+    BackgroundModel, EventStream, Model, ModelError, ModelRequest, ProviderRelation, Recorder, Recording,
+    Replay,
+};
+
+use crate::config::{self, Config};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::model_spec::{ModelSpec, Provider};
+
+/// The models of one run of a command.
+pub(crate) struct Models {
+    /// Answers the conversation's own turns.
+    pub(crate) main: Arc<dyn Model>,
+    /// What the provider calls it.
+    pub(crate) main_name: String,
+    /// Suggests and speculates.
+    pub(crate) background: BackgroundModel,
+    tape: Option<Tape>,
+}
+
+/// Where `--record` puts what the models say.
+struct Tape {
+    file: PathBuf,
+    recorder: Arc<Recorder>,
+}
+
+/// Two models behind one port, so that one tape has the answers of both in the order they were asked for.
+struct ByName {
+    main: Arc<dyn Model>,
+    fast: Arc<dyn Model>,
+    fast_name: String,
+}
+
+impl Models {
+    /// The models that the configuration names. What they say is kept for the file `record`, where there is one.
+    pub(crate) fn open(
+        config: &Config,
+        environment: &Environment,
+        record: Option<&Path>,
+    ) -> Result<Self, CliError> {
+        let Some(main_spec) = &config.model else {
+            return Err(CliError::NoModel { user_file: config::user_file(environment) });
+        };
+        let main_name = name(main_spec);
+        let mut main = open(main_spec, main_spec, config, environment)?;
+        // One recording is played once, whoever asks.
+        let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
+        let fast = fast_spec.map(|spec| open(spec, main_spec, config, environment)).transpose()?;
+        let mut background = fast_spec.zip(fast).map(|(spec, fast)| {
+            let same = spec.provider().is_some() && spec.provider() == main_spec.provider();
+            let relation = if same { ProviderRelation::Same } else { ProviderRelation::Other };
+            BackgroundModel::fast(fast, name(spec), relation)
+        });
+        let tape = record.map(|file| {
+            let both: Arc<dyn Model> = match &background {
+                None => Arc::clone(&main),
+                Some(fast) => Arc::new(ByName {
+                    main: Arc::clone(&main),
+                    fast: Arc::clone(&fast.model),
+                    fast_name: fast.name.clone(),
+                }),
+            };
+            let start = Instant::now();
+            let recorder = Arc::new(Recorder::new(both).with_clock(Arc::new(move || start.elapsed())));
+            main = Arc::clone(&recorder) as Arc<dyn Model>;
+            if let Some(fast) = &mut background {
+                fast.model = Arc::clone(&main);
+            }
+            Tape { file: file.to_owned(), recorder }
+        });
+        let background = background.unwrap_or_else(|| BackgroundModel::main(Arc::clone(&main), &main_name));
+        Ok(Self { main, main_name, background, tape })
+    }
+
+    /// A recording for every task, its delays divided by `speed`.
+    pub(crate) fn of_recording(recording: Recording, speed: f64) -> Self {
+        let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
+        let main: Arc<dyn Model> = Arc::new(Replay::new(recording, sleep));
+        let main_name = "recording".to_owned();
+        let background = BackgroundModel::main(Arc::clone(&main), &main_name);
+        Self { main, main_name, background, tape: None }
+    }
+
+    /// Writes what was said to the file of `--record`, if there is one.
+    pub(crate) fn save_recording(&self) -> Result<(), CliError> {
+        let Some(tape) = &self.tape else { return Ok(()) };
+        let mut text = serde_json::to_string_pretty(&tape.recorder.recording())
+            .expect("works because a recording holds nothing but text, numbers and JSON");
+        text.push('\n');
+        fs::write(&tape.file, text).map_err(CliError::io("write", &tape.file))
+    }
+}
+
+#[async_trait]
+impl Model for ByName {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let model = if request.model == self.fast_name { &self.fast } else { &self.main };
+        model.stream(request).await
+    }
+}
+
+/// What the provider calls the model; a recording is called after its file.
+fn name(spec: &ModelSpec) -> String {
+    match spec {
+        ModelSpec::Replay(_) => spec.to_string(),
+        ModelSpec::Remote { name, .. } => name.clone(),
+    }
+}
+
+fn open(
+    spec: &ModelSpec,
+    main: &ModelSpec,
+    config: &Config,
+    environment: &Environment,
+) -> Result<Arc<dyn Model>, CliError> {
+    match spec {
+        ModelSpec::Replay(file) => replay(file),
+        ModelSpec::Remote { provider, .. } => {
+            // The base URL is that of the main model's server; another provider's key must not be sent there.
+            let base_url = config.base_url.as_deref().filter(|_| Some(*provider) == main.provider());
+            remote(spec, *provider, base_url, environment)
+        }
+    }
+}
+
+fn replay(file: &Path) -> Result<Arc<dyn Model>, CliError> {
+    let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
+    let recording =
+        Recording::parse(&text).map_err(|source| CliError::Recording { file: file.to_owned(), source })?;
+    let sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)) as _);
+    Ok(Arc::new(Replay::new(recording, sleep)))
+}
+
+fn remote(
+    spec: &ModelSpec,
+    provider: Provider,
+    base_url: Option<&str>,
+    environment: &Environment,
+) -> Result<Arc<dyn Model>, CliError> {
+    let key = key(spec, provider, base_url, environment)?;
+    let _ = key;
+    Err(CliError::Unavailable(format!("{spec}: real providers are not available in this build")))
+}
+
+/// The provider's key. A server that `--base-url` names may need none.
+fn key(
+    spec: &ModelSpec,
+    provider: Provider,
+    base_url: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<String>, CliError> {
+    let Some(variable) = provider.key_variable() else { return Ok(None) };
+    match environment.text(variable)? {
+        Some(key) => Ok(Some(key.trim().to_owned())),
+        None if base_url.is_some() => Ok(None),
+        None => Err(CliError::NoKey { model: spec.to_string(), variable }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+    use headstart_forked_query::{Message, ModelEvent, Role};
+
+    use super::*;
+
+    const RECORDING: &str = r#"{"turns":[{"text":"one"},{"text":"two"}]}"#;
+
+    fn config(model: &str, fast: Option<&str>) -> Config {
+        Config {
+            model: Some(model.parse().unwrap()),
+            fast_model: fast.map(|fast| fast.parse().unwrap()),
+            ..Config::default()
+        }
+    }
+
+    fn request(model: &str) -> ModelRequest {
+        ModelRequest {
+            model: model.to_owned(),
+            system: None,
+            tools: Vec::new(),
+            messages: vec![Message::text(Role::User, "go")],
+            thinking: false,
+            response_schema: None,
+            max_output_tokens: None,
+        }
+    }
+
+    async fn said(model: &dyn Model, name: &str) -> String {
+        let mut events = model.stream(&request(name)).await.unwrap();
+        let mut text = String::new();
+        while let Some(event) = events.next().await {
+            if let ModelEvent::Text(piece) = event.unwrap() {
+                text += &piece;
+            }
+        }
+        text
+    }
+
+    #[tokio::test]
+    async fn one_recording_is_played_once_whoever_asks() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("r.json");
+        fs::write(&file, RECORDING).unwrap();
+        let spec = format!("replay:{}", file.display());
+        let models = Models::open(&config(&spec, Some(&spec)), &Environment::default(), None).unwrap();
+        assert_eq!(said(&*models.main, "x").await, "one");
+        assert_eq!(said(&*models.background.model, "x").await, "two");
+    }
+
+    #[tokio::test]
+    async fn a_recording_of_two_models_has_both_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            fs::write(&file, format!("{{\"turns\":[{{\"text\":{text:?}}}]}}")).unwrap();
+            format!("replay:{}", file.display())
+        };
+        let (main, fast) = (spec("main.json", "of main"), spec("fast.json", "of fast"));
+        let tape = folder.path().join("tape.json");
+        let config = config(&main, Some(&fast));
+        let models = Models::open(&config, &Environment::default(), Some(&tape)).unwrap();
+        assert_eq!(said(&*models.background.model, &models.background.name).await, "of fast");
+        assert_eq!(said(&*models.main, &models.main_name).await, "of main");
+        models.save_recording().unwrap();
+        let recording = Recording::parse(&fs::read_to_string(&tape).unwrap()).unwrap();
+        let texts: Vec<_> = recording.turns.iter().map(|turn| turn.text.as_str()).collect();
+        assert_eq!(texts, ["of fast", "of main"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let broken = folder.path().join("broken.json");
+        fs::write(&broken, r#"{"turns":[{"txt":"one"}]}"#).unwrap();
+        let error = |config: &Config| match Models::open(config, &Environment::default(), None) {
+            Ok(_) => panic!("{config:?} is no model"),
+            Err(error) => error.to_string(),
+        };
+        let cases = [
+            (config("replay:/no/such/file", None), "cannot read /no/such/file: "),
+            (
+                config(&format!("replay:{}", broken.display()), None),
+                "broken.json: the recording is not valid at",
+            ),
+            (config("openai:x", None), "openai:x needs a key: set OPENAI_API_KEY"),
+            (config("dashscope:x", None), "dashscope:x needs a key: set DASHSCOPE_API_KEY"),
+            (Config::default(), "no model is chosen: set --model or HEADSTART_MODEL"),
+        ];
+        for (config, expected) in cases {
+            assert!(error(&config).contains(expected), "{}", error(&config));
+        }
+    }
+}
