@@ -160,13 +160,14 @@ impl ChangeSet {
 
 impl ChangeSummary {
     fn of(row: &Row<'_>) -> Self {
-        let is_folder = row.new.as_ref().is_some_and(|new| new.kind == EntryKind::Directory);
+        let is_folder =
+            |side: &Option<Side<'_>>| side.as_ref().is_some_and(|side| side.kind == EntryKind::Directory);
         let kind = match (&row.old, &row.new) {
             (_, None) => "delete",
             _ if row.from.is_some() => "rename",
-            _ if is_folder => "createDirectory",
-            (None, Some(_)) => "create",
-            (Some(_), Some(_)) => "modify",
+            _ if is_folder(&row.new) => "createDirectory",
+            _ if row.old.is_none() || is_folder(&row.old) => "create",
+            _ => "modify",
         };
         let content = |side: &Option<Side<'_>>| side.as_ref().map_or(&[][..], |side| side.content).to_vec();
         let (old, new) = (content(&row.old), content(&row.new));

@@ -13,7 +13,8 @@ use crate::{Metadata, Observation, Tree, TreeError};
 pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Conflict>, TreeError> {
     let listed: BTreeMap<_, _> =
         changes.reads.iter().filter_map(|read| Some((&read.path, read.names.as_ref()?))).collect();
-    let mut parents = Parents { tree, known: HashSet::new() };
+    let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
+    let mut parents = Parents { tree, written_to: &written_to, known: HashSet::new() };
     let mut found = Vec::new();
     for change in &changes.changes {
         let kind = match parents.obstacle(change).await? {
@@ -22,7 +23,6 @@ pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Confl
         };
         found.extend(kind.map(|kind| Conflict { path: change.path.clone(), kind }));
     }
-    let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
     let reported: HashSet<_> = found.iter().map(|conflict| conflict.path.clone()).collect();
     for read in changes.reads.iter().filter(|read| !reported.contains(&read.path)) {
         if !still_seen(tree, read).await? {
@@ -41,6 +41,8 @@ pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Confl
 /// The folders above the changes: each is looked at once.
 struct Parents<'a> {
     tree: &'a dyn Tree,
+    /// What becomes a folder by the change set itself is compared as a change of its own.
+    written_to: &'a HashSet<&'a WorkspacePath>,
     known: HashSet<WorkspacePath>,
 }
 
@@ -56,6 +58,7 @@ impl Parents<'_> {
         for folder in above.into_iter().rev() {
             match kind_at(self.tree, &folder).await? {
                 Some(EntryKind::Directory) => self.known.insert(folder),
+                Some(_) if self.written_to.contains(&folder) => return Ok(None),
                 None => return Ok(None),
                 Some(_) => return Ok(Some(ConflictKind::Replaced)),
             };

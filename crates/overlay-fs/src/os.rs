@@ -8,6 +8,8 @@ mod read;
 mod rename;
 mod staging;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsStr;
 use std::io;

@@ -224,7 +224,8 @@ fn one_file_has_one_identity_through_links() {
 
 #[test]
 fn a_users_edit_is_a_conflict_and_stays() {
-    let edits: [(&str, fn(&MemoryTree), ConflictKind); 9] = [
+    type Edit = fn(&MemoryTree);
+    let edits: [(&str, Edit, ConflictKind); 9] = [
         ("a.txt", |tree| tree.write(&path("a.txt"), "user"), ConflictKind::Modified),
         ("a.txt", |tree| tree.remove(&path("a.txt")), ConflictKind::Deleted),
         ("a.txt", |tree| tree.link(&path("a.txt"), "src"), ConflictKind::Replaced),

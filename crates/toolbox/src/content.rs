@@ -1,4 +1,4 @@
-use headstart_overlay_fs::{EntryKind, Metadata, Tree, WorkspacePath};
+use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 
 use crate::{ToolContext, ToolError};
 
@@ -13,11 +13,8 @@ pub(crate) fn is_binary(content: &[u8]) -> bool {
     content[..content.len().min(SNIFFED_BYTES)].contains(&0)
 }
 
-/// The text file at a path, with what the tree knows of it.
-pub(crate) async fn read_text(
-    path: &WorkspacePath,
-    context: ToolContext<'_>,
-) -> Result<(Vec<u8>, Metadata), ToolError> {
+/// The content of the text file at a path.
+pub(crate) async fn read_text(path: &WorkspacePath, context: ToolContext<'_>) -> Result<Vec<u8>, ToolError> {
     let metadata = context.view.metadata(path).await?;
     let refused = |message: String| Err(ToolError::Failed { message });
     match metadata.kind {
@@ -41,7 +38,7 @@ pub(crate) async fn read_text(
             bytes.len()
         ));
     }
-    Ok((bytes, metadata))
+    Ok(bytes)
 }
 
 /// The longest beginning of `text` of at most `limit` bytes that ends between two characters.

@@ -66,7 +66,7 @@ async fn follow_links(
     while let Some(name) = rest.pop_front() {
         // `..` comes from a link only, and means the real folder above, not the one that the text names.
         if name == b".." {
-            real = real.parent().unwrap_or_default();
+            real = real.parent().ok_or_else(escapes)?;
             continue;
         }
         let next = real.join_bytes(&name).map_err(|_| escapes())?;

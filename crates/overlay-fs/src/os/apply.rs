@@ -27,6 +27,8 @@ impl<'a> Applied<'a> {
     /// only then: before, its user could still have changed it. An error leaves the steps before it made.
     pub(super) fn apply(&mut self, steps: &'a [Step<'a>]) -> Result<(), Stop> {
         for step in steps {
+            #[cfg(test)]
+            super::tests::before_step(&step.path)?;
             let is_made = self.make(step)?;
             if is_made {
                 self.done.push(step);

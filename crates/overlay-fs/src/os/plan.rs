@@ -180,16 +180,30 @@ fn add_missing_folders(
     path: &WorkspacePath,
 ) -> Result<(), Stop> {
     let mut missing = Vec::new();
+    let mut obstacle = None;
     let mut above = path.parent();
-    while let Some(folder) = above.filter(|folder| !folder.is_root() && !there.contains(folder)) {
+    loop {
+        let Some(folder) = above.filter(|folder| !folder.is_root()) else {
+            // What is in the way is nothing that the change set replaces.
+            if let Some(obstacle) = obstacle {
+                return Err(obstacle);
+            }
+            break;
+        };
+        if there.contains(&folder) {
+            break;
+        }
         above = folder.parent();
         match folders.open(&folder) {
             Ok(_) => {
                 there.insert(folder);
                 break;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(folder),
-            Err(error) => return Err(Stop::above(path, &error)),
+            Err(error) => {
+                let is_missing = error.kind() == io::ErrorKind::NotFound;
+                obstacle = obstacle.or_else(|| (!is_missing).then(|| Stop::above(path, &error)));
+                missing.push(folder);
+            }
         }
     }
     for folder in missing.into_iter().rev() {

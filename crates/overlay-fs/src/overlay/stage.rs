@@ -87,8 +87,8 @@ impl Overlay {
             };
             let staged = self.stage(version, |state| {
                 let base = state.entries.get(&path).and_then(|entry| entry.base.clone());
-                let mut edits =
-                    vec![(path.clone(), Some(Entry { base, now: Now::Directory, moved_from: None }))];
+                let now = Now::Directory { implied: false };
+                let mut edits = vec![(path.clone(), Some(Entry { base, now, moved_from: None }))];
                 edits.extend(state.revive_above(&path));
                 edits
             });
@@ -140,7 +140,7 @@ impl Overlay {
                 targets.push(target);
             }
             let staged = self.stage(version, |state| {
-                let mut edits = Edits::new();
+                let mut edits: Edits = targets.iter().flat_map(|target| state.revive_above(target)).collect();
                 for (item, target) in items.into_iter().zip(targets).filter(|(item, _)| !item.implied) {
                     let was_there = item.base.as_ref().is_some_and(|base| base.content.is_some());
                     let moved_from = item.moved_from.or_else(|| was_there.then(|| item.path.clone()));
@@ -148,7 +148,6 @@ impl Overlay {
                     edits.push((target, Some(Entry { base, now: item.now, moved_from })));
                     edits.push((item.path, Some(Entry::removed(item.base))));
                 }
-                edits.extend(state.revive_above(&to));
                 edits
             });
             if staged? {
@@ -172,7 +171,7 @@ impl Overlay {
         let mut todo = vec![root];
         while let Some(path) = todo.pop() {
             let Some(item) = self.item(path).await? else { continue };
-            if matches!(item.now, Now::Directory) {
+            if matches!(item.now, Now::Directory { .. }) {
                 for entry in self.merged(&item.path).await?.0.into_iter().rev() {
                     let child = item.path.join_bytes(&entry.name);
                     todo.push(child.map_err(|_| TreeError::not_a_file(&item.path))?);
@@ -192,7 +191,8 @@ impl Overlay {
         match looked_up {
             Lookup::Entry(Entry { now: Now::Removed, .. }) | Lookup::Hidden => return Ok(None),
             Lookup::Entry(Entry { base, now, moved_from }) => {
-                return Ok(Some(Item { path, base, now, moved_from, implied: false }));
+                let implied = matches!(now, Now::Directory { implied: true });
+                return Ok(Some(Item { path, base, now, moved_from, implied }));
             }
             Lookup::Above | Lookup::Folder | Lookup::Base => {}
         }
@@ -205,8 +205,10 @@ impl Overlay {
             Some(Err(TreeError::NotFound { .. })) | None => return Ok(None),
             Some(Err(error)) => return Err(error),
         };
-        let now = if is_above { Now::Directory } else { base.as_ref().map_or(Now::Directory, Base::as_now) };
-        Ok(Some(Item { path, implied: is_above && base.is_none(), base, now, moved_from: None }))
+        let folder = Now::Directory { implied: false };
+        let now = base.as_ref().filter(|_| !is_above).map_or(folder, Base::as_now);
+        let implied = is_above && base.is_none();
+        Ok(Some(Item { path, base, now, moved_from: None, implied }))
     }
 
     /// What the base has at a path that is about to be staged.
@@ -261,7 +263,7 @@ impl Base {
     fn as_now(&self) -> Now {
         let content = || Content::shared(self.content.clone().unwrap_or_default());
         match self.fingerprint.kind {
-            EntryKind::Directory => Now::Directory,
+            EntryKind::Directory => Now::Directory { implied: false },
             EntryKind::Symlink => Now::Link { target: content() },
             _ => Now::File { content: content(), executable: self.fingerprint.is_executable() },
         }

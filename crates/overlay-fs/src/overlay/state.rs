@@ -46,9 +46,17 @@ pub(super) struct Base {
 /// What a staged path is now.
 #[derive(Debug, Clone)]
 pub(super) enum Now {
-    File { content: Content, executable: bool },
-    Link { target: Content },
-    Directory,
+    File {
+        content: Content,
+        executable: bool,
+    },
+    Link {
+        target: Content,
+    },
+    /// `implied`: in the place of something removed, only because something staged is in it.
+    Directory {
+        implied: bool,
+    },
     Removed,
 }
 
@@ -162,6 +170,7 @@ impl State {
         }
         for (path, _) in edits {
             self.drop_if_unchanged(&path);
+            self.drop_emptied_above(&path);
         }
         self.version += 1;
         Ok(())
@@ -209,11 +218,28 @@ impl State {
         }
     }
 
+    /// Folders in the place of something removed go with the last thing staged in them.
+    fn drop_emptied_above(&mut self, path: &WorkspacePath) {
+        for folder in ancestors(path) {
+            let is_implied = |entry: &Entry| matches!(entry.now, Now::Directory { implied: true });
+            if !self.entries.get(&folder).is_some_and(is_implied) {
+                continue;
+            }
+            if self.below(&folder).any(|(_, entry)| entry.now.kind().is_some()) {
+                return;
+            }
+            if let Some(entry) = self.entries.get_mut(&folder) {
+                entry.now = Now::Removed;
+            }
+        }
+    }
+
     /// Edits that make folders again of the removed paths above this one.
     pub(super) fn revive_above(&self, path: &WorkspacePath) -> Edits {
         let removed = ancestors(path).filter_map(|folder| {
             let entry = self.entries.get(&folder)?;
-            let edit = Entry { base: entry.base.clone(), now: Now::Directory, moved_from: None };
+            let now = Now::Directory { implied: true };
+            let edit = Entry { base: entry.base.clone(), now, moved_from: None };
             matches!(entry.now, Now::Removed).then_some((folder, Some(edit)))
         });
         removed.collect()
@@ -280,7 +306,7 @@ impl Entry {
             self.base.as_ref().and_then(|base| base.content.as_ref()).map_or(0, |content| content.len());
         let now = match &self.now {
             Now::File { content: now, .. } | Now::Link { target: now } => now.bytes.len(),
-            Now::Directory | Now::Removed => 0,
+            Now::Directory { .. } | Now::Removed => 0,
         };
         (base + now) as u64
     }
@@ -290,7 +316,7 @@ impl Entry {
         let Some(base) = &self.base else { return !matches!(self.now, Now::Removed) };
         match &self.now {
             Now::Removed => true,
-            Now::Directory => base.fingerprint.kind != EntryKind::Directory,
+            Now::Directory { .. } => base.fingerprint.kind != EntryKind::Directory,
             Now::Link { target } => {
                 base.fingerprint.kind != EntryKind::Symlink || base.content.as_deref() != Some(&*target.bytes)
             }
@@ -319,7 +345,7 @@ impl Entry {
     pub(super) fn metadata(&self) -> Option<Metadata> {
         let (kind, content, executable) = match &self.now {
             Now::Removed => return None,
-            Now::Directory => return Some(folder_metadata()),
+            Now::Directory { .. } => return Some(folder_metadata()),
             Now::File { content, executable } => (EntryKind::File, content, *executable),
             Now::Link { target } => (EntryKind::Symlink, target, false),
         };
@@ -334,7 +360,7 @@ impl Entry {
             .map(|fingerprint| Base { fingerprint, content: change.base_content.as_deref().map(Arc::from) });
         let (now, moved_from) = match &change.kind {
             ChangeKind::Delete => (Now::Removed, None),
-            ChangeKind::CreateDirectory => (Now::Directory, None),
+            ChangeKind::CreateDirectory => (Now::Directory { implied: false }, None),
             ChangeKind::Link { target, moved_from } => {
                 (Now::Link { target: Content::new(target.clone()) }, moved_from.clone())
             }
@@ -350,7 +376,7 @@ impl Entry {
         let moved_from = self.moved_from.clone().filter(is_removed);
         let kind = match &self.now {
             Now::Removed => ChangeKind::Delete,
-            Now::Directory => ChangeKind::CreateDirectory,
+            Now::Directory { .. } => ChangeKind::CreateDirectory,
             Now::Link { target } => ChangeKind::Link { target: target.bytes.to_vec(), moved_from },
             Now::File { content, executable } => {
                 ChangeKind::Write { content: content.bytes.to_vec(), executable: *executable, moved_from }
@@ -371,7 +397,7 @@ impl Now {
         match self {
             Self::File { .. } => Some(EntryKind::File),
             Self::Link { .. } => Some(EntryKind::Symlink),
-            Self::Directory => Some(EntryKind::Directory),
+            Self::Directory { .. } => Some(EntryKind::Directory),
             Self::Removed => None,
         }
     }

@@ -36,7 +36,7 @@ impl Overlay {
                 Lookup::Above | Lookup::Folder => walk.enter(next),
                 Lookup::Hidden => return walk.beyond(next).map(Located::Absent),
                 Lookup::Entry(entry) => match &entry.now {
-                    Now::Directory => walk.enter(next),
+                    Now::Directory { .. } => walk.enter(next),
                     Now::Removed => return walk.beyond(next).map(Located::Absent),
                     Now::Link { target } if follow => walk.follow(&target.bytes)?,
                     _ if walk.is_last() => return Ok(Located::Staged(next, entry)),

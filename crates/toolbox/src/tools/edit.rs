@@ -4,7 +4,7 @@ use headstart_overlay_fs::{Tree, TreeError, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
 use serde_json::{Map, Value, json};
 
-use super::{schema, stage};
+use super::schema;
 use crate::arguments::Arguments;
 use crate::content::read_text;
 use crate::location::locate_for_write;
@@ -74,7 +74,7 @@ impl Tool for Edit {
         let path = locate_for_write(args.file_path, context).await?;
         match context.view.metadata(&path).await {
             Err(TreeError::NotFound { .. }) if args.old_string.is_empty() => {
-                stage(context.view, &path, args.new_string.into(), None).await?;
+                context.view.write(&path, args.new_string.into()).await?;
                 return Ok(format!("created {path}"));
             }
             Err(TreeError::NotFound { .. }) => {
@@ -84,7 +84,7 @@ impl Tool for Edit {
             Err(error) => return Err(error.into()),
             Ok(_) => {}
         }
-        let (before, metadata) = read_text(&path, context).await?;
+        let before = read_text(&path, context).await?;
         if args.old_string.is_empty() {
             if !before.is_empty() {
                 let message = format!(
@@ -92,13 +92,13 @@ impl Tool for Edit {
                 );
                 return Err(ToolError::Failed { message });
             }
-            stage(context.view, &path, args.new_string.into(), Some(&metadata)).await?;
+            context.view.write(&path, args.new_string.into()).await?;
             return Ok(format!("filled {path}, which was empty"));
         }
         let Replaced { content: after, lines } =
             replace(&before, args.old_string, args.new_string, args.replace_all)
                 .map_err(|reason| ToolError::Failed { message: refusal(&path, &reason) })?;
-        stage(context.view, &path, after, Some(&metadata)).await?;
+        context.view.write(&path, after).await?;
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
         Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)))
     }

@@ -65,7 +65,7 @@ impl Tool for Grep {
 
         let mut report = Report::new(search, context);
         if context.view.metadata(&start).await?.kind != EntryKind::Directory {
-            let (text, _) = read_text(&start, context).await?;
+            let text = read_text(&start, context).await?;
             let _ = report.search_file(&start, &text);
             return Ok(report.finish(pattern, &start, Vec::new()));
         }

@@ -17,11 +17,8 @@ pub(crate) use shell::Shell;
 pub(crate) use write_file::WriteFile;
 
 use headstart_forked_query::ToolSchema;
-use headstart_overlay_fs::{Metadata, Overlay, Tree, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
 use serde_json::{Value, json};
-
-use crate::ToolError;
 
 /// A schema whose arguments are exactly `properties`.
 fn schema(tool: BuiltinTool, description: &str, properties: &Value, required: &[&str]) -> ToolSchema {
@@ -35,18 +32,4 @@ fn schema(tool: BuiltinTool, description: &str, properties: &Value, required: &[
             "additionalProperties": false,
         }),
     }
-}
-
-/// Stages the whole content of a file; one that was executable stays so.
-async fn stage(
-    view: &Overlay,
-    path: &WorkspacePath,
-    content: Vec<u8>,
-    before: Option<&Metadata>,
-) -> Result<(), ToolError> {
-    view.write(path, content).await?;
-    if before.is_some_and(|before| before.executable) && !view.metadata(path).await?.executable {
-        view.set_executable(path, true).await?;
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@ use headstart_overlay_fs::{EntryKind, Tree, TreeError};
 use headstart_tool_gate::BuiltinTool;
 use serde_json::{Map, Value, json};
 
-use super::{schema, stage};
+use super::schema;
 use crate::arguments::Arguments;
 use crate::content::BOM;
 use crate::location::locate_for_write;
@@ -42,7 +42,7 @@ impl Tool for WriteFile {
         let before = match context.view.metadata(&path).await {
             Ok(metadata) => metadata,
             Err(TreeError::NotFound { .. }) => {
-                stage(context.view, &path, given.into(), None).await?;
+                context.view.write(&path, given.into()).await?;
                 return Ok(format!("created {path} ({})", lines(given)));
             }
             Err(error) => return Err(error.into()),
@@ -63,7 +63,7 @@ impl Tool for WriteFile {
         if new == old && before.len == new.len() as u64 {
             return Ok(format!("{path} has this content already; nothing changed"));
         }
-        stage(context.view, &path, new, Some(&before)).await?;
+        context.view.write(&path, new).await?;
         Ok(format!("replaced the content of {path} ({}{kept})", lines(given)))
     }
 }

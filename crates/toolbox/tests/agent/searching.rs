@@ -150,15 +150,18 @@ fn gitignore_is_honoured() {
         (
             "the nearest file decides",
             &[
-                (".gitignore", "*.gen\n"),
+                (".gitignore", "*.gen\n*.tmp\n"),
                 ("d/.gitignore", "!*.gen\n/local\n"),
+                ("d/e/.gitignore", "nothing\n"),
                 ("a.gen", "x"),
+                ("d/e/b.tmp", "x"),
+                ("d/e/c.gen", "x"),
                 ("d/a.gen", "x"),
                 ("d/local", "x"),
                 ("d/e/local", "x"),
             ],
             ".",
-            &[".gitignore", "d/.gitignore", "d/a.gen", "d/e/local"],
+            &[".gitignore", "d/.gitignore", "d/a.gen", "d/e/.gitignore", "d/e/c.gen", "d/e/local"],
         ),
         (
             "comments, escapes, double stars, CRLF and a byte order mark",
