@@ -37,8 +37,11 @@ impl Chat {
     pub(super) fn on_key_of_question(&mut self, event: &Event) -> Result<(), CliError> {
         let Some((_, question)) = &self.question else { return Ok(()) };
         let Some(answer) = question.handle(Instant::now(), event) else { return Ok(()) };
-        self.on_answer(answer)?;
-        if is_interrupt(event) { self.on_interrupt() } else { Ok(()) }
+        // First, so that the turn does not go on with the answer.
+        if is_interrupt(event) {
+            self.on_interrupt()?;
+        }
+        self.on_answer(answer)
     }
 
     fn on_answer(&mut self, answer: Answer) -> Result<(), CliError> {

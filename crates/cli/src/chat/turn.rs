@@ -187,7 +187,10 @@ impl Chat {
 
     fn finish(&mut self, transcript: Transcript, ending: &Ending) -> Result<(), CliError> {
         self.face.end_turn(ending)?;
-        self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
+        // Somebody who reads the screen has seen it; a script goes by the exit code.
+        if !self.face.is_terminal() {
+            self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
+        }
         self.question = None;
         self.session.conclude(transcript, ending);
         Ok(())
