@@ -1,1 +1,106 @@
+//! What is on the screen, in terminals of other sizes and without colors.
 
+use crate::fixture::project_with_suggestion;
+
+#[test]
+fn a_narrow_terminal_holds_it_all() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written and so is all that belongs to them.")
+        .suggests("run the linter over all of it")
+        .says(60_000, "never")
+        .chat_in("auto-edit", 24, 24);
+    chat.send("begin\r");
+    chat.wait_for("ready: 1 call, 1 change…\n> add tests  [Tab]");
+    chat.send("\t and more of them, please");
+    chat.wait_for_row("> add tests and more of");
+    chat.wait_for_row("  them, please");
+    chat.send("\x15");
+    chat.wait_for_row(">");
+    assert_eq!(chat.count("please"), 0, "{}", chat.contents());
+    chat.leave();
+}
+
+#[test]
+fn a_resize_breaks_nothing() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .chat_with_ghost("auto-edit");
+    // As wide as what is redrawn or wider: this test's terminal does not break rows anew, as others do.
+    for columns in [32, 100, 40, 72] {
+        chat.resize(columns, 30);
+        // A key that changes nothing; a terminal redraws by itself when it is told of its size.
+        chat.send("\x01");
+        chat.settle();
+        assert_eq!(chat.count("[Tab]"), 1, "{columns} columns:\n{}", chat.contents());
+        assert_eq!(chat.count("First answer."), 1, "{columns} columns:\n{}", chat.contents());
+    }
+    chat.send("\t\r");
+    chat.wait_for("Tests are written.");
+    chat.leave();
+}
+
+#[test]
+fn ghost_text_is_dim_and_what_is_typed_is_not() {
+    let mut chat = project_with_suggestion().says(60_000, "never").chat_with_ghost("auto-edit");
+    let dim = |screen: &vt100::Screen, column| {
+        let (row, _) = screen.cursor_position();
+        screen.cell(row, column).is_some_and(vt100::Cell::dim)
+    };
+    chat.wait_until("dim ghost text", |screen| dim(screen, 2) && !dim(screen, 0));
+    chat.send("\t");
+    chat.wait_for_row("> add tests");
+    chat.wait_until("typed text", |screen| !dim(screen, 2));
+    chat.send("\x15");
+    chat.leave();
+}
+
+#[test]
+fn without_colors_ghost_text_is_in_brackets() {
+    let mut chat =
+        project_with_suggestion().says(60_000, "never").variable("NO_COLOR", "1").chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for_row("> [Tab: add tests]");
+    chat.wait_until("no attribute anywhere", |screen| {
+        let (rows, columns) = screen.size();
+        (0..rows.get()).all(|row| {
+            (0..columns.get()).all(|column| {
+                screen
+                    .cell(row, column)
+                    .is_none_or(|cell| !cell.bold() && !cell.dim() && cell.fgcolor() == vt100::Color::Default)
+            })
+        })
+    });
+    chat.send("\t");
+    chat.wait_for_row("> add tests");
+    chat.send("\x15");
+    chat.leave();
+}
+
+#[test]
+fn no_escape_sequence_of_a_model_or_a_file_reaches_the_terminal() {
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[35m";
+    let shown = "\\u{1b}]0;owned\\u{7}\\u{1b}[2J";
+    let mut chat = project_with_suggestion()
+        .writes(0, &format!("{evil}.txt"), &format!("{evil}\n"))
+        .says(0, &format!("Written {evil}"))
+        .says(0, "never")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.send("/diff\r");
+    chat.wait_for("+\\u{1b}]0;owned\\u{7}");
+    chat.send("\t\r");
+    chat.wait_for("of this was done ahead");
+    chat.wait_for(&format!("• write_file {shown}"));
+    chat.wait_for(&format!("Written {shown}"));
+    chat.wait_until("nothing was cleared, nothing is colored by it", |screen| {
+        let first_is_there = screen.contents().contains("> begin");
+        let (rows, columns) = screen.size();
+        let is_magenta =
+            |row, column| screen.cell(row, column).is_some_and(|cell| cell.fgcolor() == vt100::Color::Idx(5));
+        let any_magenta = (0..rows.get()).any(|row| (0..columns.get()).any(|column| is_magenta(row, column)));
+        first_is_there && !any_magenta
+    });
+    chat.leave();
+}

@@ -5,6 +5,13 @@ mod pty;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod boundary;
+mod conflict;
 mod fixture;
 mod flow;
 mod giving_up;
+mod leaving;
+mod looks;
+mod modes;
+mod pipe;
+mod turns;

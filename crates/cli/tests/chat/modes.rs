@@ -1,1 +1,153 @@
+use serde_json::json;
 
+use crate::fixture::{project, project_with_suggestion};
+
+#[test]
+fn default_mode_asks_before_an_edit_with_the_call_in_full() {
+    let content = "first\nsecond\nthird\n";
+    let mut chat = project()
+        .writes(0, "made.txt", content)
+        .shell(0, "touch other.txt")
+        .says(0, "Both are tried.")
+        .chat("default");
+    chat.send("begin\r");
+    chat.wait_for("write_file wants to run\n");
+    chat.wait_for("content: first\n    second\n    third\n");
+    chat.wait_for("file_path: made.txt\n");
+    assert_eq!(chat.read("made.txt"), None);
+    chat.answer("y");
+    chat.wait_for("shell wants to run\n  command: touch other.txt\n");
+    assert_eq!(chat.read("made.txt").as_deref(), Some(content));
+    chat.answer("n");
+    chat.wait_for("Both are tried.");
+    assert_eq!(chat.read("other.txt"), None);
+    chat.leave();
+}
+
+#[test]
+fn in_default_mode_an_edit_ahead_waits_for_the_user() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .chat_with_ghost("default");
+    chat.wait_for("waits for you: 0 calls, 0 changes staged");
+    chat.send("\t\r");
+    chat.wait_for("write_file wants to run");
+    assert_eq!(chat.read("tests.txt"), None);
+    chat.answer("y");
+    chat.wait_for("Tests are written.");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    chat.leave();
+}
+
+#[test]
+fn plan_mode_writes_nothing_and_suggests_nothing() {
+    let mut chat = project()
+        .writes(0, "made.txt", "x")
+        .shell(0, "touch other.txt")
+        .says(0, "This is the plan.")
+        .suggests("add tests")
+        .says(0, "never")
+        .chat("plan");
+    let before = chat.project.session.tree();
+    chat.send("begin\r");
+    chat.wait_for("write_file: plan mode runs nothing that may write");
+    chat.wait_for("This is the plan.");
+    chat.settle();
+    assert_eq!(chat.count("[Tab]") + chat.count("ahead") + chat.count("run this?"), 0);
+    assert_eq!(chat.project.session.tree(), before);
+    chat.leave();
+}
+
+#[test]
+fn plan_mode_withdraws_the_suggestion_and_its_work() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .says(0, "I only plan.")
+        .chat_with_ghost("auto-edit");
+    let before = chat.project.session.tree();
+    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.send("/mode plan\r");
+    chat.wait_for("what ran ahead is dropped");
+    chat.wait_for_row(">");
+    chat.send("\t\r");
+    chat.settle();
+    assert_eq!(chat.count("[Tab]") + chat.count("ready:"), 0);
+    chat.send("add tests\r");
+    chat.wait_for("I only plan.");
+    assert_eq!(chat.project.session.tree(), before);
+    chat.leave();
+}
+
+#[test]
+fn a_stricter_mode_counts_for_work_that_is_done() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "You said no.")
+        .chat_with_ghost("auto-edit");
+    let before = chat.project.session.tree();
+    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.send("/mode default\r");
+    chat.wait_for("also for work that ran ahead");
+    chat.wait_for("> add tests  [Tab]");
+    chat.send("\t\r");
+    chat.wait_for("write_file is not allowed any more");
+    chat.wait_for("running it anew");
+    chat.answer("n");
+    chat.wait_for("You said no.");
+    assert_eq!(chat.project.session.tree(), before);
+    chat.leave();
+}
+
+#[test]
+fn suggestions_can_be_turned_off() {
+    let project = || project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Asked for it.");
+    let in_file = project();
+    in_file.session.write("home/.config/headstart/config.toml", "suggestions = false\n");
+    for project in [in_file, project().variable("HEADSTART_SUGGEST", "off")] {
+        let mut chat = project.chat("auto-edit");
+        chat.send("begin\r");
+        chat.wait_for("First answer.");
+        chat.settle();
+        assert_eq!(chat.count("add tests") + chat.count("ready:"), 0);
+        chat.send("\t\radd tests\r");
+        chat.wait_for("Asked for it.");
+        assert_eq!(chat.count("done ahead"), 0);
+        chat.leave();
+    }
+}
+
+#[test]
+fn speculation_can_be_turned_off() {
+    let project = || project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Asked for it.");
+    let in_file = project();
+    in_file.session.write("home/.config/headstart/config.toml", "speculation = false\n");
+    for project in [in_file, project().variable("HEADSTART_SPECULATE", "off")] {
+        let mut chat = project.chat_with_ghost("auto-edit");
+        chat.settle();
+        assert_eq!(chat.count("ready:") + chat.count("working ahead"), 0);
+        chat.send("\t\r");
+        chat.wait_for("Asked for it.");
+        chat.settle();
+        assert_eq!(chat.count("done ahead"), 0);
+        assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+        chat.leave();
+    }
+}
+
+#[test]
+fn a_denied_path_is_not_even_asked_for() {
+    let project =
+        project().calls(0, "read_file", json!({ "file_path": "secret.key" })).says(0, "I may not read it.");
+    project.session.write("project/secret.key", "s3cret\n");
+    project.session.write("home/.config/headstart/config.toml", "deny = [\"*.key\"]\n");
+    let mut chat = project.chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for("I may not read it.");
+    chat.wait_for("  read_file: ");
+    assert_eq!(chat.count("run this?") + chat.count("s3cret"), 0);
+    chat.leave();
+}

@@ -1,1 +1,80 @@
+//! A chat that somebody pipes into.
 
+use crate::fixture::{Project, project, project_with_suggestion};
+use crate::support::Outcome;
+
+fn pipe(project: &Project, mode: &str, input: &str, more: &[&str]) -> Outcome {
+    let arguments = project.arguments(mode);
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    project.session.run_with_input(&arguments, input)
+}
+
+fn tried() -> Project {
+    project()
+        .turn(
+            0,
+            "I write it.",
+            &[("write_file", serde_json::json!({ "file_path": "made.txt", "content": "x\n" }))],
+        )
+        .says(0, "I tried.")
+        .suggests("add tests")
+        .says(0, "never")
+}
+
+#[test]
+fn the_answer_goes_to_standard_output_and_the_rest_to_standard_error() {
+    let project = tried();
+    let outcome = pipe(&project, "auto-edit", "begin\n", &[]);
+    assert_eq!(outcome.stdout, "I write it.\nI tried.\n");
+    assert_eq!(outcome.stderr, "• write_file made.txt\n");
+    assert_eq!(outcome.code, Some(0));
+    assert_eq!(project.read("made.txt").as_deref(), Some("x\n"));
+}
+
+#[test]
+fn nobody_is_asked() {
+    let project = tried();
+    let before = project.session.tree();
+    let outcome = pipe(&project, "default", "begin\n", &[]);
+    assert_eq!(outcome.stdout, "I write it.\nI tried.\n");
+    assert!(outcome.stderr.contains("write_file wants to run\n"), "{outcome}");
+    assert!(outcome.stderr.contains("declined: there is no terminal to ask on; --mode says"), "{outcome}");
+    assert_eq!(outcome.code, Some(0));
+    assert_eq!(project.session.tree(), before);
+}
+
+#[test]
+fn every_line_is_a_prompt_and_the_last_one_needs_no_end() {
+    let project = project_with_suggestion().says(0, "Second answer.").says(0, "Third answer.");
+    let outcome = pipe(&project, "auto-edit", "one\n\n \ntwo\r\nthree", &[]);
+    assert_eq!(outcome.stdout, "First answer.\nSecond answer.\nThird answer.\n");
+    assert_eq!(outcome.code, Some(0));
+}
+
+#[test]
+fn json_is_all_there_is_on_standard_output() {
+    let outcome = pipe(&tried(), "default", "begin\nagain\n/help\nand again\n", &["--json"]);
+    let types: Vec<_> = outcome.json().iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
+    let turn = ["text", "toolCall", "toolResult", "text", "finished"];
+    assert_eq!(types, [turn.as_slice(), &["text", "finished", "finished"]].concat(), "{outcome}");
+    let lines = outcome.json();
+    assert_eq!(lines[4]["status"], "completed");
+    assert_eq!(lines[7]["status"], "failed");
+    assert!(lines[7]["error"].as_str().unwrap().contains("recording"), "{outcome}");
+    assert_eq!(outcome.code, Some(1));
+}
+
+#[test]
+fn what_failed_last_is_the_exit_code() {
+    let project = project().says(0, "Only answer.");
+    let outcome = pipe(&project, "auto-edit", "one\ntwo\n", &[]);
+    assert_eq!(outcome.stdout, "Only answer.\n");
+    assert!(outcome.stderr.contains("recording"), "{outcome}");
+    assert_eq!(outcome.code, Some(1));
+}
+
+#[test]
+fn nothing_in_an_answer_drives_a_terminal_behind_the_pipe() {
+    let outcome = pipe(&project().says(0, "red \u{1b}[31m"), "auto-edit", "x\n", &[]);
+    assert_eq!(outcome.stdout, "red \\u{1b}[31m\n");
+}

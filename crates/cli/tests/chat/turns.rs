@@ -1,1 +1,88 @@
+//! Turns that are interrupted, fail, or wait for the one before.
 
+use crate::fixture::{project, project_with_suggestion};
+
+#[test]
+fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
+    let mut chat = project()
+        .writes(0, "made.txt", "made\n")
+        .says(60_000, "never")
+        .says(0, "We go on.")
+        .chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("• write_file made.txt\nworking (Ctrl-C interrupts)");
+    while chat.read("made.txt").is_none() {
+        std::thread::yield_now();
+    }
+    chat.send("\x03");
+    chat.wait_for("• write_file made.txt\ninterrupted\n>");
+    assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
+    chat.send("go on\r");
+    chat.wait_for("We go on.");
+    chat.leave();
+}
+
+#[test]
+fn ctrl_c_ends_the_command_of_a_turn() {
+    let mut chat = project().shell(0, "sleep 9").says(0, "We go on.").chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for("• shell sleep 9");
+    while !chat.processes().iter().any(|process| process.contains("sleep 9")) {
+        std::thread::yield_now();
+    }
+    chat.send("\x03");
+    chat.wait_for("interrupted\n>");
+    assert_eq!(chat.processes().len(), 1, "{:?}", chat.processes());
+    chat.leave();
+}
+
+#[test]
+fn ctrl_c_gives_joined_work_up_and_says_that_nothing_was_applied() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(60_000, "never")
+        .says(0, "We go on.")
+        .chat_with_ghost("auto-edit");
+    let before = chat.project.session.tree();
+    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.send("\t\r");
+    chat.wait_for("finishing what runs already");
+    chat.send("\x03");
+    chat.wait_for("interrupted\nnothing of the work ahead was applied\n>");
+    assert_eq!(chat.project.session.tree(), before);
+    chat.send("go on\r");
+    chat.wait_for("We go on.");
+    chat.leave();
+}
+
+#[test]
+fn an_exhausted_recording_is_told_and_the_chat_goes_on() {
+    let mut chat = project().says(0, "Only answer.").chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("Only answer.");
+    for _ in 0..2 {
+        chat.send("again\r");
+        chat.wait_for("> again\nthe recording");
+        chat.send("/clear\r");
+        chat.wait_for("forgotten");
+    }
+    chat.send("\x1b[A\x1b[A");
+    chat.wait_for_row("> again");
+    chat.send("\x15");
+    chat.leave();
+}
+
+#[test]
+fn prompts_that_are_sent_meanwhile_wait_for_their_turn() {
+    let mut chat = project()
+        .says(1_500, "First answer.")
+        .says(0, "Second answer.")
+        .says(0, "Third answer.")
+        .chat("auto-edit");
+    chat.send("one\r");
+    chat.wait_for("working (Ctrl-C interrupts)");
+    chat.send("two\rthree\r");
+    chat.wait_for("next: two\nnext: three\n");
+    chat.wait_for("First answer.\n\n> two\nSecond answer.\n\n> three\nThird answer.");
+    chat.leave();
+}
