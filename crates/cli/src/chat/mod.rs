@@ -100,7 +100,7 @@ impl Chat {
                     None => input_ended = true,
                 },
                 Some(ask) = self.asks.recv() => self.on_ask(ask)?,
-                step = next_step(&mut self.working) => self.on_step(step).await?,
+                step = next_step(&mut self.working) => self.on_step(step)?,
                 told = next_told(&mut self.ahead) => {
                     if let Some(ahead) = &mut self.ahead {
                         ahead.hear(told);

@@ -78,12 +78,12 @@ impl Chat {
         Ok(())
     }
 
-    pub(super) async fn on_step(&mut self, step: Step) -> Result<(), CliError> {
+    pub(super) fn on_step(&mut self, step: Step) -> Result<(), CliError> {
         match step {
             Step::Event(event) => return self.face.event(&event),
             Step::TurnEnded(ended) => {
                 let Some(Working::Turn { turn, .. }) = self.working.take() else { return Ok(()) };
-                let ending = ended.unwrap_or_else(interrupted);
+                let ending = ended.unwrap_or_else(|error| interrupted(&error));
                 self.finished_turn(turn.transcript(), &ending)?;
                 if ending == Ending::Completed {
                     self.ask_for_suggestion();
@@ -94,10 +94,10 @@ impl Chat {
                 self.on_accepted(&speculation, *ended)?;
             }
         }
-        if self.working.is_none() {
-            if let Some(next) = self.queued.take() {
-                self.on_submit(next)?;
-            }
+        if self.working.is_none()
+            && let Some(next) = self.queued.take()
+        {
+            self.on_submit(next)?;
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Chat {
                 self.begin(again());
                 return Ok(());
             }
-            Err(error) => return self.finished_turn(again(), &interrupted(error)),
+            Err(error) => return self.finished_turn(again(), &interrupted(&error)),
         };
         if !accepted.changes.is_empty() {
             self.face.say(&show::changes(&accepted.changes), Style::Added)?;
@@ -170,9 +170,9 @@ impl Chat {
 }
 
 /// A task that was stopped, or panicked: the turn is over where it was.
-fn interrupted(error: JoinError) -> Ending {
-    match error.is_cancelled() {
-        true => Ending::Aborted,
-        false => Ending::Failed { error: format!("the turn broke off: {error}") },
+fn interrupted(error: &JoinError) -> Ending {
+    if error.is_cancelled() {
+        return Ending::Aborted;
     }
+    Ending::Failed { error: format!("the turn broke off: {error}") }
 }

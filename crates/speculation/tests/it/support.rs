@@ -1,5 +1,4 @@
 //! A scripted model, a host whose clock stands still, and an engine over both.
-#![expect(dead_code, reason = "every test file uses a part of it")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;

@@ -7,8 +7,6 @@
     reason = "a test fails by panicking, and looks at the real disk"
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +18,7 @@ use headstart_speculation::{Acceptance, Ending, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Answer, Bench, call, calls, says};
+use crate::support::{Answer, Bench, call, calls, says};
 
 const FILES: [(&str, &str); 4] =
     [("a.txt", "one\ntwo\n"), ("b.txt", ""), ("dir/c.txt", "one\n"), (".gitignore", "ignored\n")];

@@ -1,7 +1,5 @@
 //! The engine against a scripted model: every ending, accept in every state, abort.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +14,7 @@ use headstart_speculation::{
 };
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
-use support::{Answer, Bench, call, calls, path, says, spawn};
+use crate::support::{Answer, Bench, call, calls, path, says, spawn};
 
 fn edit() -> ModelEvent {
     call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
