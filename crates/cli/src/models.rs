@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use headstart_forked_query::{
-    BackgroundModel, EventStream, Model, ModelError, ModelRequest, ProviderRelation, Recorder, Recording,
-    Replay,
+    ApiKey, BackgroundModel, EventStream, KeyNeed, Model, ModelError, ModelRequest, OpenAiCompatible,
+    Provider as Service, ProviderRelation, Recorder, Recording, Replay, Timeouts,
 };
 
 use crate::config::{self, Config};
@@ -146,24 +146,36 @@ fn remote(
     base_url: Option<&str>,
     environment: &Environment,
 ) -> Result<Arc<dyn Model>, CliError> {
-    let key = key(spec, provider, base_url, environment)?;
-    let _ = key;
-    Err(CliError::Unavailable(format!("{spec}: real providers are not available in this build")))
+    let service = service(provider, base_url);
+    let key = environment.text(&service.key_variable)?.map(ApiKey::new);
+    if key.is_none() && service.key == KeyNeed::Required {
+        return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
+    }
+    let model = OpenAiCompatible::new(service, key, Timeouts::default())?;
+    Ok(Arc::new(model))
 }
 
-/// The provider's key. A server that `--base-url` names may need none.
-fn key(
-    spec: &ModelSpec,
-    provider: Provider,
-    base_url: Option<&str>,
-    environment: &Environment,
-) -> Result<Option<String>, CliError> {
-    let Some(variable) = provider.key_variable() else { return Ok(None) };
-    match environment.text(variable)? {
-        Some(key) => Ok(Some(key.trim().to_owned())),
-        None if base_url.is_some() => Ok(None),
-        None => Err(CliError::NoKey { model: spec.to_string(), variable }),
+/// Where the model is and which dialect is spoken there.
+fn service(provider: Provider, base_url: Option<&str>) -> Service {
+    match (provider, base_url) {
+        (Provider::OpenAi, None) => Service::openai(),
+        (Provider::OpenAi, Some(url)) if is_openai(url) => Service::openai().at(url),
+        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
+        (Provider::OpenAi, Some(url)) => {
+            Service { key_variable: Service::openai().key_variable, ..Service::compatible("openai", url) }
+        }
+        (Provider::DashScope, None) => Service::dashscope(),
+        (Provider::DashScope, Some(url)) => Service::dashscope().at(url),
+        (Provider::Ollama, None) => Service::ollama(),
+        (Provider::Ollama, Some(url)) => Service::ollama().at(url),
     }
+}
+
+/// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
+fn is_openai(base_url: &str) -> bool {
+    let host =
+        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+    host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
 }
 
 #[cfg(test)]
@@ -235,6 +247,42 @@ mod tests {
         let recording = Recording::parse(&fs::read_to_string(&tape).unwrap()).unwrap();
         let texts: Vec<_> = recording.turns.iter().map(|turn| turn.text.as_str()).collect();
         assert_eq!(texts, ["of fast", "of main"]);
+    }
+
+    #[test]
+    fn another_server_is_asked_in_the_dialect_that_all_speak() {
+        let cases = [
+            (Provider::OpenAi, None, Service::openai().wire, KeyNeed::Required),
+            (
+                Provider::OpenAi,
+                Some("https://eu.api.openai.com/v1"),
+                Service::openai().wire,
+                KeyNeed::Optional,
+            ),
+            (
+                Provider::OpenAi,
+                Some("http://localhost:8000/v1"),
+                Service::compatible("", "").wire,
+                KeyNeed::Optional,
+            ),
+            (
+                Provider::OpenAi,
+                Some("http://x/api.openai.com"),
+                Service::compatible("", "").wire,
+                KeyNeed::Optional,
+            ),
+            (
+                Provider::DashScope,
+                Some("https://intl.example/v1"),
+                Service::dashscope().wire,
+                KeyNeed::Optional,
+            ),
+        ];
+        for (provider, url, wire, key) in cases {
+            let service = service(provider, url);
+            assert_eq!((service.wire, service.key), (wire, key), "{provider:?} {url:?}");
+            assert!(url.is_none_or(|url| url == service.base_url));
+        }
     }
 
     #[test]

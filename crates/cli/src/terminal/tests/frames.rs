@@ -63,6 +63,8 @@ fn typed_text() {
         ("a wide one does not fit", typed("aaaaaaaaaaaaaaaaa漢 Left", &narrow)),
         ("tab", typed("paste:a→b", &STYLED)),
         ("taller than the terminal", typed("1|2|3|4|5|6|7|8 Up Up", &STYLED)),
+        ("a cluster wider than a row", typed("paste:ᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀ!", &narrow)),
+        ("a cluster of hidden characters", typed("paste:a\u{e0041}\u{e0042}\u{e0043}b Left", &narrow)),
         ("hidden characters", typed("paste:exe.\u{202e}txt", &STYLED)),
     ];
     insta::assert_snapshot!(all(&pictures));

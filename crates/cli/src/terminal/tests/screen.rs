@@ -8,8 +8,6 @@ use super::play;
 use crate::terminal::{LineEditor, Palette, Screen, Size, Style, View, render};
 
 const COLUMNS: u16 = 20;
-/// The terminal itself is taller than the screen is told: nothing scrolls out of sight of the tests.
-const TERMINAL_ROWS: u16 = 60;
 const SIZE: Size = Size { columns: COLUMNS, rows: 8 };
 
 /// A terminal in memory, and every byte it was sent.
@@ -30,7 +28,7 @@ impl Write for Wire {
 
 impl Wire {
     fn new() -> Self {
-        let rows = TERMINAL_ROWS.try_into().unwrap();
+        let rows = SIZE.rows.try_into().unwrap();
         Self(Rc::new(RefCell::new((vt100::Parser::new(rows, COLUMNS.try_into().unwrap(), 0), Vec::new()))))
     }
 
