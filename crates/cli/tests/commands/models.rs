@@ -29,8 +29,9 @@ fn a_history_that_is_none_is_named() {
         "project/alone.json",
         r#"[{"role":"model","parts":[{"type":"toolCall","id":"1","name":"ls","args":{}}]}]"#,
     );
-    let suggest =
-        |file: &str| session.run(&["suggest", "--model", "replay:recording.json", "--history", file, "--json"]);
+    let suggest = |file: &str| {
+        session.run(&["suggest", "--model", "replay:recording.json", "--history", file, "--json"])
+    };
     insta::assert_snapshot!(transcript(&[
         suggest("missing.json"),
         suggest("object.json"),
