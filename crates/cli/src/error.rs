@@ -68,6 +68,10 @@ pub(crate) enum CliError {
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
     #[error(transparent)]
+    Model(headstart_forked_query::ModelError),
+    #[error("speculation {id} was given up; nothing of it is left")]
+    GivenUp { id: String },
+    #[error(transparent)]
     Start(#[from] headstart_speculation::StartError),
     #[error(transparent)]
     Accept(#[from] headstart_speculation::AcceptError),

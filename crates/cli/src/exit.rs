@@ -10,10 +10,8 @@ pub(crate) enum ExitStatus {
     /// 2: the command line or the environment asks for something that does not exist.
     Usage,
     /// 3: a speculation stopped at a call that needs the user's consent.
-    #[expect(dead_code, reason = "only a speculation that runs can stop at a boundary")]
     Boundary,
     /// 4: the workspace changed meanwhile; nothing was written.
-    #[expect(dead_code, reason = "only an accept that runs can find a conflict")]
     Conflict,
 }
 

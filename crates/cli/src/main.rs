@@ -26,10 +26,6 @@ mod output;
 mod runner;
 mod session;
 mod setup;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "speculate and accept, which make and mark records, are not there yet")
-)]
 mod store;
 mod terminal;
 mod workspace;

@@ -123,6 +123,7 @@ impl Drop for Group {
     }
 }
 
+/// When this returns, the builder is gone and with it our ends for writing: else the pipe would never end.
 fn start(command: &str, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> io::Result<Running> {
     let path = environment.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
     let bash = find_bash(path).ok_or_else(|| {
@@ -142,8 +143,6 @@ fn start(command: &str, directory: &Path, environment: &BTreeMap<OsString, OsStr
         .process_group(0)
         .kill_on_drop(true);
     let child = process.spawn()?;
-    // Our ends for writing go away with the builder; else the pipe would never end.
-    drop(process);
     let group = child
         .id()
         .and_then(|id| i32::try_from(id).ok())

@@ -6,7 +6,9 @@ use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, generate_suggestion,
 };
-use headstart_speculation::{Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn};
+use headstart_speculation::{
+    Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn,
+};
 use headstart_tool_gate::{ApprovalMode, GateContext};
 
 use crate::host::NativeHost;

@@ -23,15 +23,21 @@ pub(crate) fn engine(
     limits: Limits,
 ) -> Result<Engine, CliError> {
     let path = Path::new(workspace);
-    let tree = OsTree::open(path).map_err(|error| CliError::Workspace { path: path.to_owned(), message: error.to_string() })?;
+    let tree = OsTree::open(path)
+        .map_err(|error| CliError::Workspace { path: path.to_owned(), message: error.to_string() })?;
     Ok(Engine {
         background,
-        toolbox: Toolbox::standard(Some(Arc::new(BashRunner::new(path.to_owned())))),
+        toolbox: toolbox(path),
         workspace: Arc::new(tree),
         gate: Arc::new(Gate::new()),
         host: host as Arc<dyn Host>,
         limits,
     })
+}
+
+/// The built-in tools, commands in the real shell.
+pub(crate) fn toolbox(workspace: &Path) -> Toolbox {
+    Toolbox::standard(Some(Arc::new(BashRunner::new(workspace.to_owned()))))
 }
 
 /// A conversation with the person at the terminal.

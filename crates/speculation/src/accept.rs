@@ -112,11 +112,14 @@ pub async fn accept(
 /// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.
 fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
     let messages = &finished.transcript.messages;
-    let ran: HashSet<&str> = messages.iter().flat_map(|message| &message.parts).filter_map(ran_call).collect();
-    messages.iter().flat_map(Message::tool_calls).filter(|call| ran.contains(call.id.as_str())).find_map(|call| {
-        let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
-        (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
-    })
+    let ran: HashSet<&str> =
+        messages.iter().flat_map(|message| &message.parts).filter_map(ran_call).collect();
+    messages.iter().flat_map(Message::tool_calls).filter(|call| ran.contains(call.id.as_str())).find_map(
+        |call| {
+            let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
+            (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
+        },
+    )
 }
 
 fn ran_call(part: &Part) -> Option<&str> {

@@ -11,7 +11,8 @@ use crate::permit::{Foreground, Speculative, Tools};
 use crate::run::{Progress, Run, lock};
 use crate::speculation::{Driver, Work};
 use crate::{
-    Acceptance, AcceptError, Cost, Ending, Events, Finished, Host, Limits, Speculation, StartError, Transcript,
+    AcceptError, Acceptance, Cost, Ending, Events, Finished, Host, Limits, Speculation, StartError,
+    Transcript,
 };
 
 /// Everything that a speculation and a foreground turn run with. Cheap to clone.
@@ -51,10 +52,8 @@ impl Engine {
         }
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.limits.staged));
-        let progress = Arc::new(Mutex::new(Progress {
-            transcript: Transcript::new(prompt),
-            cost: Cost::default(),
-        }));
+        let progress =
+            Arc::new(Mutex::new(Progress { transcript: Transcript::new(prompt), cost: Cost::default() }));
         let (sender, events) = EventSender::channel();
         let work = Work {
             id: id.into(),

@@ -12,7 +12,7 @@ mod run;
 mod speculation;
 mod transcript;
 
-pub use accept::{Acceptance, AcceptError, Accepted, StartError, accept};
+pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
 pub use host::{Consent, Host};

@@ -3,9 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
 use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace, WorkspacePath};
-use headstart_tool_gate::{
-    ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict,
-};
+use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
 use crate::run::output;

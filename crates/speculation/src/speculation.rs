@@ -14,7 +14,7 @@ use headstart_overlay_fs::{ChangeSet, Overlay};
 use crate::event::EventSender;
 use crate::pipeline::next_suggestion;
 use crate::run::{Run, SharedProgress, lock, millis};
-use crate::{Acceptance, AcceptError, Cost, Ending, Engine, Finished, Status, Transcript};
+use crate::{AcceptError, Acceptance, Cost, Ending, Engine, Finished, Status, Transcript};
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
 #[derive(Clone)]
@@ -146,6 +146,11 @@ impl Speculation {
     /// What it has come to so far.
     pub fn transcript(&self) -> Transcript {
         lock(&self.shared.progress).transcript.clone()
+    }
+
+    /// What it cost so far, the query for the next suggestion included.
+    pub fn cost(&self) -> Cost {
+        lock(&self.shared.progress).cost
     }
 
     /// What it would change, so far.

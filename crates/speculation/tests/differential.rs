@@ -20,10 +20,22 @@ const FILES: [(&str, &str); 4] =
     [("a.txt", "one\ntwo\n"), ("b.txt", ""), ("dir/c.txt", "one\n"), (".gitignore", "ignored\n")];
 
 fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
-    let name = || prop::sample::select(vec!["a.txt", "b.txt", "dir/c.txt", "dir/new.txt", "ignored", "dir", "x/y/z", "../out"]);
+    let name = || {
+        prop::sample::select(vec![
+            "a.txt",
+            "b.txt",
+            "dir/c.txt",
+            "dir/new.txt",
+            "ignored",
+            "dir",
+            "x/y/z",
+            "../out",
+        ])
+    };
     let words = || prop::sample::select(vec!["one", "two", "one\n", "", "three\n"]);
     prop_oneof![
-        (name(), words()).prop_map(|(name, text)| ("write_file", json!({ "file_path": name, "content": text }))),
+        (name(), words())
+            .prop_map(|(name, text)| ("write_file", json!({ "file_path": name, "content": text }))),
         (name(), words(), words(), any::<bool>()).prop_map(|(name, old, new, all)| (
             "edit",
             json!({ "file_path": name, "old_string": old, "new_string": new, "replace_all": all })
@@ -133,11 +145,17 @@ proptest! {
 #[test]
 fn the_events_tell_the_calls_in_order() {
     use futures::StreamExt;
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("ls", json!({})), call("nonsense", json!({}))]), says("Done.")]);
+    let bench = Bench::new(
+        ApprovalMode::AutoEdit,
+        [calls([call("ls", json!({})), call("nonsense", json!({}))]), says("Done.")],
+    );
     let (_speculation, driver, events) = bench.start("go");
     let events: Vec<String> = block_on(async {
         driver.await;
-        events.map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned()).collect().await
+        events
+            .map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned())
+            .collect()
+            .await
     });
     assert_eq!(events, ["toolCall", "toolResult", "toolCall", "toolResult", "text"]);
     let _: ModelEvent = call("ls", json!({}));

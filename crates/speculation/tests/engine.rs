@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::executor::{LocalPool, block_on};
-use headstart_forked_query::{FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing};
+use headstart_forked_query::{
+    FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
+};
 use headstart_overlay_fs::Tree;
 use headstart_speculation::{
-    Acceptance, AcceptError, Accepted, Consent, Ending, Finished, Limit, Limits, StartError, Status, Transcript,
+    AcceptError, Acceptance, Accepted, Consent, Ending, Finished, Limit, Limits, StartError, Status,
+    Transcript,
 };
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
@@ -39,7 +42,8 @@ fn limit(finished: &Finished) -> Option<Limit> {
 
 #[test]
 fn completed_work_is_committed_with_its_history() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "new\n")]), says("Done.")]);
+    let bench =
+        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "new\n")]), says("Done.")]);
     bench.model.suggest("commit this");
     let before = bench.tree.snapshot();
     let (speculation, finished) = bench.speculate("do it");
@@ -149,8 +153,10 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
 
 #[test]
 fn a_declined_call_is_told_to_the_model() {
-    let bench =
-        Bench::new(ApprovalMode::Default, [calls([call("shell", json!({ "command": "rm -r src" }))]), says("Fine.")]);
+    let bench = Bench::new(
+        ApprovalMode::Default,
+        [calls([call("shell", json!({ "command": "rm -r src" }))]), says("Fine.")],
+    );
     let (speculation, _) = bench.speculate("do it");
     let accepted = accepted(block_on(speculation.accept()).unwrap());
     bench.host.consents.lock().unwrap().push_back(Consent::Decline);
@@ -190,17 +196,24 @@ fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
-    assert!(matches!(&result.outcome, ToolOutcome::Error(message) if message.contains("fly") && message.contains("read_file")));
+    assert!(
+        matches!(&result.outcome, ToolOutcome::Error(message) if message.contains("fly") && message.contains("read_file"))
+    );
 }
 
 #[test]
 fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
-    let bench =
-        Bench::new(ApprovalMode::AutoEdit, [calls([call("read_file", json!({ "file_path": 7 }))]), says("Sorry.")]);
+    let bench = Bench::new(
+        ApprovalMode::AutoEdit,
+        [calls([call("read_file", json!({ "file_path": 7 }))]), says("Sorry.")],
+    );
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
-    assert!(matches!(&result.outcome, ToolOutcome::Error(message) if message.contains("file_path")), "{result:?}");
+    assert!(
+        matches!(&result.outcome, ToolOutcome::Error(message) if message.contains("file_path")),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -230,11 +243,13 @@ fn a_limit_or_an_empty_reply_is_never_completed() {
     assert_eq!(limit(&finished), Some(Limit::Staged));
     assert_eq!(finished.changes.changes.len(), 1);
 
-    let cut = Answer::Events(vec![ModelEvent::Text("and so".into()), ModelEvent::Finished(FinishReason::Length)]);
+    let cut =
+        Answer::Events(vec![ModelEvent::Text("and so".into()), ModelEvent::Finished(FinishReason::Length)]);
     let bench = Bench::new(ApprovalMode::AutoEdit, [cut]);
     assert_eq!(limit(&bench.speculate("do it").1), Some(Limit::Output));
 
-    for silence in [says(" \n"), Answer::Events(vec![ModelEvent::Finished(FinishReason::Stop)]), Answer::Cut] {
+    for silence in [says(" \n"), Answer::Events(vec![ModelEvent::Finished(FinishReason::Stop)]), Answer::Cut]
+    {
         let bench = Bench::new(ApprovalMode::AutoEdit, [silence]);
         let (speculation, finished) = bench.speculate("do it");
         assert_eq!(finished.ending.status(), Status::Failed, "{finished:?}");
@@ -358,7 +373,8 @@ fn commands_and_blanks_are_not_started() {
 
 #[test]
 fn a_record_survives_json() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", json!({ "command": "make" }))])]);
+    let bench =
+        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", json!({ "command": "make" }))])]);
     let (_, finished) = bench.speculate("do it");
     let json = serde_json::to_string(&*finished).unwrap();
     let back: Finished = serde_json::from_str(&json).unwrap();

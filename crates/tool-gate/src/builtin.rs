@@ -69,7 +69,7 @@ impl BuiltinTool {
     }
 
     /// As [`path_argument`](Self::path_argument), but `None` also where the argument is ambiguous or not text.
-    pub fn path_arg<'a>(self, args: &'a Map<String, Value>) -> Option<&'a str> {
+    pub fn path_arg(self, args: &Map<String, Value>) -> Option<&str> {
         self.path_argument(args).ok().flatten()
     }
 

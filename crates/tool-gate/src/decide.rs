@@ -33,10 +33,9 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
 fn denied(accesses: &[Access], context: &GateContext) -> Option<Verdict> {
     for access in accesses {
         let rule = match access.extent {
-            Extent::File => context.deny.matching(&access.path),
-            Extent::Below => context.deny.matching_below(&access.path),
             // Names alone disclose nothing that the rule is about, unless the folder itself is denied.
-            Extent::Names => context.deny.matching(&access.path),
+            Extent::File | Extent::Names => context.deny.matching(&access.path),
+            Extent::Below => context.deny.matching_below(&access.path),
         };
         if let Some(rule) = rule {
             let detail = format!("the command may read what the deny rule {:?} covers", rule.0);

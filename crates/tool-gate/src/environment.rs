@@ -20,76 +20,33 @@ const CLEAN: [(&str, &str); 7] = [
     ("TERM", "dumb"),
 ];
 
+/// What the names of variables start with that bash, the loader or git look at.
+const PREFIXES: [&str; 13] = [
+    "BASH",
+    "COMP",
+    "DYLD_",
+    "FUNCNAME",
+    "GIT_",
+    "HIST",
+    "LC_",
+    "LD_",
+    "PROMPT",
+    "PS",
+    "READLINE",
+    "SHELL",
+    "TEXTDOMAIN",
+];
+
+/// Further variables that bash looks at.
+const NAMES: &str = "ALACRITTY CDPATH CHILD_MAX COLUMNS COPROC DIRSTACK EMACS ENV EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE \
+    FCEDIT FIGNORE GLOBIGNORE GROUPS HOME HOSTFILE HOSTNAME HOSTTYPE IFS IGNOREEOF INPUTRC INSIDE_EMACS LANG LINENO LINES \
+    MACHTYPE MAIL MAILCHECK MAILPATH MAPFILE OLDPWD OPTARG OPTERR OPTIND OSTYPE PATH PIPESTATUS POSIXLY_CORRECT PPID PWD RANDOM \
+    REPLY SECONDS SRANDOM TIMEFORMAT TMOUT TMPDIR UID USER LOGNAME _ auto_resume histchars";
+
 /// Variables that bash treats in a way of its own, or that are in the clean environment: an assignment to one of
 /// them changes more than a value.
 pub(crate) fn is_special_variable(name: &str) -> bool {
-    if CLEAN.iter().any(|(clean, _)| *clean == name) {
-        return true;
-    }
-    const PREFIXES: [&str; 13] = [
-        "BASH",
-        "COMP",
-        "DYLD_",
-        "FUNCNAME",
-        "GIT_",
-        "HIST",
-        "LC_",
-        "LD_",
-        "PROMPT",
-        "PS",
-        "READLINE",
-        "SHELL",
-        "TEXTDOMAIN",
-    ];
-    const NAMES: [&str; 47] = [
-        "ALACRITTY",
-        "CDPATH",
-        "CHILD_MAX",
-        "COLUMNS",
-        "COPROC",
-        "DIRSTACK",
-        "EMACS",
-        "ENV",
-        "EPOCHREALTIME",
-        "EPOCHSECONDS",
-        "EUID",
-        "EXECIGNORE",
-        "FCEDIT",
-        "FIGNORE",
-        "GLOBIGNORE",
-        "GROUPS",
-        "HOME",
-        "HOSTFILE",
-        "HOSTNAME",
-        "HOSTTYPE",
-        "IFS",
-        "IGNOREEOF",
-        "INPUTRC",
-        "INSIDE_EMACS",
-        "LANG",
-        "LINENO",
-        "LINES",
-        "MACHTYPE",
-        "MAIL",
-        "MAILCHECK",
-        "MAILPATH",
-        "MAPFILE",
-        "OLDPWD",
-        "OPTARG",
-        "OPTERR",
-        "OPTIND",
-        "OSTYPE",
-        "PATH",
-        "PIPESTATUS",
-        "POSIXLY_CORRECT",
-        "PPID",
-        "PWD",
-        "RANDOM",
-        "REPLY",
-        "SECONDS",
-        "SRANDOM",
-        "TIMEFORMAT",
-    ];
-    const MORE: [&str; 6] = ["TMOUT", "TMPDIR", "UID", "_", "auto_resume", "histchars"];
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name) || MORE.contains(&name)
+    CLEAN.iter().any(|(clean, _)| *clean == name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || NAMES.split_ascii_whitespace().any(|special| special == name)
 }

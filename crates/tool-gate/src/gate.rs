@@ -137,10 +137,10 @@ fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContex
         _ => &[],
     };
     for key in patterns {
-        if let Some(pattern) = args.get(*key).and_then(Value::as_str) {
-            if let Err(error) = pattern_inside(pattern, &path, &context.workspace) {
-                return outside(&error);
-            }
+        if let Some(pattern) = args.get(*key).and_then(Value::as_str)
+            && let Err(error) = pattern_inside(pattern, &path, &context.workspace)
+        {
+            return outside(&error);
         }
     }
     let mut verdict = Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{} only reads", tool.name()))

@@ -1,56 +1,99 @@
 //! The gate on recorded commands, labelled by what they really do.
 
-use headstart_tool_gate::{Decision, Gate, GateContext, Verdict};
+mod support;
+
+use headstart_tool_gate::{Decision, Gate};
 use serde_json::Value;
 
+/// `expect` is `readonly` or `boundary`; rows of the category `ro.reads_outside` read outside the workspace.
 const SAMPLE: &str = include_str!("data/sample.jsonl");
+/// Another gate's verdicts: what it calls a boundary may be read-only all the same.
+const CASES: &str = include_str!("data/cases.jsonl");
 
-fn rows(text: &str) -> Vec<(String, Value)> {
-    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    rows.map(|row| (row["cmd"].as_str().unwrap().to_owned(), row)).collect()
+struct Row {
+    command: String,
+    readonly: bool,
+    outside: bool,
 }
 
-fn judge(gate: &Gate, command: &str) -> Verdict {
-    let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
-    gate.judge_command(command, &context)
+fn rows(text: &str) -> Vec<Row> {
+    let row = |line: &str| {
+        let row: Value = serde_json::from_str(line).expect("the fixture is JSON lines");
+        Row {
+            command: row["cmd"].as_str().expect("a row has a command").to_owned(),
+            readonly: row["expect"] == "readonly",
+            outside: row["category"] == "ro.reads_outside",
+        }
+    };
+    text.lines().map(row).collect()
 }
 
 #[test]
 fn no_command_with_an_effect_is_let_through() {
     let gate = Gate::new();
-    let mut through = Vec::new();
-    let (mut readonly, mut allowed) = (0, 0);
-    let mut refused = Vec::new();
-    for (command, row) in rows(SAMPLE) {
-        let verdict = judge(&gate, &command);
-        let outside = row["category"] == "ro.reads_outside";
-        if row["expect"] == "boundary" || outside {
-            if verdict.decision != Decision::Boundary {
-                through.push(command);
-            }
-            continue;
-        }
-        readonly += 1;
-        if verdict.decision == Decision::Allow {
-            allowed += 1
-        } else {
-            refused.push((command, verdict.detail))
-        }
-    }
-    for (command, detail) in &refused {
-        println!("REFUSED {:.110?}  -- {detail}", command);
-    }
-    println!("{allowed} of {readonly}");
+    let bad = rows(SAMPLE).into_iter().filter(|row| !row.readonly || row.outside);
+    let through: Vec<String> = bad
+        .filter(|row| support::judge(&gate, &row.command).decision != Decision::Boundary)
+        .map(|row| row.command)
+        .collect();
     assert!(through.is_empty(), "{through:#?}");
 }
 
 #[test]
-fn cases() {
+fn what_only_reads_is_allowed_but_for_known_exceptions() {
     let gate = Gate::new();
-    for (command, row) in rows(include_str!("data/cases.jsonl")) {
-        let verdict = judge(&gate, &command);
-        if (row["expect"] == "readonly") != (verdict.decision == Decision::Allow) {
-            println!("CASE {} {:.110?}  -- {}", row["expect"], command, verdict.detail);
+    let refused: Vec<String> = rows(SAMPLE)
+        .into_iter()
+        .filter(|row| row.readonly && !row.outside)
+        .filter(|row| support::judge(&gate, &row.command).decision != Decision::Allow)
+        .map(|row| row.command)
+        .collect();
+    // Each for a reason: the environment is not shown, git writes objects when it merges trees in its newer form, and
+    // /etc is outside the workspace.
+    let known = [
+        "env | grep -c PATH >/dev/null && echo ok",
+        "git merge-tree --trivial-merge HEAD~1 HEAD feature",
+        "grep --file=/etc/shells root /etc/passwd || true",
+    ];
+    assert_eq!(refused, known);
+}
+
+#[test]
+fn every_case_that_another_gate_reads_as_harmless_is_allowed() {
+    let gate = Gate::new();
+    let refused: Vec<(String, String)> = rows(CASES)
+        .into_iter()
+        .filter(|row| row.readonly)
+        .map(|row| (support::judge(&gate, &row.command), row.command))
+        .filter(|(verdict, _)| verdict.decision != Decision::Allow)
+        .map(|(verdict, command)| (command, verdict.detail))
+        .collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// Commands that the other gate stops at and this one allows, with why.
+const ALLOWED_BOUNDARIES: &str = include_str!("data/allowed_boundaries.txt");
+
+#[test]
+fn every_case_that_only_this_gate_allows_has_a_reason() {
+    let gate = Gate::new();
+    let known: Vec<(&str, &str)> =
+        ALLOWED_BOUNDARIES.lines().filter_map(|line| line.split_once(" ## ")).collect();
+    let mut unexplained = Vec::new();
+    let mut seen = 0;
+    for row in rows(CASES).into_iter().filter(|row| !row.readonly) {
+        if support::judge(&gate, &row.command).decision != Decision::Allow {
+            continue;
+        }
+        let shown = row.command.replace('\n', "\\n");
+        match known.iter().find(|(command, _)| *command == shown) {
+            Some((_, why)) => {
+                assert!(!why.is_empty(), "{shown}");
+                seen += 1;
+            }
+            None => unexplained.push(shown),
         }
     }
+    assert!(unexplained.is_empty(), "{unexplained:#?}");
+    assert_eq!(seen, known.len(), "a reason for a command that is not allowed");
 }

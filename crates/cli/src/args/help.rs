@@ -123,8 +123,9 @@ Examples:
   headstart diff 7k2m | git apply --reverse     takes an accepted speculation back today";
 
 pub(super) const SWEEP: &str = "\
-Removed: speculations whose process died, and those accepted or aborted long ago. Left: what runs, \
-what waits for your decision (unless --undecided), and every file that headstart does not understand.
+Removed: speculations whose process died, those accepted or aborted long ago, and what a killed \
+accept left in a workspace. Left: what runs, what waits for your decision (unless --undecided), and \
+every file that headstart does not understand.
 
 Examples:
   headstart sweep

@@ -148,6 +148,8 @@ pub(crate) struct Sweep {
     /// Remove old work too that was neither accepted nor aborted
     #[arg(long)]
     pub(crate) undecided: bool,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Args)]

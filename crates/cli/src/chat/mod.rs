@@ -13,7 +13,9 @@ use std::future::pending;
 use std::time::Instant;
 
 use futures::StreamExt;
-use headstart_followup_state::{AcceptMethod, Config, Effect, Event as Followup, FollowupController, OutcomeLedger, RequestId, Suggestion};
+use headstart_followup_state::{
+    AcceptMethod, Config, Effect, Event as Followup, FollowupController, OutcomeLedger, RequestId, Suggestion,
+};
 use headstart_speculation::{Consent as Decision, Ending, Transcript};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -225,7 +227,8 @@ impl Chat {
                 self.face.say("the conversation is forgotten", Style::Dim)
             }
             Command::Diff => {
-                let diff = self.ahead.as_ref().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
+                let diff =
+                    self.ahead.as_ref().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
                 if diff.is_empty() {
                     return self.face.say("nothing is staged", Style::Dim);
                 }
@@ -251,7 +254,8 @@ impl Chat {
             return Ok(());
         }
         // Nobody answers on a pipe: what is not allowed by the mode does not run.
-        self.face.say("  declined: there is no terminal to ask on; --mode says what may run", Style::Removed)?;
+        self.face
+            .say("  declined: there is no terminal to ask on; --mode says what may run", Style::Removed)?;
         let _ = ask.answer.send(Decision::Decline);
         Ok(())
     }

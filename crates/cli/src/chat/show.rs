@@ -2,7 +2,7 @@ use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSummary, Conflict};
 use headstart_speculation::{Ending, Event, Limit};
 
-use crate::output::call_title;
+use crate::output::{call_title, change_line, conflict_line};
 use crate::terminal::Style;
 
 /// A line for an event that is not text.
@@ -33,29 +33,21 @@ pub(super) fn whole_call(call: &ToolCall) -> String {
 
 /// What an accept changed.
 pub(super) fn changes(changes: &[ChangeSummary]) -> String {
-    let rows: Vec<String> = changes
-        .iter()
-        .map(|change| match &change.from {
-            Some(from) => format!("{} {from} → {}", change.kind, change.path),
-            None if change.binary => format!("{} {} (binary)", change.kind, change.path),
-            None => format!("{} {} (+{} −{})", change.kind, change.path, change.added, change.removed),
-        })
-        .collect();
-    rows.join("\n")
+    changes.iter().map(change_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Why nothing was applied.
 pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
-    let paths: Vec<String> =
-        conflicts.iter().map(|conflict| format!("{} ({:?})", conflict.path, conflict.kind).to_lowercase()).collect();
-    format!("changed meanwhile: {}", paths.join(", "))
+    conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n")
 }
 
 /// What to tell of an ending that is not "completed".
 pub(super) fn ending(ending: &Ending) -> Option<String> {
     Some(match ending {
         Ending::Boundary { verdict } => format!("stopped: {}", verdict.detail),
-        Ending::Exhausted { limit: Limit::Output } => "the answer was cut at the provider's length limit".into(),
+        Ending::Exhausted { limit: Limit::Output } => {
+            "the answer was cut at the provider's length limit".into()
+        }
         Ending::Exhausted { limit } => format!("stopped at the limit of {limit:?}").to_lowercase(),
         Ending::Failed { error } => error.clone(),
         Ending::Aborted => "interrupted".into(),

@@ -1,9 +1,7 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use headstart_speculation::{
-    Acceptance, AcceptError, Ending, Event, Events, Speculation, Transcript, Turn,
-};
+use headstart_speculation::{AcceptError, Acceptance, Ending, Event, Events, Speculation, Transcript, Turn};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::ahead::Ahead;
@@ -114,12 +112,14 @@ impl Chat {
         let accepted = match ended {
             Ok(Ok(Acceptance::Accepted(accepted))) => accepted,
             Ok(Ok(Acceptance::Conflict(conflicts))) => {
-                self.face.say(&format!("{}; running it anew", show::conflicts(&conflicts)), Style::Removed)?;
+                self.face
+                    .say(&format!("{}; running it anew", show::conflicts(&conflicts)), Style::Removed)?;
                 self.begin(again());
                 return Ok(());
             }
             Ok(Ok(Acceptance::Withdrawn { call, verdict })) => {
-                let text = format!("{} is not allowed any more ({}); running it anew", call.name, verdict.detail);
+                let text =
+                    format!("{} is not allowed any more ({}); running it anew", call.name, verdict.detail);
                 self.face.say(&text, Style::Removed)?;
                 self.begin(again());
                 return Ok(());

@@ -78,7 +78,7 @@ fn shown<'a>(record: &'a Record, status: &'static str) -> Shown<'a> {
     }
 }
 
-fn page(record: &Record, status: &str, style: Style) -> String {
+pub(super) fn page(record: &Record, status: &str, style: Style) -> String {
     let age = output::age(clock::unix_ms().saturating_sub(record.created_at));
     let mut fields = vec![
         ("id", record.id.to_string()),
@@ -175,14 +175,7 @@ fn changes(finished: &Finished) -> Vec<String> {
     if rows.is_empty() {
         return vec!["  none".to_owned()];
     }
-    let line = |row: ChangeSummary| {
-        let path = output::one_line(&row.path.to_string());
-        let from = row.from.map(|from| format!(" from {}", output::one_line(&from.to_string())));
-        let counts =
-            if row.binary { "binary".to_owned() } else { format!("+{} -{}", row.added, row.removed) };
-        format!("  {:<15}  {path}{}  {counts}", row.kind, from.unwrap_or_default())
-    };
-    rows.into_iter().map(line).collect()
+    rows.iter().map(|row| format!("  {}", output::change_line(row))).collect()
 }
 
 fn counted(count: u64, noun: &str) -> String {

@@ -48,7 +48,8 @@ pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> 
     let first = stage.suggestion().await?;
     narrator.say("suggest", &format!("{first}    [Tab]"))?;
 
-    narrator.heading("2. While you read, the suggestion runs ahead. Nothing in the project changes until Tab.")?;
+    narrator
+        .heading("2. While you read, the suggestion runs ahead. Nothing in the project changes until Tab.")?;
     let mut suggestion = first;
     for reading in [2_600, 2_000] {
         let (row, next) = stage.tab(&narrator, &suggestion, Duration::from_millis(reading)).await?;
@@ -65,7 +66,8 @@ pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> 
 
     let without = without.await.map_err(|error| CliError::Demo(error.to_string()))??;
     for row in &mut rows {
-        row.without_ms = without.iter().find(|(prompt, _)| *prompt == row.prompt).map_or(0, |(_, time)| millis(*time));
+        row.without_ms =
+            without.iter().find(|(prompt, _)| *prompt == row.prompt).map_or(0, |(_, time)| millis(*time));
     }
     table(&narrator, &rows)?;
     Ok(ExitStatus::Done)
@@ -80,7 +82,9 @@ fn table(narrator: &Narrator, rows: &[Row]) -> Result<(), CliError> {
     }
     let mut text = String::from("What you waited for, in milliseconds (all measured in this run)\n");
     text.push_str("                             with headstart        without\n");
-    text.push_str("  prompt                        Tab to done  the same work   ran ahead in   you read for\n");
+    text.push_str(
+        "  prompt                        Tab to done  the same work   ran ahead in   you read for\n",
+    );
     for row in rows {
         text.push_str(&format!(
             "  {:<28} {:>12.1} {:>14} {:>14} {:>14}\n",

@@ -96,7 +96,9 @@ fn git(root: &Path, args: &[&str]) -> io::Result<()> {
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| io::Error::new(error.kind(), format!("cannot run git, which the demo needs: {error}")))?;
+        .map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot run git, which the demo needs: {error}"))
+        })?;
     if output.status.success() {
         return Ok(());
     }

@@ -1,7 +1,9 @@
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
-use headstart_speculation::{Acceptance, Accepted, Consent, Ending, Event, Finished, Speculation, Transcript};
+use futures::{FutureExt, StreamExt};
+use headstart_speculation::{
+    Acceptance, Accepted, Consent, Ending, Event, Finished, Speculation, Transcript,
+};
 use tokio::sync::mpsc;
 
 use super::narrator::{Narrator, millis};
@@ -29,7 +31,11 @@ impl Stage {
     }
 
     /// A turn that the user waits for.
-    pub(super) async fn foreground(&mut self, narrator: &Narrator, prompt: &str) -> Result<Duration, CliError> {
+    pub(super) async fn foreground(
+        &mut self,
+        narrator: &Narrator,
+        prompt: &str,
+    ) -> Result<Duration, CliError> {
         narrator.say("you", prompt)?;
         self.finish_turn(narrator, Transcript::new(prompt)).await
     }
@@ -83,7 +89,8 @@ impl Stage {
         let pressed = Instant::now();
         let accepted = take(speculation.accept().await?)?;
         let done = pressed.elapsed();
-        narrator.say("Tab", &format!("the work so far is yours after {}; the call waits for you", shown(done)))?;
+        narrator
+            .say("Tab", &format!("the work so far is yours after {}; the call waits for you", shown(done)))?;
         self.finish_turn(narrator, accepted.transcript).await?;
         let next = self.suggestion().await?;
         narrator.say("suggest", &format!("{next}    [Tab]"))?;
@@ -103,12 +110,16 @@ impl Stage {
         let pressed = Instant::now();
         speculation.abort();
         let gone = pressed.elapsed();
-        narrator.say("you", &format!("type; {staged} staged file and the request are gone after {}", shown(gone)))?;
+        narrator.say(
+            "you",
+            &format!("type; {staged} staged file and the request are gone after {}", shown(gone)),
+        )?;
         let after = self.sample.hash()?;
         if after != before {
             return Err(CliError::Demo("an aborted speculation changed the project".into()));
         }
-        narrator.say("check", &format!("hash of the whole project: {before:016x} before, {after:016x} after"))?;
+        narrator
+            .say("check", &format!("hash of the whole project: {before:016x} before, {after:016x} after"))?;
         Ok(())
     }
 
@@ -138,7 +149,11 @@ impl Stage {
     }
 
     /// Runs a foreground turn to its end; the user agrees to whatever is asked.
-    async fn finish_turn(&mut self, narrator: &Narrator, transcript: Transcript) -> Result<Duration, CliError> {
+    async fn finish_turn(
+        &mut self,
+        narrator: &Narrator,
+        transcript: Transcript,
+    ) -> Result<Duration, CliError> {
         let started = Instant::now();
         let (turn, mut events) = self.session.turn(transcript);
         let mut said = String::new();
@@ -158,6 +173,9 @@ impl Stage {
                 }
             }
         };
+        while let Some(event) = events.next().now_or_never().flatten() {
+            narrate(narrator, &event, &mut said)?;
+        }
         flush(narrator, &mut said)?;
         if ending != Ending::Completed {
             return Err(CliError::Demo(format!("the turn ended as {:?}", ending.status())));

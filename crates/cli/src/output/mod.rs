@@ -8,7 +8,9 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 
 pub(crate) use self::spinner::Spinner;
-pub(crate) use self::text::{Style, age, call_title, one_call, one_line, printable};
+pub(crate) use self::text::{
+    Style, age, call_title, change_line, conflict_line, one_call, one_line, printable,
+};
 use crate::environment::Environment;
 use crate::error::CliError;
 

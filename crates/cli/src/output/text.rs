@@ -1,6 +1,7 @@
 use std::fmt::Write;
 
 use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind};
 
 /// Whether text for people has colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,28 @@ pub(crate) fn one_call(call: &ToolCall) -> String {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line,
     }
+}
+
+/// A change on one line.
+pub(crate) fn change_line(change: &ChangeSummary) -> String {
+    let path = one_line(&change.path.to_string());
+    let from = change.from.as_ref().map(|from| format!(" from {}", one_line(&from.to_string())));
+    let counts =
+        if change.binary { "binary".to_owned() } else { format!("+{} -{}", change.added, change.removed) };
+    format!("{:<15}  {path}{}  {counts}", change.kind, from.unwrap_or_default())
+}
+
+/// A conflict on one line.
+pub(crate) fn conflict_line(conflict: &Conflict) -> String {
+    let what = match conflict.kind {
+        ConflictKind::Modified => "was changed meanwhile",
+        ConflictKind::Deleted => "was removed meanwhile",
+        ConflictKind::Created => "was created meanwhile",
+        ConflictKind::Replaced => "is another kind of thing now",
+        ConflictKind::StaleRead => "was read, and was changed meanwhile",
+        _ => "is not what it was",
+    };
+    format!("{} {what}", one_line(&conflict.path.to_string()))
 }
 
 /// How long ago, in the largest unit that fits.

@@ -14,6 +14,8 @@ pub(crate) struct Draft {
     /// Absolute, without links.
     pub(crate) workspace: String,
     pub(crate) mode: ApprovalMode,
+    /// Whether the mode was given on the command line, and so is not for a file to change later.
+    pub(crate) mode_by_flag: bool,
     /// The specification of the model.
     pub(crate) model: String,
     pub(crate) prompt: String,
@@ -33,6 +35,9 @@ pub(crate) struct Record {
     pub(crate) owner: Owner,
     pub(crate) state: State,
     pub(crate) mode: ApprovalMode,
+    /// Whether the mode was given on the command line.
+    #[serde(default)]
+    pub(crate) mode_by_flag: bool,
     /// The specification of the model.
     pub(crate) model: String,
     pub(crate) prompt: String,
@@ -64,6 +69,7 @@ impl Record {
             owner: Owner::this_process(),
             state: State::Running,
             mode: draft.mode,
+            mode_by_flag: draft.mode_by_flag,
             model: draft.model,
             prompt: draft.prompt,
             finished: None,

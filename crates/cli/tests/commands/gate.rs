@@ -1,6 +1,6 @@
 use crate::support::{Session, transcript};
 
-const CALLS: &str = r#"{"cmd":"git log --oneline | head -5"}
+const CALLS: &str = r#"{"cmd":"cat README.md | head -5"}
 {"cmd":"rm -rf build"}
 {"cmd":"cat ../secret"}
 {"tool":"read_file","args":{"file_path":"src/main.rs"}}
@@ -28,7 +28,8 @@ fn decisions(session: &Session, arguments: &[&str], input: &str) -> Vec<String> 
     let outcome = session.run_with_input(arguments, input);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let decision = |answer: serde_json::Value| {
-        format!("{} {}", answer["decision"].as_str().unwrap(), answer["reason"].as_str().unwrap())
+        let text = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
+        format!("{} {}", text("decision"), text("reason"))
     };
     outcome.json().into_iter().map(decision).collect()
 }

@@ -176,6 +176,24 @@ fn of_two_processes_that_abort_at_once_one_does() {
 }
 
 #[test]
+fn a_sweep_takes_what_a_killed_accept_left_in_a_workspace() {
+    let session = Session::new();
+    let mut record = records::dead(&session, DEAD);
+    let elsewhere = session.home().join("elsewhere");
+    record["workspace"] = json!(elsewhere);
+    records::keep(&session, &record);
+    for workspace in [session.workspace(), elsewhere.clone()] {
+        let folder = workspace.join(".headstart-staging-0123456789abcdef0123456789abcdef");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    session.write("home/elsewhere/mine.txt", "mine");
+    insta::assert_snapshot!(transcript(&[session.run(&["sweep"])]));
+    assert_eq!(session.tree(), []);
+    assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 1);
+}
+
+#[test]
 fn a_prefix_that_fits_several_is_refused() {
     let session = session();
     records::keep(&session, &records::dead(&session, "aaab000000"));

@@ -3,9 +3,11 @@
 //! Every [`Session`] has a home, a workspace and a state folder of its own, and no environment variable that the
 //! test did not set.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "every test binary uses another part of this")]
+#![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
+#![allow(dead_code, reason = "every test binary uses another part of this")]
+#![allow(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
-pub mod records;
+pub(crate) mod records;
 
 use std::fmt;
 use std::fs;
@@ -18,23 +20,23 @@ use std::time::{Duration, Instant};
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// One user at one machine.
-pub struct Session {
+pub(crate) struct Session {
     root: tempfile::TempDir,
     variables: Vec<(String, String)>,
     names: Vec<(String, String)>,
 }
 
 /// What a command said and how it ended. Shown as text, it holds nothing that differs from run to run.
-pub struct Outcome {
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Outcome {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
     /// `None`: a signal ended it.
-    pub code: Option<i32>,
+    pub(crate) code: Option<i32>,
     shown: String,
 }
 
 impl Session {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         for folder in ["home", "project"] {
             fs::create_dir(root.path().join(folder)).unwrap();
@@ -43,21 +45,21 @@ impl Session {
     }
 
     /// The current folder of every command.
-    pub fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.root.path().join("project")
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
 
     /// The folder of the speculations, at its default place.
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.home().join(".local/state/headstart/speculations")
     }
 
     /// Writes a file, its path relative to the folder that holds `home` and `project`.
-    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
         let path = self.root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -65,18 +67,18 @@ impl Session {
     }
 
     /// Sets a variable for every command from now on.
-    pub fn variable(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// In what is shown from now on, `text` (an id, a port) reads `[label]`.
-    pub fn name(&mut self, label: &str, text: &str) {
+    pub(crate) fn name(&mut self, label: &str, text: &str) {
         self.names.push((text.to_owned(), format!("[{label}]")));
     }
 
     /// The command, ready to be spawned.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headstart"));
         command.args(arguments).current_dir(self.workspace()).env_clear();
         command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -86,11 +88,11 @@ impl Session {
     }
 
     /// Runs a command to its end, without input.
-    pub fn run(&self, arguments: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
         self.run_with_input(arguments, "")
     }
 
-    pub fn run_with_input(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Outcome {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Outcome {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         let (input, mut stdin) = (input.into(), child.stdin.take().unwrap());
         // A command that does not read its input is no failure of the test.
@@ -101,7 +103,7 @@ impl Session {
     }
 
     /// Waits for a command that was spawned by hand.
-    pub fn outcome(&self, arguments: &[&str], mut child: Child) -> Outcome {
+    pub(crate) fn outcome(&self, arguments: &[&str], mut child: Child) -> Outcome {
         let stdout = drain(child.stdout.take());
         let stderr = drain(child.stderr.take());
         let deadline = Instant::now() + TIME_LIMIT;
@@ -121,7 +123,7 @@ impl Session {
     }
 
     /// The text without what differs from run to run: folders, named ids, times.
-    pub fn redact(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         let root = self.root.path().canonicalize().unwrap();
         for folder in [root.as_path(), self.root.path()] {
@@ -137,7 +139,7 @@ impl Session {
     }
 
     /// Every file below the workspace with its content, and every folder: equal if nothing changed.
-    pub fn tree(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    pub(crate) fn tree(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         let mut found = Vec::new();
         walk(&self.workspace(), &mut found);
         found.sort();
@@ -147,7 +149,7 @@ impl Session {
 
 impl Outcome {
     /// Standard output as JSON Lines; every line must be one.
-    pub fn json(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn json(&self) -> Vec<serde_json::Value> {
         let parse =
             |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}\n{self}"));
         self.stdout.lines().map(parse).collect()
@@ -161,7 +163,7 @@ impl fmt::Display for Outcome {
 }
 
 /// Several commands after each other, as one text.
-pub fn transcript(outcomes: &[Outcome]) -> String {
+pub(crate) fn transcript(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

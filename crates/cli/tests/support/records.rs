@@ -15,7 +15,7 @@ use super::Session;
 const AGE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 60);
 
 /// A speculation that ended well: one file changed, one made.
-pub fn completed(id: &str) -> Finished {
+pub(crate) fn completed(id: &str) -> Finished {
     let mut transcript = Transcript::new("add a farewell");
     transcript.answer(vec![
         Part::Text { text: "I will look at the greeting first.".into() },
@@ -52,7 +52,7 @@ pub fn completed(id: &str) -> Finished {
 }
 
 /// A record that ended as `finished` says.
-pub fn finished(session: &Session, finished: &Finished) -> Value {
+pub(crate) fn finished(session: &Session, finished: &Finished) -> Value {
     let mut record = dead(session, &finished.id);
     record["state"] = json!("finished");
     record["prompt"] = json!(finished.prompt);
@@ -61,13 +61,13 @@ pub fn finished(session: &Session, finished: &Finished) -> Value {
 }
 
 /// A record whose process died at work.
-pub fn dead(session: &Session, id: &str) -> Value {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+pub(crate) fn dead(session: &Session, id: &str) -> Value {
+    let created = (SystemTime::now() - AGE).duration_since(SystemTime::UNIX_EPOCH).unwrap();
     json!({
         "formatVersion": 1,
         "id": id,
         "workspace": session.workspace().canonicalize().unwrap(),
-        "createdAt": u64::try_from((now - AGE).as_millis()).unwrap(),
+        "createdAt": u64::try_from(created.as_millis()).unwrap(),
         "owner": {"pid": 1, "startTime": 1, "bootId": "a machine that was switched off"},
         "state": "running",
         "mode": "default",
@@ -78,7 +78,7 @@ pub fn dead(session: &Session, id: &str) -> Value {
 }
 
 /// Puts a record where headstart keeps it; gives its file.
-pub fn keep(session: &Session, record: &Value) -> PathBuf {
+pub(crate) fn keep(session: &Session, record: &Value) -> PathBuf {
     let folder = session.store().join(record["id"].as_str().unwrap());
     fs::create_dir_all(&folder).unwrap();
     let file = folder.join("record.json");

@@ -11,8 +11,8 @@ use futures::executor::LocalPool;
 use futures::stream;
 use futures::task::LocalSpawnExt;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest,
-    Role, ToolCall, Usage,
+    BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
+    ModelRequest, Role, ToolCall, Usage,
 };
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{Consent, Engine, Events, Finished, Host, Limits, Speculation};
@@ -183,11 +183,13 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Self {
-        let tree = Arc::new(MemoryTree::from_files([
-            ("README.md", "# sample\n"),
-            ("src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n"),
-        ])
-        .unwrap());
+        let tree = Arc::new(
+            MemoryTree::from_files([
+                ("README.md", "# sample\n"),
+                ("src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n"),
+            ])
+            .unwrap(),
+        );
         Self::over(Arc::clone(&tree) as Arc<dyn Workspace>, tree, mode, answers)
     }
 
@@ -215,7 +217,12 @@ impl Bench {
     }
 
     pub fn params(&self) -> CacheSafeParams {
-        CacheSafeParams::new(Some("Be brief.".into()), self.engine.toolbox.schemas(), &Self::history(), "test")
+        CacheSafeParams::new(
+            Some("Be brief.".into()),
+            self.engine.toolbox.schemas(),
+            &Self::history(),
+            "test",
+        )
     }
 
     pub fn request(&self) -> ModelRequest {

@@ -40,6 +40,7 @@ pub(crate) fn analyse(
         limit: false,
         steps: 0,
         state: State::new(directory),
+        input: Value::ANY,
         failed_folders: None,
         edits: BTreeMap::new(),
         environment: BTreeMap::new(),
@@ -57,6 +58,8 @@ pub(crate) struct Judge<'a> {
     limit: bool,
     steps: usize,
     pub(crate) state: State,
+    /// What is known of the lines that the current command reads from a pipe.
+    pub(crate) input: Value,
     /// Where a `cd` that fails leaves the shell.
     pub(crate) failed_folders: Option<Vec<Folder>>,
     /// Text to insert for the hardened form, by place.
@@ -144,9 +147,19 @@ impl Judge<'_> {
         if let [only] = pipeline.stages.as_slice() {
             return self.command(only);
         }
+        let outer = std::mem::replace(&mut self.input, Value::ANY);
+        let mut lines = Value::ANY;
         for stage in &pipeline.stages {
+            let simple = matches!(stage.kind, CommandKind::Simple { .. });
+            let redirected = stage
+                .redirects
+                .iter()
+                .any(|redirect| !matches!(redirect.kind, RedirectKind::Write(_) | RedirectKind::Duplicate));
+            self.input = if simple && !redirected { lines.clone() } else { Value::ANY };
             self.in_subshell(|judge| judge.command(stage));
+            lines = evaluate::lines_of(stage, &lines);
         }
+        self.input = outer;
     }
 
     fn command(&mut self, command: &Command) {
@@ -164,7 +177,7 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if !self.can_end(condition, body) {
+                if !can_end(condition, body) {
                     self.refuse(
                         EffectKind::NonTerminating,
                         "a loop whose condition never changes",
@@ -241,21 +254,6 @@ impl Judge<'_> {
                 return self.unknown("a loop that changes too much", (0, 0));
             }
         }
-    }
-
-    /// Whether a loop reads its condition from input, or changes a variable that the condition looks at.
-    fn can_end(&self, condition: &Script, body: &Script) -> bool {
-        let reads = |script: &Script| {
-            script.items.iter().any(|item| {
-                item.first.stages.iter().any(|stage| match &stage.kind {
-                    CommandKind::Simple { words, .. } => words.first().and_then(Word::bare) == Some("read"),
-                    _ => false,
-                })
-            })
-        };
-        let assigned = state::assigned_names(body);
-        let seen = state::seen_names(condition);
-        reads(condition) || seen.iter().any(|name| assigned.contains(name))
     }
 
     fn join_all(&mut self, ends: Vec<State>) {
@@ -409,4 +407,19 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// Whether a loop reads its condition from input, or changes a variable that the condition looks at.
+fn can_end(condition: &Script, body: &Script) -> bool {
+    let reads = |script: &Script| {
+        script.items.iter().any(|item| {
+            item.first.stages.iter().any(|stage| match &stage.kind {
+                CommandKind::Simple { words, .. } => words.first().and_then(Word::bare) == Some("read"),
+                _ => false,
+            })
+        })
+    };
+    let assigned = state::assigned_names(body);
+    let seen = state::seen_names(condition);
+    reads(condition) || seen.iter().any(|name| assigned.contains(name))
 }

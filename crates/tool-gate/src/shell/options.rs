@@ -160,15 +160,20 @@ pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span
 
 /// An argument of which only the start is known.
 fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Parsed) {
-    if arg.dash && !arg.many {
-        if let Some((name, length)) = attached_value(spec, &arg.prefix) {
-            let value = arg.without(length);
-            given(judge, spec, name, Some(value), parsed);
-            return;
-        }
+    if arg.dash
+        && !arg.many
+        && let Some((name, length)) = attached_value(spec, &arg.prefix)
+    {
+        let value = arg.without(length);
+        given(judge, spec, name, Some(value), parsed);
+        return;
     }
-    if arg.dash && !spec.tame {
-        judge.unknown("an argument that is not known before it runs could be an option", arg.span);
+    if arg.dash {
+        // Even a harmless option may name a file, or reach further than the operands.
+        if !spec.tame || (arg.escapes && !spec.reads.is_empty()) {
+            judge.unknown("an argument that is not known before it runs could be an option", arg.span);
+        }
+        judge.read_here(Extent::Below, arg.span);
     }
     parsed.operands.push(arg.clone());
 }
@@ -264,9 +269,14 @@ fn separate_value<'a>(
     let value = rest.next();
     match value {
         None => judge.unknown("an option without its value", arg.span),
+        Some(_) if spec.tame => {}
         // None or several arguments move what follows to another place.
-        Some(value) if value.many && !spec.tame => {
+        Some(value) if value.many => {
             judge.unknown("an option whose value is not known before it runs", value.span);
+        }
+        // Should a version of the program take no value here, this would be an option of its own.
+        Some(value) if value.dash && !value.prefix.get(1).is_none_or(u8::is_ascii_digit) => {
+            judge.unknown("an option whose value looks like another option", value.span);
         }
         Some(_) => {}
     }

@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 40;
 /// Most commands in one text.
 const MAX_COMMANDS: usize = 512;
 /// Most words in one text.
-const MAX_WORDS: usize = 8 * 1024;
+const MAX_WORDS: usize = 4 * 1024;
 
 /// Why a text was not read.
 #[derive(Debug, Clone)]
@@ -77,8 +77,7 @@ pub(crate) fn read(text: &str) -> Result<Reading, Refusal> {
 fn refuse_strange_bytes(text: &str) -> Result<(), Refusal> {
     for (at, character) in text.char_indices() {
         let strange = match character {
-            '\n' | '\t' => false,
-            ' '..='~' => false,
+            '\n' | '\t' | ' '..='~' => false,
             '\0'..='\x7f' => true,
             _ => is_invisible(character),
         };

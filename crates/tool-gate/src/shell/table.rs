@@ -107,25 +107,41 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
     }
 }
 
-/// What is known of the output of a command with these words.
-pub(crate) fn output_of(words: &[&str]) -> Value {
-    let listed = Value::Some(Shape::LISTED);
-    match words {
-        ["wc", flag] if matches!(*flag, "-l" | "-c" | "-w" | "-m") => Value::NUMBER,
-        ["nproc"] | ["date", "+%s" | "+%Y"] => Value::NUMBER,
-        ["pwd"] => Value::ANY,
-        ["git", "ls-files", rest @ ..]
-            if rest.iter().all(|word| !word.starts_with('-') && !word.contains("..")) =>
-        {
-            listed
-        }
+/// What is known of the lines that a command with these words prints, if it is given such `lines`.
+pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
+    let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
+    let options = |words: &[&str]| {
+        words.iter().all(|word| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let has = |words: &[&str], names: &[&str]| words.iter().any(|word| names.contains(word));
+    let lists = match words {
+        ["wc", "-l" | "-c" | "-w" | "-m"] | ["nproc"] | ["date", "+%s" | "+%Y"] => return Value::NUMBER,
+        ["git", "ls-files", rest @ ..] => inside(rest) && !rest.iter().any(|word| word.starts_with("--f")),
         ["find", rest @ ..] => {
-            let starts = rest.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
-            let inside = starts.clone().all(|word| !word.starts_with('/') && !word.contains(".."));
-            let prints = rest.iter().any(|word| word.starts_with("-printf") || word.starts_with("-exec"));
-            if inside && !prints { listed } else { Value::ANY }
+            let acts =
+                |word: &&str| word.starts_with("-printf") || word.starts_with("-exec") || *word == "-ls";
+            inside(rest) && !rest.iter().any(acts)
         }
-        ["ls"] => listed,
-        _ => Value::ANY,
-    }
+        ["ls"] => true,
+        ["rg", rest @ ..] => inside(rest) && has(rest, &["-l", "--files", "--files-with-matches"]),
+        ["grep", rest @ ..] => {
+            let names = has(rest, &["-l", "-rl", "-lr", "-ril", "-rli", "-lri", "--files-with-matches"]);
+            // Without that it passes lines on, unless it is told files to search.
+            let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
+            let filters = operands == 1
+                && !rest
+                    .iter()
+                    .any(|word| word.contains(['r', 'R', 'o', 'f', 'n', 'H']) && word.starts_with('-'));
+            if !names && filters {
+                return lines.clone();
+            }
+            names && inside(rest)
+        }
+        ["fd" | "fdfind", rest @ ..] => inside(rest) && !has(rest, &["-a", "--absolute-path"]),
+        ["sort" | "uniq" | "head" | "tail" | "tac" | "cat", rest @ ..] if options(rest) => {
+            return lines.clone();
+        }
+        _ => false,
+    };
+    if lists { Value::Some(Shape::LISTED) } else { Value::ANY }
 }

@@ -111,6 +111,7 @@ impl Value {
 
 /// An argument of a command, or several that cannot be told apart.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of one argument, each used alone")]
 pub(crate) struct Arg {
     /// All of it, or what it starts with.
     pub(crate) prefix: Vec<u8>,
@@ -145,10 +146,6 @@ impl Arg {
     /// Names that a listing of the workspace gives: any number, possibly like options, never outside.
     pub(crate) fn listed(span: Span) -> Self {
         Self { prefix: Vec::new(), exact: false, many: true, dash: true, escapes: false, number: false, span }
-    }
-
-    pub(crate) fn any(span: Span) -> Self {
-        Self { escapes: true, ..Self::listed(span) }
     }
 
     /// The bytes, if they are known and it is one argument.
@@ -196,6 +193,7 @@ impl Arg {
 
 /// Puts an argument together from its parts.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of one text, each used alone")]
 pub(crate) struct Builder {
     prefix: Vec<u8>,
     exact: bool,

@@ -3,8 +3,11 @@
 use super::{Folder, Judge};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
+use crate::shell::Extent;
 use crate::shell::read::expand_braces;
-use crate::shell::script::{CommandKind, Operator, Parameter, Piece, Script, Word};
+use crate::shell::script::{
+    Command, CommandKind, Operator, Parameter, Piece, Redirect, RedirectKind, Script, Word,
+};
 use crate::shell::table;
 use crate::shell::value::{Arg, Builder, Shape, Value};
 
@@ -61,7 +64,12 @@ impl Judge<'_> {
                 }
             }
         }
-        builder.finish(word.span)
+        let arg = builder.finish(word.span);
+        if splits && word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
+            // Bash reads the folder to find the names.
+            self.read(&arg, Extent::Names);
+        }
+        arg
     }
 
     /// What one piece gives; its commands are judged on the way.
@@ -81,7 +89,9 @@ impl Judge<'_> {
                 Value::Exact(b"/dev/fd/63".to_vec())
             }
             Piece::Substitution { script, .. } => {
+                let outer = std::mem::replace(&mut self.input, Value::ANY);
                 self.in_subshell(|judge| judge.script(script));
+                self.input = outer;
                 output_of(script)
             }
         }
@@ -152,15 +162,30 @@ impl Judge<'_> {
 
 /// What is known of the output of commands whose output has a form.
 fn output_of(script: &Script) -> Value {
-    let [item] = script.items.as_slice() else { return Value::ANY };
-    if !item.rest.is_empty() {
+    match script.items.as_slice() {
+        [item] if item.rest.is_empty() => {
+            let lines = |lines: Value, stage: &Command| lines_of(stage, &lines);
+            item.first.stages.iter().fold(Value::ANY, lines)
+        }
+        _ => Value::ANY,
+    }
+}
+
+/// What is known of the lines that a command prints, if it is given such `lines`.
+pub(super) fn lines_of(command: &Command, lines: &Value) -> Value {
+    let CommandKind::Simple { words, .. } = &command.kind else { return Value::ANY };
+    let plain = |redirect: &Redirect| match &redirect.kind {
+        RedirectKind::Read(_) => true,
+        RedirectKind::Write(word) => word.bare() == Some("/dev/null"),
+        _ => false,
+    };
+    if !command.redirects.iter().all(plain) {
         return Value::ANY;
     }
-    let Some(CommandKind::Simple { words, .. }) = item.first.stages.last().map(|stage| &stage.kind) else {
-        return Value::ANY;
-    };
+    // From a file come lines that nobody knows.
+    let read = command.redirects.iter().any(|redirect| matches!(redirect.kind, RedirectKind::Read(_)));
     let Some(words) = words.iter().map(Word::literal).collect::<Option<Vec<_>>>() else { return Value::ANY };
     let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    table::output_of(&words)
+    table::lines_of(&words, if read { &Value::ANY } else { lines })
 }

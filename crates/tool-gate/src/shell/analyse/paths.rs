@@ -47,19 +47,15 @@ impl Judge<'_> {
         };
         for place in 0..self.state.folders.len() {
             let resolved = self.resolve(&path, &self.state.folders[place]);
-            match resolved {
-                Some(path) => {
-                    let access = Access { path, extent, span: arg.span };
-                    if !self.accesses.iter().any(|known| known.path == access.path && known.extent == extent)
-                    {
-                        self.accesses.push(access);
-                    }
+            if let Some(path) = resolved {
+                let access = Access { path, extent, span: arg.span };
+                if !self.accesses.iter().any(|known| known.path == access.path && known.extent == extent) {
+                    self.accesses.push(access);
                 }
-                None => {
-                    let shown = String::from_utf8_lossy(&arg.prefix);
-                    let detail = format!("reads {shown:?}, outside the workspace");
-                    self.refuse(EffectKind::ReadsOutside, detail, arg.span);
-                }
+            } else {
+                let shown = String::from_utf8_lossy(&arg.prefix);
+                let detail = format!("reads {shown:?}, outside the workspace");
+                self.refuse(EffectKind::ReadsOutside, detail, arg.span);
             }
         }
     }

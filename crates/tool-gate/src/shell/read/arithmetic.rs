@@ -1,6 +1,6 @@
 //! Arithmetic, as tokens: enough to see what it reads and assigns.
 
-use super::{Reader, Refusal};
+use super::{MAX_DEPTH, Reader, Refusal};
 use crate::shell::script::{Arithmetic, ArithmeticToken};
 
 impl Reader<'_> {
@@ -24,6 +24,9 @@ impl Reader<'_> {
                 }
                 b'(' => {
                     open += 1;
+                    if MAX_DEPTH < open {
+                        return Err(self.limit("the command is nested too deeply to judge"));
+                    }
                     self.bump();
                 }
                 b' ' | b'\t' | b'\n' => self.bump(),

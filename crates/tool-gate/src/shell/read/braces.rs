@@ -50,6 +50,10 @@ type Split = (Vec<Piece>, Vec<Vec<Piece>>, Vec<Piece>);
 fn split(pieces: &[Piece]) -> Option<Split> {
     let (mut before, mut alternatives, mut after) = (Vec::new(), vec![Vec::new()], Vec::new());
     let (mut opened, mut closed, mut commas) = (false, false, false);
+    // Braces come first, so that `$x{a,b}` is `$xa $xb`.
+    if pieces.iter().any(|piece| matches!(piece, Piece::Parameter(_))) {
+        return None;
+    }
     for piece in pieces {
         let Piece::Literal { bytes, quoted: false } = piece else {
             match (opened, closed) {
@@ -62,9 +66,8 @@ fn split(pieces: &[Piece]) -> Option<Split> {
         for byte in bytes {
             match (byte, opened, closed) {
                 (b'{', false, _) => opened = true,
-                (b'{', true, _) => return None,
+                (b'{', true, _) | (b'}', true, true) => return None,
                 (b'}', true, false) => closed = true,
-                (b'}', true, true) => return None,
                 (b',', true, false) => {
                     commas = true;
                     alternatives.push(Vec::new());
@@ -78,5 +81,11 @@ fn split(pieces: &[Piece]) -> Option<Split> {
     let dots = alternatives.iter().flatten().any(
         |piece| matches!(piece, Piece::Literal { bytes, quoted: false } if bytes.windows(2).any(|pair| pair == b"..")),
     );
-    (opened && closed && commas && !dots && alternatives.len() <= 64).then_some((before, alternatives, after))
+    // An alternative that is nothing at all is no argument.
+    let bare = before.is_empty() && after.is_empty() && alternatives.iter().any(Vec::is_empty);
+    (!bare && opened && closed && commas && !dots && alternatives.len() <= 64).then_some((
+        before,
+        alternatives,
+        after,
+    ))
 }

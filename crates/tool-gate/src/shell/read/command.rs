@@ -292,11 +292,11 @@ impl Reader<'_> {
                 redirects.push(redirect);
                 continue;
             }
-            if words.is_empty() {
-                if let Some(assignment) = self.assignment()? {
-                    assignments.push(assignment);
-                    continue;
-                }
+            if words.is_empty()
+                && let Some(assignment) = self.assignment()?
+            {
+                assignments.push(assignment);
+                continue;
             }
             let Some(word) = self.word()? else { break };
             if matches!(self.peek(), Some(b'<' | b'>'))

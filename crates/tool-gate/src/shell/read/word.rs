@@ -10,10 +10,8 @@ impl Reader<'_> {
         let start = self.at;
         let mut pieces = Vec::new();
         let mut any = false;
-        loop {
-            let Some(byte) = self.peek() else { break };
+        while let Some(byte) = self.peek() {
             match byte {
-                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' => break,
                 b'<' | b'>' if any => {
                     if self.peek_second() == Some(b'(') {
                         return Err(self.refusal("a process substitution inside a word"));
@@ -30,8 +28,8 @@ impl Reader<'_> {
                     }
                     break;
                 }
-                b'<' | b'>' => break,
                 b'(' => return Err(self.refusal("a parenthesis inside a word")),
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' | b'<' | b'>' => break,
                 _ => {
                     any = true;
                     self.unquoted_piece(byte, &mut pieces)?;
@@ -245,11 +243,11 @@ fn tilde_expands(pieces: &[Piece]) -> bool {
 
 /// Adds a byte to the literal at the end, or starts one.
 pub(super) fn push(pieces: &mut Vec<Piece>, byte: u8, quoted: bool) {
-    if let Some(Piece::Literal { bytes, quoted: before }) = pieces.last_mut() {
-        if *before == quoted {
-            bytes.push(byte);
-            return;
-        }
+    if let Some(Piece::Literal { bytes, quoted: before }) = pieces.last_mut()
+        && *before == quoted
+    {
+        bytes.push(byte);
+        return;
     }
     pieces.push(Piece::Literal { bytes: vec![byte], quoted });
 }

@@ -77,13 +77,13 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
             Token::Name("while") if constant_condition(&tokens[place + 1..]) => {
                 return Err((NonTerminating, "a loop in the awk program does not end"));
             }
-            Token::Name(name) if next == Some(&Token::Operator(b"(")) => {
-                if !listed(FUNCTIONS, name) && !listed(KEYWORDS, name) && !defined.contains(name) {
-                    return Err((
-                        EffectKind::Unknown,
-                        "the awk program calls a function that is not understood",
-                    ));
-                }
+            Token::Name(name)
+                if next == Some(&Token::Operator(b"("))
+                    && !listed(FUNCTIONS, name)
+                    && !listed(KEYWORDS, name)
+                    && !defined.contains(name) =>
+            {
+                return Err((EffectKind::Unknown, "the awk program calls a function that is not understood"));
             }
             Token::Operator(b"|" | b"|&" | b">>") => {
                 return Err((Executes, "the awk program writes to a command or file"));
@@ -138,8 +138,7 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
                 b")" if after_condition && byte == b'/' => {
                     return unknown("a slash in the awk program that has two readings");
                 }
-                b")" => true,
-                b"]" => true,
+                b")" | b"]" => true,
                 b"++" | b"--" if byte == b'/' => {
                     return unknown("a slash in the awk program that has two readings");
                 }
@@ -148,17 +147,15 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
             _ => false,
         };
         match byte {
-            b' ' | b'\t' => continue,
+            b' ' | b'\t' => {}
             b'\n' => tokens.push(Token::Newline),
             b'\\' if program.get(at) == Some(&b'\n') => {
                 at += 1;
-                continue;
             }
             b'#' => {
                 while program.get(at).is_some_and(|byte| *byte != b'\n') {
                     at += 1;
                 }
-                continue;
             }
             b'"' => {
                 at = string_end(program, at)

@@ -127,7 +127,7 @@ fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         Some((first, _)) if first.is("-v") || first.is("-V") => {}
         Some((first, rest)) => match first.text() {
             Some(name) if !name.starts_with('-') => {
-                judge_program(judge, name, first.span, rest, Caller::Shell)
+                judge_program(judge, name, first.span, rest, Caller::Shell);
             }
             _ => judge.refuse(Executes, "command runs a program that is not known", span),
         },
@@ -154,14 +154,13 @@ pub(super) fn test(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) 
 
 pub(super) fn printf(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     match args.first() {
-        None => {}
         Some(format) if format.is("--") => {}
         Some(format) if format.prefix.starts_with(b"-v") => {
             judge.refuse(Executes, "printf -v assigns, and evaluates a subscript", span);
         }
         Some(format) if format.dash || format.many => {
-            judge.refuse(Unknown, "a format that could be an option", span)
+            judge.refuse(Unknown, "a format that could be an option", span);
         }
-        Some(_) => {}
+        None | Some(_) => {}
     }
 }

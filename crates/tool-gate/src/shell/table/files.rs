@@ -178,9 +178,7 @@ pub(super) fn tar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if let Some(first) =
         args.first_mut().filter(|first| first.exact && !first.many && !first.prefix.starts_with(b"-"))
     {
-        if first.prefix.iter().filter(|byte| **byte == b'f').count() != 1
-            || first.prefix.last() != Some(&b'f')
-        {
+        if first.prefix.split_last().is_none_or(|(last, before)| *last != b'f' || before.contains(&b'f')) {
             return judge.unknown("a form of tar that is not understood", span);
         }
         first.prefix.insert(0, b'-');

@@ -126,7 +126,7 @@ fn replaced(word: &Arg, name: &Arg) -> Arg {
     if word.is("{}") {
         return Arg { span: word.span, ..name.clone() };
     }
-    wrappers::replace(word, "{}")
+    wrappers::replace(word, "{}", &Arg { prefix: Vec::new(), dash: true, ..name.clone() })
 }
 
 /// `-newerXY`

@@ -1,8 +1,272 @@
-use crate::shell::Span;
-use crate::shell::analyse::Judge;
+//! `git`: which sub-commands only read, and how they must run so that they do.
+
+mod commands;
+mod harden;
+
+use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
+use crate::shell::analyse::{Folder, Judge};
+use crate::shell::options::{Parsed, parse};
 use crate::shell::value::Arg;
+use crate::shell::{Extent, Span};
+use commands::{COMMANDS, Command, REFUSED, Shows};
+
+/// Settings that change nothing but how output looks.
+const HARMLESS_SETTINGS: [&str; 8] = [
+    "color.ui",
+    "color.diff",
+    "color.status",
+    "color.branch",
+    "core.quotepath",
+    "core.quotePath",
+    "diff.renames",
+    "log.decorate",
+];
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let _ = args;
-    judge.unknown("not yet", span);
+    let folders = judge.state.folders.clone();
+    if let Some(rest) = global_options(judge, args) {
+        sub_command(judge, rest, span);
+    }
+    judge.state.folders = folders;
+}
+
+/// Steps over what stands before the sub-command; `None` where there is nothing left to judge.
+fn global_options<'a>(judge: &mut Judge<'_>, args: &'a [Arg]) -> Option<&'a [Arg]> {
+    let mut rest = args;
+    loop {
+        let Some((first, after)) = rest.split_first() else {
+            // Git alone prints its usage.
+            return None;
+        };
+        let Some(text) = first.text() else {
+            judge.unknown("a git command that is not known before it runs", first.span);
+            return None;
+        };
+        rest = after;
+        match text {
+            "--version" | "-v" | "--help" | "-h" if after.is_empty() => return None,
+            "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" | "--icase-pathspecs" => {}
+            "-C" => {
+                let (folder, after) = rest.split_first()?;
+                rest = after;
+                let inside = |judge: &Judge<'_>, from: &Folder| {
+                    folder
+                        .bytes()
+                        .and_then(|path| judge.resolve(path, from))
+                        .map_or(Folder::Outside, Folder::Inside)
+                };
+                judge.state.folders = judge.state.folders.iter().map(|from| inside(judge, from)).collect();
+            }
+            "-c" => {
+                let (setting, after) = rest.split_first()?;
+                rest = after;
+                let text = setting.text().unwrap_or_default();
+                let key = text.split('=').next().unwrap_or_default();
+                if !HARMLESS_SETTINGS.contains(&key) && text != "core.pager=cat" {
+                    judge.refuse(Executes, "a git setting that may name a program", setting.span);
+                    return None;
+                }
+            }
+            text if text.starts_with('-') => {
+                judge.refuse(
+                    Executes,
+                    format!("git {text} may choose another repository or program"),
+                    first.span,
+                );
+                return None;
+            }
+            _ => return rest_from(args, first),
+        }
+    }
+}
+
+/// `args` from `first` on.
+fn rest_from<'a>(args: &'a [Arg], first: &Arg) -> Option<&'a [Arg]> {
+    args.iter().position(|arg| std::ptr::eq(arg, first)).map(|at| &args[at..])
+}
+
+fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let Some((name, rest)) = args.split_first() else { return };
+    let text = name.text().unwrap_or_default();
+    match text {
+        "apply" => return apply(judge, rest, name.span),
+        "ls-remote" => return judge.refuse(Network, "git ls-remote opens a connection", name.span),
+        _ => {}
+    }
+    // Some sub-commands have sub-commands: the second word says which.
+    let two_words = |second: &Arg| second.text().map(|second| format!("{text} {second}"));
+    let pair = rest.first().and_then(two_words);
+    let found = |wanted: &str| COMMANDS.iter().find(|command| command.spec.names.contains(&wanted));
+    let (command, last, rest) = match pair.as_deref().and_then(found) {
+        Some(command) => (Some(command), &rest[0], &rest[1..]),
+        None => (found(text), name, rest),
+    };
+    let Some(command) = command else {
+        for (kind, detail, names) in REFUSED {
+            if names.split_ascii_whitespace().any(|known| known == text) {
+                return judge.refuse(*kind, format!("git {text} {detail}"), name.span);
+            }
+        }
+        return judge.unknown(format!("git {text} is not understood"), name.span);
+    };
+    let parsed = parse(judge, &command.spec, rest);
+    formats(judge, &parsed);
+    operands(judge, &parsed);
+    if let Some(why) = does_more(text, &parsed) {
+        return judge.refuse(WritesWorkspace, why, span);
+    }
+    if text == "remote" {
+        remote(judge, &parsed, span);
+    }
+    access(judge, command, &parsed, span);
+    judge.set_environment(harden::environment());
+    // `git reflog show` takes the options after its second word.
+    let last = match rest.first() {
+        Some(show) if text == "reflog" && show.is("show") => show,
+        _ => last,
+    };
+    if !command.insert.is_empty() {
+        judge.insert(last.span.1, command.insert.to_owned());
+    }
+}
+
+fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span) {
+    const PATCH: [&str; 18] = [
+        "p",
+        "u",
+        "patch",
+        "U",
+        "unified",
+        "L",
+        "W",
+        "function-context",
+        "c",
+        "cc",
+        "binary",
+        "patch-with-stat",
+        "patch-with-raw",
+        "word-diff",
+        "color-words",
+        "word-diff-regex",
+        "check",
+        "m",
+    ];
+    let content = match command.shows {
+        Shows::Names => false,
+        Shows::Content => true,
+        Shows::Asked => parsed.has(&PATCH),
+    };
+    judge.read_workspace(if content { Extent::Below } else { Extent::Names }, span);
+}
+
+/// Formats can ask for a signature to be checked, or for git to be started again.
+fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
+    const NAMED: [&str; 9] =
+        ["oneline", "short", "medium", "full", "fuller", "reference", "email", "mboxrd", "raw"];
+    for given in &parsed.options {
+        let Some(value) = &given.value else { continue };
+        let Some(text) = value.text() else {
+            if matches!(given.name.as_str(), "format" | "pretty" | "diff-merges") {
+                judge.refuse(Executes, "a git format that is not known before it runs", value.span);
+            }
+            continue;
+        };
+        let bad = match given.name.as_str() {
+            "sort" => text.contains("signature") || text.contains("describe"),
+            "pretty" | "format" => {
+                let named = text.starts_with("format:") || text.starts_with("tformat:") || text.contains('%');
+                let asks = text.contains("%G") || text.contains("signature") || text.contains("describe");
+                // A name may stand for a format of the repository's own.
+                asks || (!named && !text.is_empty() && !NAMED.contains(&text))
+            }
+            "diff-merges" => text.starts_with('r'),
+            _ => false,
+        };
+        if bad {
+            judge.refuse(Executes, "a git format that may run a program", value.span);
+        }
+    }
+}
+
+/// Revisions and paths: none may lead out of the workspace.
+fn operands(judge: &mut Judge<'_>, parsed: &Parsed) {
+    for operand in &parsed.operands {
+        let climbs = operand.prefix.split(|byte| b":/".contains(byte)).any(|name| name == b"..");
+        let absolute = operand.prefix.starts_with(b"/");
+        if climbs || absolute || (!operand.exact && operand.escapes) {
+            judge.refuse(
+                ReadsOutside,
+                "a path or revision that may lead outside the workspace",
+                operand.span,
+            );
+        }
+    }
+}
+
+/// Sub-commands of `git config` that do more than read.
+const CONFIG_WORDS: [&str; 5] = ["edit", "set", "unset", "rename-section", "remove-section"];
+
+/// Sub-commands that list, unless their operands say otherwise.
+fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
+    let count = parsed.operands.len();
+    let first = parsed.operands.first().and_then(Arg::text);
+    let lists = parsed.has(&["l", "list", "contains", "no-contains", "merged", "no-merged", "points-at"]);
+    let many = parsed.operands.iter().any(|operand| operand.many);
+    match name {
+        "branch" if 0 < count && !lists => Some("git branch with a name makes a branch"),
+        "tag" if 0 < count && !lists && !parsed.has(&["n"]) => Some("git tag with a name makes a tag"),
+        "symbolic-ref" if count != 1 || many => Some("git symbolic-ref with two names writes a reference"),
+        "config" => {
+            let asks = parsed.has(&["get", "get-all", "get-regexp", "get-urlmatch", "list", "l"]);
+            // Newer versions have words of their own, which take effect behind any option.
+            let word = |operand: &Arg| operand.text().is_none_or(|text| CONFIG_WORDS.contains(&text));
+            let key = first.is_some_and(|text| text.contains('.') || text == "list");
+            let reads =
+                (asks || (count == 1 && key) || first == Some("get")) && !parsed.operands.iter().any(word);
+            (!reads).then_some("git config with a value writes the configuration")
+        }
+        "reflog" if !matches!(first, None | Some("show" | "exists")) && !first.is_some_and(is_revision) => {
+            Some("git reflog changes the reflog")
+        }
+        _ => None,
+    }
+}
+
+/// Whether the operand of `git reflog` cannot be one of its sub-commands.
+fn is_revision(text: &str) -> bool {
+    text.contains(['@', '/', '~', '^']) || matches!(text, "HEAD" | "main" | "master")
+}
+
+fn remote(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) {
+    let words: Vec<Option<&str>> = parsed.operands.iter().map(Arg::text).collect();
+    match words.as_slice() {
+        [] | [Some("show" | "get-url"), Some(_)] | [Some("show")] => {
+            let asks = words.len() == 2 && words[0] == Some("show") && !parsed.has(&["n", "no-query"]);
+            let odd = !words.is_empty() && parsed.has(&["v", "verbose"]);
+            if asks || odd {
+                judge.refuse(Network, "git remote asks the remote", span);
+            }
+        }
+        _ => judge.refuse(WritesWorkspace, "git remote changes the remotes", span),
+    }
+}
+
+/// `git apply`, as far as it only tells what a patch would do.
+fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    use crate::shell::options::{Operands, Spec};
+    const APPLY: Spec = Spec {
+        flags: "Rz",
+        values: "p",
+        long: "stat numstat summary check reverse",
+        ..Spec::new(&["apply"], Operands::Custom)
+    };
+    let parsed = parse(judge, &APPLY, args);
+    if !parsed.has(&["stat", "numstat", "summary", "check"]) {
+        return judge.refuse(WritesWorkspace, "git apply changes the work tree", span);
+    }
+    for file in parsed.operands.iter().filter(|file| !file.is("-")) {
+        judge.read_file(file);
+    }
+    judge.read_workspace(Extent::Below, span);
+    judge.set_environment(harden::environment());
 }

@@ -22,9 +22,6 @@ pub(super) fn grep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     };
     let parsed = parse(judge, &GREP, args);
     let recursive = parsed.has(&["r", "R", "recursive", "dereference-recursive", "d", "directories"]);
-    if parsed.has(&["R", "dereference-recursive"]) {
-        judge.refuse(ReadsOutside, "grep -R follows links that lead anywhere", span);
-    }
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], recursive, span);
 }
 
@@ -55,11 +52,11 @@ fn read_after_pattern(judge: &mut Judge<'_>, parsed: &Parsed, pattern: &[&str], 
 
 pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     const RG: Spec = Spec {
-        flags: "abcFhHiIlnNoPpqsSuUvVwx0.",
+        flags: "abcFhHiIlLnNoPpqsSuUvVwx0.",
         values: "eABCEgjmMrtTd",
         long: "after-context= before-context= context= color= colors= column no-column context-separator= count count-matches crlf \
                max-depth= maxdepth= encoding= engine= field-context-separator= field-match-separator= files \
-               files-with-matches files-without-match fixed-strings glob= glob-case-insensitive heading no-heading hidden \
+               files-with-matches files-without-match fixed-strings follow no-follow glob= glob-case-insensitive heading no-heading hidden \
                no-hidden iglob= ignore-case include-zero invert-match json line-buffered line-number no-line-number line-regexp \
                max-columns= max-columns-preview max-count= max-filesize= multiline multiline-dotall no-config no-filename \
                no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs \
@@ -70,7 +67,6 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         refuses: &[
             ("pre pre-glob hostname-bin", Executes, "rg runs a program for each file"),
             ("z search-zip", Executes, "rg runs programs to decompress"),
-            ("L follow", ReadsOutside, "rg follows links that lead anywhere"),
         ],
         ..Spec::new(&["rg"], Operands::Custom)
     };
@@ -90,15 +86,14 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 
 pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     const FD: Spec = Spec {
-        flags: "HIusigap01qFV",
+        flags: "HIusigap01qFLV",
         values: "dtecESj",
-        long: "hidden no-ignore unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path print0 \
+        long: "hidden no-ignore unrestricted case-sensitive ignore-case follow glob regex fixed-strings absolute-path full-path print0 \
                max-depth= min-depth= exact-depth= exclude= type= extension= size= changed-within= changed-before= color= \
                threads= max-results= quiet no-ignore-vcs strip-cwd-prefix help version",
         refuses: &[
             ("x X exec exec-batch", Executes, "fd runs a program for each file"),
             ("l list-details", Executes, "fd runs ls"),
-            ("L follow", ReadsOutside, "fd follows links that lead anywhere"),
         ],
         ..Spec::new(&["fd"], Operands::Custom)
     };

@@ -35,33 +35,31 @@ pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let replaced =
         parsed.options.iter().rev().find(|given| given.name == "I").map(|given| given.value.clone());
     let mut words = parsed.operands.clone();
+    // Names that a listing of the workspace printed stay inside it; other lines may name anything.
+    let escapes = parsed.has(&["a", "arg-file"]) || judge.input.shape().climbs;
+    let given = Arg { escapes, ..Arg::listed(span) };
     match replaced {
-        None => words.push(Arg::listed(span)),
+        None => words.push(given),
         Some(value) => {
             let Some(mark) = value.as_ref().and_then(Arg::text).filter(|mark| !mark.is_empty()) else {
                 return judge.unknown("a mark that is not known", span);
             };
             for word in &mut words {
-                *word = replace(word, mark);
+                *word = replace(word, mark, &given);
             }
         }
     }
     inner(judge, &words, span);
 }
 
-/// `word` with each `mark` in it replaced by a name that is not known.
-pub(super) fn replace(word: &Arg, mark: &str) -> Arg {
+/// `word` with each `mark` in it replaced by what is known of `given`.
+pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
     let Some(text) = word.text() else { return word.clone() };
-    match text.find(mark) {
-        None => word.clone(),
-        Some(0) => Arg { many: false, ..Arg::listed(word.span) },
-        Some(at) => {
-            let prefix = text.as_bytes()[..at].to_vec();
-            let dash = prefix.starts_with(b"-");
-            let escapes = text.contains("..");
-            Arg { prefix, exact: false, many: false, dash, escapes, number: false, span: word.span }
-        }
-    }
+    let Some(at) = text.find(mark) else { return word.clone() };
+    let prefix = text.as_bytes()[..at].to_vec();
+    let dash = if prefix.is_empty() { given.dash } else { prefix.starts_with(b"-") };
+    let escapes = given.escapes || text.contains("..");
+    Arg { prefix, exact: false, many: false, dash, escapes, number: false, span: word.span }
 }
 
 pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {

@@ -1,0 +1,49 @@
+//! How git must run so that it runs no program which the repository names.
+//!
+//! Each line was tried on a repository whose configuration names a program in every place that git looks at.
+
+/// Variables. The attributes are read from the empty tree, so that no file of the work tree can name a filter, a diff
+/// driver or a text conversion.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Settings that win over those of the repository.
+const SETTINGS: [(&str, &str); 18] = [
+    ("core.alternateRefsCommand", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("diff.external", ""),
+    ("diff.ignoreSubmodules", "dirty"),
+    ("diff.submodule", "short"),
+    ("format.pretty", "medium"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("interactive.diffFilter", "cat"),
+    ("log.diffMerges", "separate"),
+    ("log.showSignature", "false"),
+    ("status.submoduleSummary", "false"),
+    ("submodule.recurse", "false"),
+];
+
+/// The environment of every git command that is allowed.
+pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
+    let fixed = ENVIRONMENT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = SETTINGS.iter().enumerate().flat_map(|(place, (key, value))| {
+        [
+            (format!("GIT_CONFIG_KEY_{place}"), (*key).to_owned()),
+            (format!("GIT_CONFIG_VALUE_{place}"), (*value).to_owned()),
+        ]
+    });
+    let count = std::iter::once(("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()));
+    fixed.chain(settings).chain(count)
+}

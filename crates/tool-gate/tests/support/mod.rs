@@ -1,0 +1,21 @@
+//! What the tests share.
+
+use headstart_tool_gate::{DenyRules, Gate, GateContext, Verdict};
+
+/// The workspace that every test judges in.
+pub(crate) fn context() -> GateContext {
+    GateContext { workspace: "/ws".to_owned(), ..GateContext::default() }
+}
+
+/// The same with deny rules.
+#[expect(clippy::allow_attributes, reason = "not every test file denies")]
+#[allow(dead_code, reason = "not every test file denies")]
+pub(crate) fn denying(patterns: &[&str]) -> GateContext {
+    let deny = DenyRules::from_patterns(patterns.iter().copied()).expect("patterns as written in the test");
+    GateContext { deny, ..context() }
+}
+
+/// The verdict on a command in the workspace root.
+pub(crate) fn judge(gate: &Gate, command: &str) -> Verdict {
+    gate.judge_command(command, &context())
+}

@@ -1,0 +1,354 @@
+//! The table of tools, rule by rule.
+
+mod support;
+
+use headstart_tool_gate::{
+    ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, GateError, Reason, Verdict,
+    rewrite_paths,
+};
+use serde_json::{Map, Value, json};
+
+fn map(args: Value) -> Map<String, Value> {
+    match args {
+        Value::Object(map) => map,
+        other => panic!("arguments are an object, not {other}"),
+    }
+}
+
+fn judge(context: &GateContext, name: &str, args: Value) -> Verdict {
+    Gate::new().judge(CallRef { name, args: &map(args) }, context)
+}
+
+fn in_mode(mode: ApprovalMode) -> GateContext {
+    GateContext { mode, ..support::context() }
+}
+
+#[test]
+fn reading_tools_run_inside_the_workspace() {
+    use Decision::{Allow, Boundary};
+    let cases = [
+        ("read_file", json!({"file_path": "src/a.rs"}), Allow, Reason::ReadOnly, vec!["src/a.rs"]),
+        ("Read", json!({"file_path": "/ws/src/../b.rs"}), Allow, Reason::ReadOnly, vec!["b.rs"]),
+        ("read_file", json!({"absolute_path": "/ws/a"}), Allow, Reason::ReadOnly, vec!["a"]),
+        ("read_file", json!({"file_path": "/etc/passwd"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("read_file", json!({"file_path": "../a"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("read_file", json!({"file_path": "a/../../a"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("read_file", json!({"file_path": "/wsx/a"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("read_file", json!({"file_path": "~/a"}), Allow, Reason::ReadOnly, vec!["~/a"]),
+        ("read_file", json!({"file_path": "a\u{0}b"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("read_file", json!({"file_path": "a", "path": "b"}), Boundary, Reason::AmbiguousPath, vec![]),
+        ("read_file", json!({"file_path": 3}), Allow, Reason::InvalidArgument, vec![]),
+        ("read_file", json!({"file_path": ["/etc/passwd"]}), Allow, Reason::InvalidArgument, vec![]),
+        ("read_file", json!({"file_path": ""}), Allow, Reason::InvalidArgument, vec![]),
+        ("read_file", json!({}), Allow, Reason::InvalidArgument, vec![]),
+        ("read_file", json!({"file_path": "a", "path": null}), Allow, Reason::ReadOnly, vec!["a"]),
+        ("grep", json!({"pattern": "x"}), Allow, Reason::ReadOnly, vec!["."]),
+        ("grep_search", json!({"pattern": "x", "path": "src"}), Allow, Reason::ReadOnly, vec!["src"]),
+        ("search_file_content", json!({"pattern": "x"}), Allow, Reason::ReadOnly, vec!["."]),
+        ("grep", json!({"pattern": "../x"}), Allow, Reason::ReadOnly, vec!["."]),
+        ("grep", json!({"pattern": "x", "glob": "../**"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("grep", json!({"pattern": "x", "glob": "!*.md"}), Allow, Reason::ReadOnly, vec!["."]),
+        ("glob", json!({"pattern": "**/*.rs"}), Allow, Reason::ReadOnly, vec!["."]),
+        ("glob", json!({"pattern": "/ws/src/*.rs"}), Allow, Reason::ReadOnly, vec!["."]),
+        ("glob", json!({"pattern": "/etc/*"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("glob", json!({"pattern": "src/../../*"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("glob", json!({"pattern": "{/etc,src}/*"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("glob", json!({"pattern": "{..,src}/*"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("glob", json!({"pattern": "*", "path": ".."}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("ls", json!({}), Allow, Reason::ReadOnly, vec!["."]),
+        ("list_directory", json!({"path": "src"}), Allow, Reason::ReadOnly, vec!["src"]),
+        ("lsp", json!({"filePath": "src/a.rs", "line": 3}), Allow, Reason::ReadOnly, vec!["src/a.rs"]),
+        ("lsp", json!({"filePath": "/etc/a.rs"}), Boundary, Reason::OutsideWorkspace, vec![]),
+        ("lsp", json!({"uri": "file:///etc/a.rs"}), Boundary, Reason::OutsideWorkspace, vec![]),
+    ];
+    for mode in [ApprovalMode::Default, ApprovalMode::Plan, ApprovalMode::AutoEdit, ApprovalMode::Yolo] {
+        for (name, args, decision, reason, reads) in &cases {
+            let verdict = judge(&in_mode(mode), name, args.clone());
+            assert_eq!((verdict.decision, verdict.reason), (*decision, *reason), "{mode:?} {name} {args}");
+            assert_eq!(&verdict.reads, reads, "{name} {args}");
+            assert!(verdict.writes.is_empty());
+        }
+    }
+}
+
+#[test]
+fn writing_tools_are_staged_where_the_mode_edits_files() {
+    use Decision::{Allow, Boundary, Redirect};
+    let cases = [
+        ("edit", json!({"file_path": "a"}), Redirect, Reason::StagedWrite),
+        ("replace", json!({"file_path": "/ws/a/./b"}), Redirect, Reason::StagedWrite),
+        ("Write", json!({"file_path": "new/file"}), Redirect, Reason::StagedWrite),
+        ("write_file", json!({"file_path": "../a"}), Boundary, Reason::OutsideWorkspace),
+        ("write_file", json!({"file_path": "/etc/a"}), Boundary, Reason::OutsideWorkspace),
+        ("write_file", json!({"file_path": ".git/hooks/pre-commit"}), Boundary, Reason::ProtectedPath),
+        ("edit", json!({"file_path": "sub/.GIT/config"}), Boundary, Reason::ProtectedPath),
+        ("edit", json!({"file_path": ".gitignore"}), Redirect, Reason::StagedWrite),
+        ("edit", json!({"file_path": "a", "filePath": "b"}), Boundary, Reason::AmbiguousPath),
+        ("edit", json!({"file_path": {"a": 1}}), Allow, Reason::InvalidArgument),
+        ("edit", json!({}), Allow, Reason::InvalidArgument),
+    ];
+    for (name, args, decision, reason) in cases {
+        for mode in [ApprovalMode::AutoEdit, ApprovalMode::Yolo] {
+            let verdict = judge(&in_mode(mode), name, args.clone());
+            assert_eq!((verdict.decision, verdict.reason), (decision, reason), "{name} {args}");
+            assert_eq!(verdict.writes.is_empty(), decision != Redirect, "{name} {args}");
+        }
+        for mode in [ApprovalMode::Default, ApprovalMode::Plan] {
+            let verdict = judge(&in_mode(mode), name, args.clone());
+            assert_eq!(
+                (verdict.decision, verdict.reason),
+                (Boundary, Reason::WriteToolNoAuto),
+                "{name} {args}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_tools_are_boundaries_in_every_mode() {
+    let denied = [
+        "agent",
+        "skill",
+        "todo_write",
+        "save_memory",
+        "ask_user_question",
+        "exit_plan_mode",
+        "enter_plan_mode",
+        "team_plan_approval",
+        "web_fetch",
+        "web_search",
+    ];
+    let unknown = [
+        "mcp__server__tool",
+        "MultiEdit",
+        "read_many_files",
+        "notebook_edit",
+        "monitor",
+        "",
+        "READ_FILE",
+        "shell ",
+    ];
+    for mode in [ApprovalMode::Default, ApprovalMode::Plan, ApprovalMode::AutoEdit, ApprovalMode::Yolo] {
+        for name in denied {
+            let verdict = judge(&in_mode(mode), name, json!({"file_path": "a"}));
+            assert_eq!(
+                (verdict.decision, verdict.reason),
+                (Decision::Boundary, Reason::DeniedTool),
+                "{name}"
+            );
+        }
+        for name in unknown {
+            let verdict = judge(&in_mode(mode), name, json!({"file_path": "a"}));
+            assert_eq!(
+                (verdict.decision, verdict.reason),
+                (Decision::Boundary, Reason::UnknownTool),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shell_calls_take_their_command_and_folder_from_known_arguments() {
+    use Decision::{Allow, Boundary};
+    let cases = [
+        ("shell", json!({"command": "ls"}), Allow, Reason::ReadOnly),
+        ("run_shell_command", json!({"command": "cat x", "directory": "src"}), Allow, Reason::ReadOnly),
+        ("Bash", json!({"command": "cat ../x", "directory": "src"}), Allow, Reason::ReadOnly),
+        ("shell", json!({"command": "cat ../../x", "directory": "src"}), Boundary, Reason::ReadsOutside),
+        ("shell", json!({"command": "ls", "directory": "/etc"}), Boundary, Reason::OutsideWorkspace),
+        (
+            "shell",
+            json!({"command": "ls", "directory": "src", "cwd": "/etc"}),
+            Boundary,
+            Reason::AmbiguousPath,
+        ),
+        ("shell", json!({"command": "ls", "is_background": true}), Boundary, Reason::NonTerminating),
+        ("shell", json!({"command": "ls", "run_in_background": "yes"}), Boundary, Reason::NonTerminating),
+        ("shell", json!({"command": "ls", "is_background": false}), Allow, Reason::ReadOnly),
+        ("shell", json!({"command": ["ls"]}), Boundary, Reason::InvalidArgument),
+        ("shell", json!({"command": "ls", "cmd": "rm x"}), Boundary, Reason::InvalidArgument),
+        ("shell", json!({}), Boundary, Reason::InvalidArgument),
+        ("shell", json!({"command": ""}), Boundary, Reason::NotUnderstood),
+        ("shell", json!({"command": "rm x"}), Boundary, Reason::Writes),
+        ("shell", json!({"command": "curl x"}), Boundary, Reason::Network),
+        ("shell", json!({"command": "./x"}), Boundary, Reason::Executes),
+        ("shell", json!({"command": "printenv"}), Boundary, Reason::Environment),
+        ("shell", json!({"command": "tail -f x"}), Boundary, Reason::NonTerminating),
+    ];
+    for (name, args, decision, reason) in cases {
+        let verdict = judge(&support::context(), name, args.clone());
+        assert_eq!(
+            (verdict.decision, verdict.reason),
+            (decision, reason),
+            "{name} {args}: {}",
+            verdict.detail
+        );
+    }
+    let verdict = judge(&support::context(), "shell", json!({"command": "cat x", "directory": "src"}));
+    assert_eq!(verdict.reads, ["src/x"]);
+}
+
+#[test]
+fn a_deny_rule_stops_every_way_to_a_path() {
+    use Decision::{Allow, Boundary, Redirect};
+    let context = GateContext {
+        mode: ApprovalMode::AutoEdit,
+        ..support::denying(&[".env", "*.pem", "secrets/", "/config/prod.yml"])
+    };
+    let calls = [
+        ("read_file", json!({"file_path": ".env"}), Boundary),
+        ("read_file", json!({"file_path": "./a/../.env"}), Boundary),
+        ("read_file", json!({"file_path": "/ws/sub/.env"}), Boundary),
+        ("read_file", json!({"file_path": "secrets/a/b"}), Boundary),
+        ("read_file", json!({"file_path": "config/prod.yml"}), Boundary),
+        ("read_file", json!({"file_path": "x/config/prod.yml"}), Allow),
+        ("write_file", json!({"file_path": "key.pem"}), Boundary),
+        ("write_file", json!({"file_path": "key.pub"}), Redirect),
+        ("grep", json!({"pattern": "x", "path": "secrets"}), Boundary),
+        ("grep", json!({"pattern": "x"}), Allow),
+    ];
+    for (name, args, decision) in calls {
+        assert_eq!(judge(&context, name, args.clone()).decision, decision, "{name} {args}");
+    }
+    let commands = [
+        ("cat .env", Boundary),
+        ("cat ./.env", Boundary),
+        ("cat \".e\"nv", Boundary),
+        ("cat /ws/.env", Boundary),
+        ("cat *", Boundary),
+        ("cat .e*", Boundary),
+        ("cat src/*", Boundary),
+        ("grep -r x .", Boundary),
+        ("grep -r x src", Boundary),
+        ("grep x < .env", Boundary),
+        ("rg x", Boundary),
+        ("find . -exec cat {} +", Boundary),
+        ("find . | xargs cat", Boundary),
+        ("git show HEAD:.env", Boundary),
+        ("git diff", Boundary),
+        ("git grep x", Boundary),
+        ("git log -p", Boundary),
+        ("cd secrets && cat a", Boundary),
+        ("for f in *; do cat \"$f\"; done", Boundary),
+        ("cat README.md", Allow),
+        ("ls -la", Allow),
+        ("find . -name x", Allow),
+        ("git status", Allow),
+        ("git log --oneline", Allow),
+        ("ls secrets", Boundary),
+    ];
+    for (command, decision) in commands {
+        let verdict = Gate::new().judge_command(command, &context);
+        assert_eq!(verdict.decision, decision, "{command}");
+        if decision == Boundary {
+            assert_eq!(verdict.reason, Reason::DeniedPath, "{command}: {}", verdict.detail);
+        }
+    }
+}
+
+#[test]
+fn what_a_command_may_read_is_listed_whole() {
+    let cases: [(&str, &[&str]); 20] = [
+        ("echo a", &[]),
+        ("date; pwd; true", &[]),
+        ("cat a/b c", &["a/b", "c"]),
+        ("cat /ws/a", &["a"]),
+        ("cd src && cat a", &["src/a"]),
+        ("cat src/*.rs", &["src"]),
+        ("cat *.rs", &["."]),
+        ("echo *", &["."]),
+        ("ls", &["."]),
+        ("grep -r x", &["."]),
+        ("grep x a", &["a"]),
+        ("grep -r x src", &["src"]),
+        ("git status", &["."]),
+        ("find src -name x", &["src"]),
+        ("cat < a", &["a"]),
+        ("for f in src/*; do cat \"$f\"; done", &["."]),
+        ("[ -f a ]", &["a"]),
+        ("sed -n p a", &["a"]),
+        ("awk 1 a b", &["a", "b"]),
+        ("cat $(git ls-files)", &["."]),
+    ];
+    for (command, reads) in cases {
+        let verdict = support::judge(&Gate::new(), command);
+        assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.detail);
+        assert_eq!(verdict.reads, reads, "{command}");
+    }
+}
+
+#[test]
+fn git_runs_hardened() {
+    let verdict = support::judge(&Gate::new(), "cd src && git diff HEAD~1 -- a | cat; git log -1");
+    let hardened = verdict.hardened.expect("git needs a hardened form");
+    assert_eq!(
+        hardened.command.as_deref(),
+        Some(
+            "cd src && git diff --no-ext-diff --no-textconv --ignore-submodules=dirty HEAD~1 -- a | cat; \
+             git log --no-ext-diff --no-textconv -1"
+        )
+    );
+    assert_eq!(hardened.environment["GIT_OPTIONAL_LOCKS"], "0");
+    assert!(support::judge(&Gate::new(), "ls").hardened.is_none());
+    assert!(support::judge(&Gate::new(), "git push").hardened.is_none());
+}
+
+#[test]
+fn the_hardened_form_is_judged_the_same() {
+    let gate = Gate::new();
+    for line in include_str!("data/everyday.txt").lines() {
+        let verdict = support::judge(&gate, line);
+        if let Some(command) = verdict.hardened.as_ref().and_then(|hardened| hardened.command.as_deref()) {
+            // Some of the inserted options are refused from a model, because their other values would be.
+            let plain = command.replace(" --ignore-submodules=dirty", "");
+            assert_eq!(support::judge(&gate, &plain).decision, Decision::Allow, "{plain}");
+        }
+    }
+}
+
+#[test]
+fn paths_are_rewritten_into_a_new_call() {
+    let args = map(json!({"file_path": "a", "old_string": "a", "path": 3}));
+    let call = CallRef { name: "edit", args: &args };
+    let new = rewrite_paths(call, |path| (path == "a").then(|| "/staged/a".to_owned()));
+    assert_eq!(Value::Object(new.args), json!({"file_path": "/staged/a", "old_string": "a", "path": 3}));
+    assert_eq!(args["file_path"], "a");
+}
+
+#[test]
+fn the_path_of_a_call_is_one() {
+    let tool = BuiltinTool::ReadFile;
+    assert_eq!(tool.path_argument(&map(json!({"filePath": "a"}))), Ok(Some("a")));
+    assert_eq!(tool.path_arg(&map(json!({"path": "a"}))), Some("a"));
+    assert_eq!(
+        tool.path_argument(&map(json!({"path": "a", "file_path": "a"}))),
+        Err(GateError::AmbiguousPath { first: "file_path", second: "path" })
+    );
+    let wrong = tool.path_argument(&map(json!({"path": 1}))).expect_err("a number is no path");
+    assert_eq!(wrong.to_string(), "argument \"path\" must be a string");
+}
+
+#[test]
+fn verdicts_have_a_fixed_form() {
+    let gate = Gate::new();
+    let verdicts: Vec<Value> = [
+        ("shell", json!({"command": "grep -rn TODO src 2>/dev/null"})),
+        ("shell", json!({"command": "git log --oneline -3"})),
+        ("shell", json!({"command": "ls; rm -rf \"$x\" && curl http://x"})),
+        ("shell", json!({"command": "cat <<EOF > out\nx\nEOF"})),
+        ("shell", json!({"command": "cat ../secret"})),
+        ("read_file", json!({"file_path": "src/lib.rs"})),
+        ("edit", json!({"file_path": "src/lib.rs", "old_string": "a", "new_string": "b"})),
+        ("web_fetch", json!({"url": "http://x"})),
+        ("mcp__x", json!({})),
+    ]
+    .into_iter()
+    .map(|(name, args)| {
+        let args = map(args);
+        let verdict = gate.judge(CallRef { name, args: &args }, &in_mode(ApprovalMode::AutoEdit));
+        json!({"tool": name, "args": args, "verdict": verdict})
+    })
+    .collect();
+    insta::assert_json_snapshot!(verdicts);
+}
