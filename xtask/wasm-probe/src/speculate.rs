@@ -30,7 +30,7 @@ impl Host for Still {
     }
 
     async fn sleep(&self, _: Duration) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn gate_context(&self) -> GateContext {
