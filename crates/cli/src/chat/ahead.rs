@@ -8,11 +8,21 @@ pub(super) struct Ahead {
     pub(super) told: Vec<Event>,
     /// Whether the suggestion stands in the prompt, put there by the user's key.
     pub(super) inserted: bool,
+    /// Whether there is nothing more to tell.
+    pub(super) ended: bool,
 }
 
 impl Ahead {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
-        Self { speculation, events, told: Vec::new(), inserted: false }
+        Self { speculation, events, told: Vec::new(), inserted: false, ended: false }
+    }
+
+    /// Keeps what the work told; nothing is the end of it.
+    pub(super) fn hear(&mut self, told: Option<Event>) {
+        match told {
+            Some(event) => self.told.push(event),
+            None => self.ended = true,
+        }
     }
 
     /// Whether a submitted text is the prompt that runs, but for blanks around it and a full stop at its end.

@@ -101,9 +101,9 @@ impl Chat {
                 },
                 Some(ask) = self.asks.recv() => self.on_ask(ask)?,
                 step = next_step(&mut self.working) => self.on_step(step).await?,
-                Some(event) = next_told(&mut self.ahead) => {
+                told = next_told(&mut self.ahead) => {
                     if let Some(ahead) = &mut self.ahead {
-                        ahead.told.push(event);
+                        ahead.hear(told);
                     }
                 }
                 (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer),
@@ -359,13 +359,11 @@ async fn next_step(working: &mut Option<Working>) -> Step {
     }
 }
 
+/// The next event of the work ahead; `None`, once, when it has ended.
 async fn next_told(ahead: &mut Option<Ahead>) -> Option<headstart_speculation::Event> {
     match ahead {
-        Some(ahead) => match ahead.events.next().await {
-            Some(event) => Some(event),
-            None => pending().await,
-        },
-        None => pending().await,
+        Some(ahead) if !ahead.ended => ahead.events.next().await,
+        _ => pending().await,
     }
 }
 
