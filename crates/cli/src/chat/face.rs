@@ -22,9 +22,9 @@ pub(crate) struct Terminal {
 
 impl Face {
     pub(crate) fn terminal(palette: Palette) -> io::Result<Self> {
-        let (columns, rows) = crossterm::terminal::size()?;
+        let size = Size::of_terminal()?;
         let guard = TerminalGuard::new()?;
-        let screen = Screen::new(io::stdout(), Size { columns, rows }, palette);
+        let screen = Screen::new(io::stdout(), size, palette);
         Ok(Self::Terminal(Box::new(Terminal { screen, palette, _guard: guard })))
     }
 

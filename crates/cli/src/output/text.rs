@@ -1,7 +1,7 @@
-use std::fmt::Write;
-
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind};
+
+use crate::terminal::sanitize;
 
 /// Whether text for people has colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +39,9 @@ impl Style {
     }
 }
 
-/// Text that a model, a file or a repository wrote, made harmless for a terminal: what would move the cursor,
-/// change the title, hide or reorder text is shown as an escape. Line feeds and tabs stay.
+/// Text that a model, a file or a repository wrote, made harmless for a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let harmless = matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
-        if harmless {
-            shown.push(c);
-        } else {
-            write!(shown, "{}", c.escape_unicode()).expect("works because writing to a String cannot fail");
-        }
-    }
-    shown
+    sanitize(text).into_owned()
 }
 
 /// As [`printable`], on one line: every run of white space becomes one blank.
@@ -111,15 +101,6 @@ pub(crate) fn age(milliseconds: u64) -> String {
         3_600..86_400 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
     }
-}
-
-/// Zero-width and direction-changing characters, and line ends that are not line feeds.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::{Answer, Bench, call, calls, says};
 use futures::executor::block_on;
 use headstart_forked_query::Message;
 use headstart_overlay_fs::{MemoryTree, OsTree, Workspace};
@@ -18,7 +19,6 @@ use headstart_speculation::{Acceptance, Ending, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use crate::support::{Answer, Bench, call, calls, says};
 
 const FILES: [(&str, &str); 4] =
     [("a.txt", "one\ntwo\n"), ("b.txt", ""), ("dir/c.txt", "one\n"), (".gitignore", "ignored\n")];

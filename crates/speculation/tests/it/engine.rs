@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::{Answer, Bench, call, calls, path, says, spawn};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
@@ -14,7 +15,6 @@ use headstart_speculation::{
 };
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
-use crate::support::{Answer, Bench, call, calls, path, says, spawn};
 
 fn edit() -> ModelEvent {
     call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))

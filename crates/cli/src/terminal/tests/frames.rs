@@ -1,7 +1,8 @@
 use std::time::Instant;
 
 use super::play;
-use crate::terminal::{Consent, Frame, LineEditor, Palette, Size, Style, View, render};
+use crate::terminal::frame::Frame;
+use crate::terminal::{Consent, LineEditor, Palette, Size, Style, View, render};
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
 const STYLED: View = View { size: SIZE, palette: Palette::Styled, status: None };
