@@ -16,7 +16,7 @@ fn program() -> PathBuf {
     let test = std::env::current_exe().expect("the test has a path");
     let profile = test.ancestors().nth(2).expect("the test is in a folder of the profile's folder");
     let program = profile.join("examples").join(format!("line_editor{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.exists(), "the example is not built; with --test give --examples too");
+    assert!(program.exists(), "not built; run: cargo build -p headstart --example line_editor");
     program
 }
 
