@@ -1,5 +1,5 @@
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
@@ -10,10 +10,14 @@ use crate::{
     BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict, decide, shell,
 };
 
-/// Judges calls; keeps the parser between them.
+/// Judges calls. Each thread keeps a parser between them.
 #[derive(Default)]
-pub struct Gate {
-    witness: Mutex<Witness>,
+#[non_exhaustive]
+pub struct Gate;
+
+thread_local! {
+    // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
+    static WITNESS: RefCell<Witness> = RefCell::default();
 }
 
 /// Tools that need the user, reach the network or start other agents: known, and never speculated.
@@ -102,9 +106,8 @@ impl Gate {
     }
 
     fn judge_shell_in(&self, command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
-        // A panic while the lock was held leaves a parser that is reset before its next use.
-        let mut witness = self.witness.lock().unwrap_or_else(PoisonError::into_inner);
-        let findings = shell::classify(command, directory, context, &mut witness);
+        let findings =
+            WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
         decide::decide(findings, context)
     }
 }
