@@ -99,7 +99,7 @@ impl Gate {
             Ok(directory) => directory.unwrap_or("."),
             Err(error) => return path_error(&error),
         };
-        match WorkspacePath::resolve(directory, &context.workspace) {
+        match context.resolve(directory) {
             Ok(directory) => self.judge_shell_in(command, directory, context),
             Err(error) => outside(&error),
         }
@@ -125,7 +125,7 @@ fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContex
         (Ok(None), false) => return refused_by_tool("no argument names a file"),
         (Err(error), _) => return path_error(&error),
     };
-    let path = match WorkspacePath::resolve(path, &context.workspace) {
+    let path = match context.resolve(path) {
         Ok(path) => path,
         Err(PathError::Empty) => return refused_by_tool("the path is empty"),
         Err(error) => return outside(&error),
@@ -141,7 +141,7 @@ fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContex
     };
     for key in patterns {
         if let Some(pattern) = args.get(*key).and_then(Value::as_str)
-            && let Err(error) = pattern_inside(pattern, &path, &context.workspace)
+            && let Err(error) = pattern_inside(pattern, &path, context)
         {
             return outside(&error);
         }
@@ -174,7 +174,7 @@ fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateConte
         Ok(None) => return refused_by_tool("no argument names a file"),
         Err(error) => return path_error(&error),
     };
-    let path = match WorkspacePath::resolve(path, &context.workspace) {
+    let path = match context.resolve(path) {
         Ok(path) => path,
         Err(PathError::Empty) => return refused_by_tool("the path is empty"),
         Err(error) => return outside(&error),
@@ -222,7 +222,7 @@ fn denied(path: &WorkspacePath, rule: &str) -> Verdict {
 }
 
 /// Whether every path that `pattern` matches is inside: its `..` are counted, its wild cards are names.
-fn pattern_inside(pattern: &str, folder: &WorkspacePath, workspace: &str) -> Result<(), PathError> {
+fn pattern_inside(pattern: &str, folder: &WorkspacePath, context: &GateContext) -> Result<(), PathError> {
     // An alternative may hold a separator, so each one is looked at as if it stood alone.
     let pattern = pattern.trim_start_matches('!');
     let outside = || PathError::Outside { path: pattern.to_owned() };
@@ -234,7 +234,7 @@ fn pattern_inside(pattern: &str, folder: &WorkspacePath, workspace: &str) -> Res
         return Err(outside());
     }
     if pattern.starts_with('/') {
-        return WorkspacePath::resolve(pattern, workspace).map(drop);
+        return context.resolve(pattern).map(drop);
     }
     Ok(())
 }

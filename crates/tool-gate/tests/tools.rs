@@ -308,6 +308,17 @@ fn the_hardened_form_is_judged_the_same() {
 }
 
 #[test]
+fn without_a_workspace_no_absolute_path_is_inside() {
+    let context = GateContext::default();
+    assert_eq!(
+        judge(&context, "read_file", json!({"file_path": "/etc/passwd"})).decision,
+        Decision::Boundary
+    );
+    assert_eq!(judge(&context, "shell", json!({"command": "cat /etc/passwd"})).decision, Decision::Boundary);
+    assert_eq!(judge(&context, "read_file", json!({"file_path": "a"})).decision, Decision::Allow);
+}
+
+#[test]
 fn paths_are_rewritten_into_a_new_call() {
     let args = map(json!({"file_path": "a", "old_string": "a", "path": 3}));
     let call = CallRef { name: "edit", args: &args };
