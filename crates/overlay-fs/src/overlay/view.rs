@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
 use super::Overlay;
-use super::state::{Entry, Lookup, Now, folder_metadata};
+use super::entry::{Entry, Now, folder_metadata};
+use super::state::Lookup;
 use crate::walk::Walk;
 use crate::{ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError};
 
@@ -88,29 +89,24 @@ impl Overlay {
         }
     }
 
-    /// The merged names of a folder, and those of the base alone where it is looked at.
-    pub(super) async fn merged(
-        &self,
-        folder: &WorkspacePath,
-    ) -> Result<(Vec<DirEntry>, Option<Vec<DirEntry>>), TreeError> {
-        let base = if self.hides_base(folder) { None } else { self.list_base(folder).await? };
+    /// The merged names of a folder.
+    pub(super) async fn merged(&self, folder: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        let mut names = if self.hides_base(folder) { Vec::new() } else { self.list_base(folder).await? };
         let staged = self.lock().names_in(folder);
         if staged.is_empty() {
-            return Ok((base.clone().unwrap_or_default(), base));
+            return Ok(names);
         }
-        let untouched = base.iter().flatten().filter(|entry| !staged.contains_key(&entry.name)).cloned();
-        let given =
-            staged.iter().filter_map(|(name, kind)| Some(DirEntry { name: name.clone(), kind: (*kind)? }));
-        let mut merged: Vec<_> = untouched.chain(given).collect();
-        merged.sort();
-        Ok((merged, base))
+        names.retain(|entry| !staged.contains_key(&entry.name));
+        names.extend(staged.into_iter().filter_map(|(name, kind)| Some(DirEntry { name, kind: kind? })));
+        names.sort();
+        Ok(names)
     }
 
-    /// The names that the base has in a folder, put in the read set; `None` where it has no such folder.
-    async fn list_base(&self, folder: &WorkspacePath) -> Result<Option<Vec<DirEntry>>, TreeError> {
+    /// The names that the base has in a folder, put in the read set; none where it has no such folder.
+    async fn list_base(&self, folder: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         let listed = match self.base.list(folder).await {
             Ok(listed) => listed,
-            Err(TreeError::NotFound { .. }) if self.touches_anything_below(folder) => return Ok(None),
+            Err(TreeError::NotFound { .. }) if self.touches_anything_below(folder) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut state = self.lock();
@@ -125,7 +121,7 @@ impl Overlay {
             content: None,
             names: Some(listed.iter().map(|entry| entry.name.clone()).collect()),
         });
-        Ok(Some(listed))
+        Ok(listed)
     }
 
     fn hides_base(&self, folder: &WorkspacePath) -> bool {
@@ -186,7 +182,7 @@ impl Tree for Overlay {
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         match self.locate(path, LastLink::Follow).await? {
-            Located::Folder(folder) => Ok(self.merged(&folder).await?.0),
+            Located::Folder(folder) => self.merged(&folder).await,
             Located::Staged(..) => Err(TreeError::NotADirectory { path: path.clone() }),
             Located::Base(file, metadata) => {
                 self.saw(&file, Some(&metadata.fingerprint), None);
