@@ -46,7 +46,7 @@ impl Overlay {
                 Located::Folder(path) => return Err(TreeError::IsADirectory { path }),
                 Located::Staged(path, entry) => (path, Some(entry)),
                 Located::Absent(path) => (path, None),
-                Located::Base(path, metadata) => {
+                Located::Base(path, metadata, _) => {
                     let base = self.keep_base(&path, metadata).await?;
                     let now = base.as_now();
                     (path, Some(Entry { base: Some(base), now, moved_from: None }))
@@ -165,7 +165,7 @@ impl Overlay {
                 let reason = "it is the workspace itself".to_owned();
                 return Err(TreeError::Unsupported { path: root, reason });
             }
-            Located::Folder(path) | Located::Staged(path, _) | Located::Base(path, _) => path,
+            Located::Folder(path) | Located::Staged(path, _) | Located::Base(path, ..) => path,
         };
         let mut items = Vec::new();
         let mut bytes = 0;
