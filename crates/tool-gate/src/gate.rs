@@ -57,7 +57,7 @@ impl Gate {
     /// The verdict on one call. Never runs, reads or writes anything.
     pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => self.judge_shell(call.args, context),
+            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context),
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 judge_write(tool, call.args, context)
             }
@@ -76,10 +76,10 @@ impl Gate {
 
     /// The verdict on a shell command in the workspace root.
     pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
-        self.judge_shell_in(command, WorkspacePath::root(), context)
+        Self::judge_shell_in(command, WorkspacePath::root(), context)
     }
 
-    fn judge_shell(&self, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    fn judge_shell(args: &Map<String, Value>, context: &GateContext) -> Verdict {
         let invalid = |detail: String| {
             Verdict::boundary(Reason::InvalidArgument, detail)
                 .with_effect(EffectKind::Unknown, "no command that the gate can read")
@@ -100,12 +100,12 @@ impl Gate {
             Err(error) => return path_error(&error),
         };
         match context.resolve(directory) {
-            Ok(directory) => self.judge_shell_in(command, directory, context),
+            Ok(directory) => Self::judge_shell_in(command, directory, context),
             Err(error) => outside(&error),
         }
     }
 
-    fn judge_shell_in(&self, command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
+    fn judge_shell_in(command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
         let findings =
             WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
         decide::decide(findings, context)
