@@ -279,6 +279,12 @@ fn what_a_command_may_read_is_listed_whole() {
 }
 
 #[test]
+fn a_redirection_names_what_it_writes() {
+    let verdict = support::judge(&Gate::new(), "cd src && ls > out.txt");
+    assert_eq!((verdict.decision, verdict.writes), (Decision::Boundary, vec!["src/out.txt".to_owned()]));
+}
+
+#[test]
 fn git_runs_hardened() {
     let verdict = support::judge(&Gate::new(), "cd src && git diff HEAD~1 -- a | cat; git log -1");
     let hardened = verdict.hardened.expect("git needs a hardened form");
