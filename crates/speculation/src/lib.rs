@@ -84,3 +84,8 @@ pub use limits::Limits;
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::{Driver, Speculation};
 pub use transcript::Transcript;
+
+/// The examples in the README, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
