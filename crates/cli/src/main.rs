@@ -1,2 +1,76 @@
-//! headstart.
-fn main() {}
+//! The `headstart` binary: the command line, configuration and terminal around the headstart crates.
+//!
+//! `main` reads the command line, runs one command and turns its end into an exit code; everything else is in the
+//! modules. Deliberately absent here: any knowledge of what a command does.
+//!
+//! # Limitations
+//!
+//! Unix only: the state folder relies on permission bits and advisory file locks.
+
+mod args;
+mod chat;
+mod clock;
+mod commands;
+mod config;
+mod context;
+mod demo;
+mod environment;
+mod error;
+mod exit;
+mod history;
+mod host;
+mod lines;
+mod model_spec;
+mod models;
+mod output;
+mod runner;
+mod session;
+mod setup;
+mod store;
+mod terminal;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Cli;
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::exit::ExitStatus;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let environment = Environment::of_process();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error).into(),
+    };
+    let output = Output::new(cli.global.json, &environment);
+    let context = Context { output, environment, state_dir: cli.global.state_dir };
+    let status = match commands::run(cli.command, &context) {
+        Ok(status) => status,
+        Err(error) if error.is_broken_pipe() => ExitStatus::Done,
+        Err(error) => {
+            output.error(&error);
+            error.exit_status()
+        }
+    };
+    status.into()
+}
+
+/// Help and version are no errors; all else is.
+fn usage(error: &clap::Error) -> ExitStatus {
+    // Whoever reads the help may have gone: nothing to do about it.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitStatus::Done;
+    }
+    if std::env::args_os().any(|argument| argument == "--json") {
+        let text = error.to_string();
+        let first: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let message = first.join(" ");
+        output::print_error_line(message.strip_prefix("error: ").unwrap_or(&message));
+    }
+    ExitStatus::Usage
+}

@@ -1,4 +1,53 @@
-//! The suggestion on screen.
+//! The suggestion on screen: when it shows, what a key does to it, and which texts may be one.
+//!
+//! [`filter`] turns the text a model proposed into a [`Suggestion`] or says which rule refused it.
+//! [`FollowupController`] is a sans-IO machine around one suggestion: the host hands it the time and an
+//! [`Event`], it answers with a short list of [`Effect`]s (show, hide, insert, wake me at, record an outcome, start
+//! or abandon a speculation), and the host carries them out. It owns no clock, timer, thread or callback, so a
+//! recorded log of events gives the same effects in a terminal, in wasm and in a browser. [`OutcomeLedger`]
+//! counts what became of the suggestions.
+//!
+//! ```
+//! use headstart_followup_state::{AcceptMethod, Config, Effect, Event, FollowupController, RequestId, filter};
+//!
+//! let mut controller = FollowupController::new(Config::default());
+//! let suggestion = filter("run the tests")?;
+//! controller.handle(1_000, Event::Suggested { request: RequestId(1), suggestion: Some(suggestion) });
+//! assert!(controller.visible().is_none(), "it waits 300 ms, so that it does not flicker");
+//! controller.handle(1_300, Event::Wake);
+//! assert_eq!(controller.visible().map(|shown| shown.as_str()), Some("run the tests"));
+//!
+//! let effects = controller.handle(2_000, Event::accept(AcceptMethod::Tab));
+//! assert!(effects.iter().any(|effect| *effect == Effect::Insert { text: "run the tests".into() }));
+//! # Ok::<(), headstart_followup_state::FilterReason>(())
+//! ```
+//!
+//! # Limitations
+//!
+//! - One suggestion at a time; no list of candidates.
+//! - The filter knows languages by word lists (see the table at [`filter`]); a language without a list is judged by
+//!   its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not
+//!   what keeps a workspace safe: the tool gate is.
+//! - Times are whole milliseconds on one clock of the host's choice. A clock that jumps back shortens or repeats
+//!   a wait, and never breaks the machine.
+//!
+//! # Features
+//!
+//! None. The crate builds for `wasm32-unknown-unknown`.
 
+mod controller;
+mod effect;
+mod event;
+mod filter;
+mod lexicon;
+mod outcome;
+mod reason;
 mod suggestion;
+
+pub use controller::{Config, FollowupController, Millis};
+pub use effect::{Effect, Effects};
+pub use event::{AcceptMethod, Event, RequestId};
+pub use filter::{MAX_BYTES, MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, MAX_WORDS, filter};
+pub use outcome::{Outcome, OutcomeLedger, Source};
+pub use reason::FilterReason;
 pub use suggestion::Suggestion;

@@ -1,14 +1,65 @@
-use serde::Serialize;
+use std::fmt;
+use std::sync::Arc;
 
-/// A prompt that the user may want to send next. Only [`filter`](crate::filter) makes one, so a value of
-/// this type has passed every rule of the filter.
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+use crate::{FilterReason, filter};
+
+/// A prompt that the user may want to send next. Only [`filter`] makes one, so a value of
+/// this type has passed every rule of the filter; deserialising one runs the filter too. A clone shares the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Suggestion(String);
+pub struct Suggestion(Arc<str>);
 
 impl Suggestion {
     /// The text as it is shown and sent.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// How many characters (Unicode scalar values) the text has.
+    pub fn char_count(&self) -> usize {
+        self.0.chars().count()
+    }
+
+    /// Only the filter calls this, with a text that passed.
+    pub(crate) fn from_filtered(text: &str) -> Self {
+        Self(Arc::from(text))
+    }
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for Suggestion {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<&str> for Suggestion {
+    type Error = FilterReason;
+
+    fn try_from(text: &str) -> Result<Self, FilterReason> {
+        filter(text)
+    }
+}
+
+impl std::str::FromStr for Suggestion {
+    type Err = FilterReason;
+
+    fn from_str(text: &str) -> Result<Self, FilterReason> {
+        filter(text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Suggestion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        filter(&text)
+            .map_err(|reason| D::Error::custom(format!("suggestion refused ({}): {reason}", reason.as_str())))
     }
 }

@@ -1,7 +1,83 @@
-//! The conversation and its cache-safe fork; the model port.
+//! Conversations with a model, and forks of them that the provider's prefix cache already knows.
+//!
+//! A conversation is a list of [`Message`]s in which every tool call has exactly one result ([`check_pairing`],
+//! [`repair_pairing`]). After each successful turn the host saves a snapshot of it, [`CacheSafeParams`], into the slot of
+//! its session ([`CacheSlots`]). A [fork](CacheSafeParams::fork) of the snapshot is a request that begins with the same bytes
+//! as the conversation's own, so what comes after it (a single [question](forked_query), the
+//! [guess](generate_suggestion) of the user's next prompt, a whole speculation) costs little more than its own tokens.
+//! Models are behind one port, [`Model`]. Which of them does the background work is one value, [`BackgroundModel`].
+//! [`Replay`] is the model that needs no key: it plays a [`Recording`], which a [`Recorder`] makes.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use headstart_forked_query::*;
+//!
+//! let recording = Recording::parse(r#"{"suggestions": ["run the tests"]}"#).unwrap();
+//! let model = BackgroundModel::main(Arc::new(Replay::instant(recording)), "replay");
+//! let history = parse_history(
+//!     r#"[{"role": "user", "parts": [{"type": "text", "text": "fix the parser"}]},
+//!         {"role": "model", "parts": [{"type": "toolCall", "name": "ls", "args": {}}]},
+//!         {"role": "tool", "parts": [{"type": "toolResult", "name": "ls", "output": "parser.rs"}]},
+//!         {"role": "model", "parts": [{"type": "text", "text": "It is fixed."}]}]"#,
+//! ).unwrap();
+//! let params = CacheSafeParams::new(Some("You are a coding agent.".into()), vec![], &history, "replay");
+//! let guess = generate_suggestion(&model, &params, Guards::default());
+//! let generated = futures::executor::block_on(guess).unwrap();
+//! assert_eq!(generated.suggestion.as_str(), "run the tests");
+//! ```
+//!
+//! # Limitations
+//!
+//! * Words and tool calls only: no images, no documents, no audio.
+//! * Nothing is retried, and no request waits for another one's cache to be written.
+//! * A conversation of more than [`MAX_HISTORY_ENTRIES`] entries is forked without its beginning. Such forks share a
+//!   prefix with each other, but with the conversation's own requests only system instruction and tools.
+//! * The length of an answer is bounded by the request's own limit, not by the client.
+//! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
+//!
+//! # Features
+//!
+//! * `http`: `OpenAiCompatible`, the client for OpenAI, DashScope, Ollama, vLLM, llama.cpp and everything else that speaks
+//!   chat completions ([`Provider`]). It needs a tokio runtime. Without the feature the crate is pure, and its wire
+//!   format is there all the same ([`openai`]).
 
+mod background;
+mod cache_safe;
+mod cache_slots;
+mod cut;
+mod history;
+#[cfg(feature = "http")]
+mod http;
 mod message;
 mod model;
+pub mod openai;
+mod pairing;
+mod provider;
+mod provider_error;
+mod query;
+mod recorder;
+mod recording;
+mod replay;
+mod suggest;
+#[cfg(test)]
+mod testing;
 
+pub use background::{BackgroundModel, ProviderRelation};
+pub use cache_safe::CacheSafeParams;
+pub use cache_slots::CacheSlots;
+pub use cut::MAX_HISTORY_ENTRIES;
+pub use history::{HistoryError, parse_history};
+#[cfg(feature = "http")]
+pub use http::{ApiKey, OpenAiCompatible, Timeouts};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
+pub use pairing::{PairingError, check_pairing, repair_pairing};
+pub use provider::{KeyNeed, Provider};
+pub use query::{Query, QueryAnswer, QueryError, forked_query};
+pub use recorder::{Clock, Recorder};
+pub use recording::{RecordedCall, RecordedTurn, Recording, RecordingError};
+pub use replay::{Replay, Sleep};
+pub use suggest::{
+    Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
+    generate_suggestion,
+};

@@ -90,6 +90,14 @@ pub enum ModelEvent {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
+    /// The host set it up so that no request can be made.
+    #[error("{provider}: {message}")]
+    Misconfigured {
+        /// Whose client.
+        provider: String,
+        /// What is wrong and what to do.
+        message: String,
+    },
     /// 401 or 403.
     #[error("{provider} refused the key ({status}); set {variable} to a valid key")]
     Unauthorized {

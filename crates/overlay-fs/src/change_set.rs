@@ -1,9 +1,19 @@
+mod diff;
+mod rows;
+
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-use crate::{EntryKind, Fingerprint};
+use self::rows::{Row, Side};
+use crate::content::encoding;
+use crate::{ContentHash, EntryKind, Fingerprint};
 
-/// What an accept would do, sorted by path, with all that is needed to do it in another process.
+/// What an accept would do, with all that is needed to do it in another process.
+///
+/// The order of the changes is one in which they can be made: removals first, what is in a folder before the
+/// folder; then the rest by path, a folder before what is in it. Folders missing above a file are made with it.
+///
+/// In JSON a content is a string where it is UTF-8, else `{"base64": "…"}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
@@ -21,7 +31,9 @@ pub struct Change {
     pub path: WorkspacePath,
     /// What was there when the change was staged; `None`: nothing.
     pub base: Option<Fingerprint>,
-    /// What was in the file then, for the diff and for a merge; `None` where there was no file.
+    /// What was in the file then (for a link: where it pointed), for the diff and for a merge; `None` where
+    /// there was neither.
+    #[serde(with = "encoding::optional", default, skip_serializing_if = "Option::is_none")]
     pub base_content: Option<Vec<u8>>,
     /// What becomes of it.
     pub kind: ChangeKind,
@@ -34,10 +46,21 @@ pub enum ChangeKind {
     /// A file with this content, new or in place of the old one.
     Write {
         /// The whole content.
+        #[serde(with = "encoding")]
         content: Vec<u8>,
         /// Whether the owner may execute it.
         executable: bool,
         /// The path this content was moved from, for people and diffs; that path has a `Delete` of its own.
+        #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
+        moved_from: Option<WorkspacePath>,
+    },
+    /// A symbolic link that was moved here.
+    Link {
+        /// Where it points, as it is written in the link.
+        #[serde(with = "encoding")]
+        target: Vec<u8>,
+        /// The path it was moved from; that path has a `Delete` of its own.
+        #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
     /// A folder that was not there.
@@ -54,7 +77,11 @@ pub struct Observation {
     pub path: WorkspacePath,
     /// What was there.
     pub seen: Option<Fingerprint>,
+    /// For a file that was read: its content; for a link that was followed: where it pointed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentHash>,
     /// For a folder that was listed: its names.
+    #[serde(with = "encoding::names", default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<Vec<u8>>>,
 }
 
@@ -73,7 +100,7 @@ pub struct Conflict {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ConflictKind {
-    /// A file that would be written has another content now.
+    /// A file or folder that would be written or removed has another content now.
     Modified,
     /// A file that would be written or removed is gone.
     Deleted,
@@ -112,17 +139,46 @@ impl ChangeSet {
     }
 
     /// The changes without their content; a rename is one row.
+    ///
+    /// Sorted by path. A folder has a row only if nothing in it has one.
     pub fn summary(&self) -> Vec<ChangeSummary> {
-        todo!()
+        rows::rows(&self.changes).iter().map(ChangeSummary::of).collect()
     }
 
     /// A unified diff of all changes, in the form that `git apply` takes.
+    ///
+    /// A patch has no folders, so an empty one is not in it. Of a binary file it only says that it differs.
     pub fn diff(&self) -> String {
-        todo!()
+        diff::unified(&rows::rows(&self.changes))
     }
 
     /// The kind of thing that was at the path of a change.
     pub fn base_kind(change: &Change) -> Option<EntryKind> {
         change.base.as_ref().map(|base| base.kind)
+    }
+}
+
+impl ChangeSummary {
+    fn of(row: &Row<'_>) -> Self {
+        let is_folder =
+            |side: &Option<Side<'_>>| side.as_ref().is_some_and(|side| side.kind == EntryKind::Directory);
+        let kind = match (&row.old, &row.new) {
+            (_, None) => "delete",
+            _ if row.from.is_some() => "rename",
+            _ if is_folder(&row.new) => "createDirectory",
+            _ if row.old.is_none() || is_folder(&row.old) => "create",
+            _ => "modify",
+        };
+        let content = |side: &Option<Side<'_>>| side.as_ref().map_or(&[][..], |side| side.content).to_vec();
+        let (old, new) = (content(&row.old), content(&row.new));
+        let (added, removed) = diff::count(&old, &new);
+        Self {
+            path: row.path.clone(),
+            kind: kind.to_owned(),
+            from: row.from.cloned(),
+            added,
+            removed,
+            binary: diff::as_text(&old).is_none() || diff::as_text(&new).is_none(),
+        }
     }
 }

@@ -1,16 +1,21 @@
-use std::sync::Arc;
+mod entry;
+mod stage;
+mod state;
+mod view;
 
-use async_trait::async_trait;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use headstart_workspace_path::WorkspacePath;
 
-use crate::{ChangeSet, DirEntry, Metadata, Tree, TreeError};
+use self::state::State;
+use crate::{ChangeSet, Tree, TreeError};
 
 /// How much an overlay may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     /// Staged paths.
     pub files: u64,
-    /// Staged content, in bytes.
+    /// Staged content, and the content of the base that is kept for the diff, in bytes.
     pub bytes: u64,
 }
 
@@ -25,79 +30,64 @@ impl Default for Quota {
 pub struct StagedUsage {
     /// Staged paths.
     pub files: u64,
-    /// Staged content, in bytes.
+    /// Staged content, and the content of the base that is kept for the diff, in bytes.
     pub bytes: u64,
 }
 
 /// Staged files over a tree that is never written.
+///
+/// Nothing reaches the base: what is staged is held in memory, and what was read of the base is noted. An
+/// overlay is itself a [`Tree`], so overlays stack. All methods take `&self`; two that stage at the same time
+/// come one after the other. A staging that fails stages nothing.
+///
+/// Every path is taken to the one without links in it, so that a file has one identity; a link that leads out of
+/// the workspace is refused with [`TreeError::Escapes`].
 pub struct Overlay {
     base: Arc<dyn Tree>,
+    quota: Quota,
+    state: Mutex<State>,
 }
 
 impl Overlay {
     /// An empty overlay.
-    pub fn new(base: Arc<dyn Tree>, _quota: Quota) -> Self {
-        Self { base }
+    pub fn new(base: Arc<dyn Tree>, quota: Quota) -> Self {
+        Self { base, quota, state: Mutex::default() }
     }
 
-    /// Stages the whole content of a file, new or not; missing folders are made.
-    pub async fn write(&self, _path: &WorkspacePath, _content: Vec<u8>) -> Result<(), TreeError> {
-        todo!()
-    }
-
-    /// Stages the removal of a file, link or whole folder.
-    pub async fn delete(&self, _path: &WorkspacePath) -> Result<(), TreeError> {
-        todo!()
-    }
-
-    /// Stages a move; the target must not exist.
-    pub async fn rename(&self, _from: &WorkspacePath, _to: &WorkspacePath) -> Result<(), TreeError> {
-        todo!()
-    }
-
-    /// Stages a new folder (and the folders above it).
-    pub async fn create_dir(&self, _path: &WorkspacePath) -> Result<(), TreeError> {
-        todo!()
-    }
-
-    /// Stages the executable bit of a file.
-    pub async fn set_executable(&self, _path: &WorkspacePath, _executable: bool) -> Result<(), TreeError> {
-        todo!()
+    /// The overlay from which this change set was taken, over the same tree or one that has changed since.
+    pub fn from_change_set(
+        base: Arc<dyn Tree>,
+        quota: Quota,
+        changes: &ChangeSet,
+    ) -> Result<Self, TreeError> {
+        let mut state = State::default();
+        state.restore(changes, quota)?;
+        Ok(Self { base, quota, state: Mutex::new(state) })
     }
 
     /// What an accept would do.
     pub fn change_set(&self) -> ChangeSet {
-        todo!()
+        let state = self.lock();
+        ChangeSet { changes: state.changes(), reads: state.reads() }
     }
 
     /// Whether something is staged at or below the path (a removal counts).
-    pub fn touches(&self, _path: &WorkspacePath) -> bool {
-        todo!()
+    pub fn touches(&self, path: &WorkspacePath) -> bool {
+        self.lock().touches(path)
     }
 
     /// How much is staged.
     pub fn usage(&self) -> StagedUsage {
-        todo!()
+        self.lock().usage()
     }
 
-    /// Forgets everything that is staged.
+    /// Forgets everything that is staged, and everything that was read.
     pub fn discard(&self) {
-        todo!()
+        self.lock().discard();
     }
-}
 
-#[async_trait]
-impl Tree for Overlay {
-    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
-        self.base.metadata(path).await
-    }
-    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        self.base.read(path).await
-    }
-    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
-        self.base.list(path).await
-    }
-    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        self.base.read_link(path).await
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere cannot leave a state half changed that an accept would not check again.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -41,6 +41,13 @@ pub struct Fingerprint {
     pub changed_ns: i64,
 }
 
+impl Fingerprint {
+    /// Whether the permission bits let the owner execute the file.
+    pub fn is_executable(&self) -> bool {
+        self.kind == EntryKind::File && self.mode & 0o100 != 0
+    }
+}
+
 /// What a tree knows about a path without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
@@ -50,6 +57,9 @@ pub struct Metadata {
     pub len: u64,
     /// Whether the owner may execute the file.
     pub executable: bool,
+    /// How many names the file has; 1 where the tree does not count. A file with more is never staged: a
+    /// change would part it from its other names.
+    pub links: u64,
     /// For optimistic concurrency.
     pub fingerprint: Fingerprint,
 }
@@ -110,7 +120,7 @@ pub enum TreeError {
         path: WorkspacePath,
     },
     /// A FIFO, socket, device, or a file with several hard links that a change would touch.
-    #[error("{path} cannot be staged: {reason}")]
+    #[error("{path} cannot be read or changed: {reason}")]
     Unsupported {
         /// The path asked for.
         path: WorkspacePath,
@@ -137,12 +147,25 @@ pub enum TreeError {
     },
 }
 
+impl TreeError {
+    /// For reading what is no file.
+    pub(crate) fn not_a_file(path: &WorkspacePath) -> Self {
+        Self::Unsupported { path: path.clone(), reason: "it is not a regular file".to_owned() }
+    }
+
+    /// For reading the target of what is no link.
+    pub(crate) fn not_a_link(path: &WorkspacePath) -> Self {
+        Self::Unsupported { path: path.clone(), reason: "it is not a symbolic link".to_owned() }
+    }
+}
+
 /// Read access to files below a root.
 ///
 /// # Guarantees
 ///
 /// * No method changes anything, and none reads outside the root, wherever symbolic links lead.
-/// * `metadata` and `list` describe a link itself; `read` follows links that stay inside.
+/// * `metadata`, and the entries of `list`, describe a link itself; `read` and `list` follow links that stay
+///   inside, and every method follows them in the folders above the last name.
 /// * `list` is sorted by name and never holds `.` or `..`.
 ///
 /// # Not guaranteed
@@ -155,6 +178,19 @@ pub trait Tree: Send + Sync {
 
     /// The whole content of a file.
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
+
+    /// What is at `path` and, for a regular file, its whole content; a link at the end is not followed.
+    ///
+    /// The metadata is never newer than the content, so that an edit in between shows. A tree that can do both
+    /// with one call to its system overrides this.
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        let metadata = self.metadata(path).await?;
+        let content = match metadata.kind {
+            EntryKind::File => Some(self.read(path).await?),
+            _ => None,
+        };
+        Ok((metadata, content))
+    }
 
     /// The names in a folder, sorted.
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError>;

@@ -1,5 +1,5 @@
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
@@ -10,10 +10,14 @@ use crate::{
     BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict, decide, shell,
 };
 
-/// Judges calls; keeps the parser between them.
+/// Judges calls. Each thread keeps a parser between them.
 #[derive(Default)]
-pub struct Gate {
-    witness: Mutex<Witness>,
+#[non_exhaustive]
+pub struct Gate;
+
+thread_local! {
+    // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
+    static WITNESS: RefCell<Witness> = RefCell::default();
 }
 
 /// Tools that need the user, reach the network or start other agents: known, and never speculated.
@@ -53,7 +57,7 @@ impl Gate {
     /// The verdict on one call. Never runs, reads or writes anything.
     pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => self.judge_shell(call.args, context),
+            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context),
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 judge_write(tool, call.args, context)
             }
@@ -72,10 +76,10 @@ impl Gate {
 
     /// The verdict on a shell command in the workspace root.
     pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
-        self.judge_shell_in(command, WorkspacePath::root(), context)
+        Self::judge_shell_in(command, WorkspacePath::root(), context)
     }
 
-    fn judge_shell(&self, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    fn judge_shell(args: &Map<String, Value>, context: &GateContext) -> Verdict {
         let invalid = |detail: String| {
             Verdict::boundary(Reason::InvalidArgument, detail)
                 .with_effect(EffectKind::Unknown, "no command that the gate can read")
@@ -96,15 +100,14 @@ impl Gate {
             Err(error) => return path_error(&error),
         };
         match context.resolve(directory) {
-            Ok(directory) => self.judge_shell_in(command, directory, context),
+            Ok(directory) => Self::judge_shell_in(command, directory, context),
             Err(error) => outside(&error),
         }
     }
 
-    fn judge_shell_in(&self, command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
-        // A panic while the lock was held leaves a parser that is reset before its next use.
-        let mut witness = self.witness.lock().unwrap_or_else(PoisonError::into_inner);
-        let findings = shell::classify(command, directory, context, &mut witness);
+    fn judge_shell_in(command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
+        let findings =
+            WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
         decide::decide(findings, context)
     }
 }

@@ -50,6 +50,8 @@ pub enum Reason {
     ReadsOutside,
     /// A command that discloses the environment, or changes it for what follows.
     Environment,
+    /// A command that may read what is staged, and would see the real file instead. The engine says this.
+    ReadsStaged,
     /// A command that may never end.
     NonTerminating,
     /// A command that the gate does not understand.
@@ -143,7 +145,8 @@ impl Verdict {
         }
     }
 
-    pub(crate) fn boundary(reason: Reason, detail: impl Into<String>) -> Self {
+    /// A boundary with its reason: also for an engine, which knows what is staged.
+    pub fn boundary(reason: Reason, detail: impl Into<String>) -> Self {
         Self::new(Decision::Boundary, reason, detail)
     }
 

@@ -1,5 +1,79 @@
-//! The built-in tools over a merged view.
+//! The built-in tools of a coding agent, over a merged view of staged and real files.
+//!
+//! A [`Toolbox`] offers `read_file`, `grep`, `glob`, `ls`, `edit`, `write_file` and `shell` to a model and runs its calls.
+//! All but the shell work on an [`Overlay`](headstart_overlay_fs::Overlay): a file that was staged a moment ago is
+//! read, found and listed, one that was removed is not, and nothing real changes. An answer names paths relative to
+//! the workspace; an error says which argument is wrong, or what to do next, in words for the model.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use headstart_forked_query::ToolCall;
+//! use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
+//! use headstart_tool_gate::GateContext;
+//! use headstart_toolbox::{Limits, ToolContext, Toolbox};
+//! use serde_json::{Value, json};
+//!
+//! # futures::executor::block_on(async {
+//! let files = MemoryTree::from_files([("src/lib.rs", "pub fn old() {}\n")])?;
+//! let view = Overlay::new(Arc::new(files), Quota::default());
+//! let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
+//! let limits = Limits::default();
+//! let context =
+//!     ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: false };
+//! let toolbox = Toolbox::standard(None);
+//! let call = |name: &str, args: Value| ToolCall {
+//!     id: "1".to_owned(),
+//!     name: name.to_owned(),
+//!     args: args.as_object().cloned().unwrap_or_default(),
+//! };
+//!
+//! let edit = json!({"file_path": "src/lib.rs", "old_string": "old", "new_string": "new"});
+//! toolbox.run(&call("edit", edit), context).await?;
+//! let found = toolbox.run(&call("grep", json!({"pattern": "fn new"})), context).await?;
+//! assert_eq!(found, "src/lib.rs:1:pub fn new() {}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # What a path argument means
+//!
+//! A path is relative to the workspace, or absolute inside it. [`BuiltinTool::path_argument`] says which argument it is, so that
+//! the tool takes the path that the gate judged. Links are followed here, and a deny rule on the real path counts
+//! for every name of it. `grep` and `glob` neither go into linked folders nor into `.git`, and leave out what
+//! `.gitignore` files say, those that are only staged included; `ls` counts what they leave out. Whoever names an ignored
+//! file or folder as the path gets it.
+//!
+//! [`BuiltinTool::path_argument`]: headstart_tool_gate::BuiltinTool::path_argument
+//!
+//! # Limitations
+//!
+//! - Whether a call may run is not asked here: judge it first. Deny rules are the exception, they hold in any case.
+//! - `shell` sees the real tree, not what is staged.
+//! - Text is UTF-8; other bytes are shown as U+FFFD and kept by `edit`. UTF-16 is refused as binary.
+//! - Of git's ignore rules only the `.gitignore` files count, not `.git/info/exclude` or the user's own list.
+//! - A search looks at one file after the other and yields between them; it reads each whole.
+//! - Every file that `grep` reads is in the overlay's read set.
+//!
+//! # Features
+//!
+//! - `ripgrep`: `grep` through ripgrep's libraries. Without it a small engine searches, whose `\w`, `\d`, `\s`, `\b` and
+//!   `(?i)` know ASCII only.
 
+mod arguments;
+mod command;
+mod content;
+mod ignore_rules;
+mod limits;
+mod line_search;
+mod location;
+mod output;
+mod replacement;
 mod tool;
+mod toolbox;
+mod tools;
+mod walk;
 
-pub use tool::{CommandOutput, CommandRequest, CommandRunner, Limits, Tool, ToolContext, ToolError, Toolbox};
+pub use command::{CommandOutput, CommandRequest, CommandRunner, Surroundings};
+pub use limits::Limits;
+pub use tool::{Tool, ToolContext, ToolError};
+pub use toolbox::Toolbox;

@@ -1,0 +1,143 @@
+//! The line editor of `headstart chat` by itself, to try it in a terminal or with a pipe: what is submitted comes back.
+//!
+//! `ask` asks for consent, `stream` prints an answer piece by piece while you go on typing, `panic` panics, and
+//! ghost text is offered after each line.
+
+#[path = "../src/terminal/mod.rs"]
+mod terminal;
+
+use std::io::{self, IsTerminal, Stdout, Write};
+use std::time::{Duration, Instant};
+
+use crossterm::event::Event;
+use terminal::{
+    Action, Answer, Consent, GhostKey, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
+    TerminalGuard, View, render, sanitize,
+};
+
+const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
+    while the prompt below stays where it is and takes what you type.\nIt has a second line.";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> io::Result<()> {
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        Demo::new()?.run().await
+    } else {
+        echo_lines().await
+    }
+}
+
+async fn echo_lines() -> io::Result<()> {
+    let mut input = Input::of_pipe();
+    while let Some(event) = input.next().await? {
+        if let InputEvent::Line(line) = event {
+            writeln!(io::stdout(), "you said: {}", sanitize(&line))?;
+        }
+    }
+    Ok(())
+}
+
+struct Demo {
+    editor: LineEditor,
+    consent: Option<Consent>,
+    /// What is still to be streamed.
+    answer: Vec<&'static str>,
+    palette: Palette,
+    screen: Screen<Stdout>,
+    input: Input,
+    // Dropped last: the screen needs the terminal's mode until it is gone.
+    _guard: TerminalGuard,
+}
+
+impl Demo {
+    fn new() -> io::Result<Self> {
+        let palette = if std::env::var_os("NO_COLOR").is_some() { Palette::Plain } else { Palette::Styled };
+        let guard = TerminalGuard::new()?;
+        let mut editor = LineEditor::new(vec!["an older line".to_owned()]);
+        editor.set_ghost(Some("run the tests".to_owned()));
+        let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette);
+        Ok(Self {
+            editor,
+            consent: None,
+            answer: Vec::new(),
+            palette,
+            screen,
+            input: Input::of_terminal(),
+            _guard: guard,
+        })
+    }
+
+    async fn run(mut self) -> io::Result<()> {
+        self.screen.print_above("Type a line; Ctrl-D ends.", Style::Dim)?;
+        loop {
+            self.draw()?;
+            tokio::select! {
+                event = self.input.next() => {
+                    let Some(InputEvent::Terminal(event)) = event? else { return Ok(()) };
+                    if !self.take(&event)? {
+                        return Ok(());
+                    }
+                }
+                () = tokio::time::sleep(Duration::from_millis(30)), if !self.answer.is_empty() => {
+                    self.screen.stream_above(self.answer.remove(0), Style::Accent)?;
+                    if self.answer.is_empty() {
+                        self.screen.end_line()?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.screen.resize(Size::of_terminal()?);
+        let status =
+            (!self.answer.is_empty()).then(|| format!("answering: {} words left", self.answer.len()));
+        let view = View { size: self.screen.size(), palette: self.palette, status: status.as_deref() };
+        let frame = match &self.consent {
+            Some(consent) => consent.render(&view),
+            None => render(&self.editor, &view),
+        };
+        self.screen.draw(frame)
+    }
+
+    /// Whether to go on.
+    fn take(&mut self, event: &Event) -> io::Result<bool> {
+        if let (Some(consent), Event::Key(_)) = (&self.consent, event) {
+            match consent.handle(Instant::now(), event) {
+                Some(Answer::Yes) => self.screen.print_above("you said yes", Style::Added)?,
+                Some(Answer::No) => self.screen.print_above("you said no", Style::Removed)?,
+                None => return Ok(true),
+            }
+            self.consent = None;
+            return Ok(true);
+        }
+        match self.editor.handle(event) {
+            // The next frame shows it.
+            Action::None | Action::Inserted | Action::Edited | Action::DismissGhost | Action::Resized(_) => {}
+            Action::Submit(text) => self.submit(&text)?,
+            Action::AcceptGhost(key) => {
+                let ghost = self.editor.ghost().unwrap_or_default().to_owned();
+                self.editor.insert(&ghost);
+                let name = match key {
+                    GhostKey::Tab => "Tab",
+                    GhostKey::Right => "Right",
+                };
+                self.screen.print_above(&format!("accepted with {name}"), Style::Dim)?;
+            }
+            Action::Interrupt | Action::EndOfInput => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn submit(&mut self, text: &str) -> io::Result<()> {
+        self.screen.print_above(&format!("> {text}"), Style::Strong)?;
+        match text {
+            "ask" => self.consent = Some(Consent::new("run this?", Instant::now())),
+            "stream" => self.answer = ANSWER.split_inclusive(' ').collect(),
+            "panic" => panic!("as you wish"),
+            _ => self.screen.print_above(&format!("you said: {text}"), Style::Plain)?,
+        }
+        self.editor.set_ghost(Some("fix the failing test".to_owned()));
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Help texts that teach: what a command is for, and lines to try.
+
+pub(super) const STATE_DIR: &str =
+    "The folder that keeps speculations [env: HEADSTART_STATE_DIR] [default: $XDG_STATE_HOME/headstart]";
+pub(super) const MODEL: &str =
+    "replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME [env: HEADSTART_MODEL]";
+pub(super) const FAST_MODEL: &str =
+    "The model of suggestions and speculation, if another one [env: HEADSTART_FAST_MODEL]";
+pub(super) const BASE_URL: &str = "Where the model's provider is reached [env: HEADSTART_BASE_URL]";
+pub(super) const MODE: &str = "How much runs without a question [env: HEADSTART_MODE] [default: default]";
+
+pub(super) const ABOUT: &str = "\
+headstart predicts what you will ask a coding agent next, runs that prompt in a copy-on-write view of \
+your project while you still read, and hands the finished work over the moment you press Tab. If you \
+type something else, it leaves no trace.
+
+Start with `headstart demo`: it shows the whole flow in a few seconds and needs neither key nor \
+network. Then run `headstart chat --model ollama:NAME` in a project of your own, or drive the other \
+commands from any language with --json.";
+
+pub(super) const AFTER: &str = "\
+Exit codes:
+  0  done
+  1  failed; standard error says why
+  2  usage: the command line or the environment asks for what does not exist
+  3  a speculation stopped at a boundary: a call that needs your consent
+  4  conflict: the workspace changed meanwhile, and nothing was written
+
+Approval modes (--mode):
+  plan       reads run, nothing is written
+  default    reads run, every write asks
+  auto-edit  edits of files run too
+  yolo       your own turns ask nothing; a speculation treats it as auto-edit
+
+Configuration, each layer over the one before:
+  your file     $XDG_CONFIG_HOME/headstart/config.toml
+                model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
+                turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds
+  project file  WORKSPACE/.headstart/config.toml
+                can only make things stricter: add deny rules, lower mode and limits, turn
+                background work off; and choose another model of your provider
+  environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
+                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off
+  flags
+Deny rules of both files count together. Keys come from the environment alone: OPENAI_API_KEY,
+DASHSCOPE_API_KEY.
+
+With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output.";
+
+pub(super) const DEMO: &str = "\
+Everything is real but the model: a recording stands in for it. The sample project is copied to a \
+temporary folder, and nothing else is touched.
+
+Examples:
+  headstart demo";
+
+pub(super) const CHAT: &str = "\
+Tab or Right takes the grey suggestion, Esc dismisses it, typing something else drops the work done ahead.
+
+Examples:
+  headstart chat --model ollama:NAME
+  OPENAI_API_KEY=... headstart chat --model openai:NAME --mode auto-edit
+  headstart chat --model openai:NAME --base-url http://localhost:8000/v1
+  HEADSTART_SPECULATE=off headstart chat";
+
+pub(super) const SUGGEST: &str = "\
+The history is a JSON array of messages:
+  [{\"role\":\"user\"|\"model\"|\"tool\",\"parts\":[{\"type\":\"text\",\"text\":...},
+    {\"type\":\"toolCall\",\"id\":...,\"name\":...,\"args\":{...}},
+    {\"type\":\"toolResult\",\"id\":...,\"name\":...,\"output\":... or \"error\":...}]}]
+
+Examples:
+  headstart suggest --history chat.json --model ollama:NAME
+  headstart suggest --history chat.json --model replay:recording.json --json";
+
+pub(super) const SPECULATE: &str = "\
+Nothing in the workspace changes: what the tools write is staged, and kept for `diff`, `accept` and \
+`abort`. The speculation stops, with exit code 3, at the first call that the mode or the gate does \
+not let run unasked. With --json the last line is \
+ {\"type\":\"finished\",\"id\":...,\"status\":...,\"changes\":[...],...}.
+
+Examples:
+  headstart speculate --model ollama:NAME --mode auto-edit \"fix the failing test\"
+  headstart speculate --workspace ../site --model replay:recording.json --json \"add a footer\"";
+
+pub(super) const LIST: &str = "\
+Status: running, completed, boundary, exhausted or failed (how it ended), accepted, aborted, and \
+interrupted (its process died). A record that cannot be read is reported and left alone.
+
+Examples:
+  headstart list
+  headstart list --json | jq -r 'select(.status == \"completed\") | .id'";
+
+pub(super) const SHOW: &str = "\
+Examples:
+  headstart show 7k2m
+  headstart show 7k2m --json";
+
+pub(super) const DIFF: &str = "\
+With --json: one object a file, with its counts and its part of the diff.
+
+Examples:
+  headstart diff 7k2m
+  headstart diff 7k2m | git apply --check";
+
+pub(super) const ACCEPT: &str = "\
+If a file that the work rests on has changed meanwhile, nothing is written and the exit code is 4. \
+If the speculation stopped at a boundary, what it did before is applied, the pending call is shown, \
+and the exit code is 3.
+
+Examples:
+  headstart accept 7k2m";
+
+pub(super) const ABORT: &str = "\
+A speculation that another process still runs is told to stop.
+
+Examples:
+  headstart abort 7k2m";
+
+pub(super) const UNDO: &str = "\
+Examples:
+  headstart undo 7k2m
+  headstart diff 7k2m | git apply --reverse     takes an accepted speculation back today";
+
+pub(super) const SWEEP: &str = "\
+Removed: speculations whose process died, those accepted or aborted long ago, and what a killed \
+accept left in a workspace. Left: what runs, what waits for your decision (unless --undecided), and \
+every file that headstart does not understand.
+
+Examples:
+  headstart sweep
+  headstart sweep --older-than 0 --undecided";
+
+pub(super) const GATE: &str = "\
+Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \
+ignored. Each answer is
+  {\"decision\":\"allow\"|\"redirect\"|\"boundary\",\"reason\":CODE,\"detail\":TEXT,
+   \"effects\":[...],\"reads\":[...],\"writes\":[...]}
+A line that is no such call is a boundary with the reason invalid_input, so answer N is always that \
+of line N. Nothing is run or read; the workspace need not exist here.
+
+Examples:
+  echo '{\"cmd\":\"git log --oneline | head\"}' | headstart gate
+  headstart gate --mode auto-edit --workspace /srv/site < calls.jsonl";
+
+pub(super) const FILTER: &str = "\
+Each line is {\"text\":\"...\"}; other fields are ignored. Each answer is {\"keep\":true} or \
+{\"keep\":false,\"reason\":CODE}. A line that is no such object is not kept, with the reason \
+invalid_input, so answer N is always that of line N.
+
+Examples:
+  echo '{\"text\":\"run the tests\"}' | headstart filter";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  headstart completions bash > ~/.local/share/bash-completion/completions/headstart
+  headstart completions zsh > \"${fpath[1]}/_headstart\"
+  headstart completions fish > ~/.config/fish/completions/headstart.fish";

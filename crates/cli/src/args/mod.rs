@@ -1,0 +1,220 @@
+//! The command line as clap reads it. Help texts longer than a line are in `help`.
+
+mod help;
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use headstart_tool_gate::ApprovalMode;
+
+use crate::config::{self, Flags};
+use crate::model_spec::ModelSpec;
+
+/// Predicts the next prompt of a coding agent's user, runs it while they read, hands the work over on Tab.
+#[derive(Debug, Parser)]
+#[command(name = "headstart", version, long_about = help::ABOUT, after_long_help = help::AFTER)]
+#[command(arg_required_else_help = true, infer_long_args = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Print JSON Lines on standard output, one object a line, and nothing else there
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help = help::STATE_DIR)]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch the whole flow on a bundled sample project, without key or network
+    #[command(after_help = help::DEMO)]
+    Demo(Demo),
+    /// Talk to a model in this project, with suggestions and speculation
+    #[command(after_help = help::CHAT)]
+    Chat(Chat),
+    /// Predict the next prompt of a conversation
+    #[command(after_help = help::SUGGEST)]
+    Suggest(Suggest),
+    /// Run a prompt over a copy-on-write view of a workspace, and keep the result
+    #[command(after_help = help::SPECULATE)]
+    Speculate(Speculate),
+    /// List the speculations that are kept
+    #[command(after_help = help::LIST)]
+    List,
+    /// Show what a speculation did: transcript, calls, changes, cost
+    #[command(after_help = help::SHOW)]
+    Show(OfId),
+    /// Print what a speculation would change, as `git apply` takes it
+    #[command(after_help = help::DIFF)]
+    Diff(OfId),
+    /// Apply a speculation's changes to its workspace: all, or none
+    #[command(after_help = help::ACCEPT)]
+    Accept(Accept),
+    /// Give a speculation up and leave nothing of it
+    #[command(after_help = help::ABORT)]
+    Abort(OfId),
+    /// Take back an accepted speculation (not available yet; says what to do instead)
+    #[command(after_help = help::UNDO)]
+    Undo(OfId),
+    /// Remove what dead processes left, and what was decided long ago
+    #[command(after_help = help::SWEEP)]
+    Sweep(Sweep),
+    /// Judge tool calls: JSON Lines in, JSON Lines out, same order
+    #[command(after_help = help::GATE)]
+    Gate(Gate),
+    /// Judge suggestion texts: JSON Lines in, JSON Lines out, same order
+    #[command(after_help = help::FILTER)]
+    Filter,
+    /// Print a completion script for a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Play so many times faster: a smaller number shows more, a larger one is over sooner
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chat {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArg,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Suggest {
+    /// The conversation: a JSON array of messages
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) history: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArg,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Speculate {
+    /// What the user would type
+    pub(crate) prompt: String,
+    /// The conversation so far: a JSON array of messages
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) history: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArg,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Accept {
+    #[command(flatten)]
+    pub(crate) of: OfId,
+    #[command(flatten)]
+    pub(crate) mode: ModeArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OfId {
+    /// The speculation: its id, or the start of it
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// Keep those that are younger
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub(crate) older_than: u32,
+    /// Remove old work too that was neither accepted nor aborted
+    #[arg(long)]
+    pub(crate) undecided: bool,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gate {
+    #[command(flatten)]
+    pub(crate) mode: ModeArg,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    #[arg(long, value_name = "SPEC", help = help::MODEL)]
+    pub(crate) model: Option<ModelSpec>,
+    #[arg(long, value_name = "SPEC", help = help::FAST_MODEL)]
+    pub(crate) fast_model: Option<ModelSpec>,
+    #[arg(long, value_name = "URL", help = help::BASE_URL)]
+    #[arg(value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
+    pub(crate) base_url: Option<String>,
+    /// Write what the model says to a file that `replay:FILE` plays
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModeArg {
+    #[arg(long, value_name = "MODE", value_parser = mode_parser(), help = help::MODE)]
+    pub(crate) mode: Option<ApprovalMode>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceArg {
+    /// The project's folder [default: the current one]
+    #[arg(long = "workspace", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) path: Option<PathBuf>,
+}
+
+impl ModelArgs {
+    /// What these flags say about the configuration, and `mode` with them.
+    pub(crate) fn flags(&self, mode: &ModeArg) -> Flags {
+        Flags {
+            model: self.model.clone(),
+            fast_model: self.fast_model.clone(),
+            base_url: self.base_url.clone(),
+            mode: mode.mode,
+        }
+    }
+}
+
+impl ModeArg {
+    /// What this flag says about the configuration.
+    pub(crate) fn flags(&self) -> Flags {
+        Flags { mode: self.mode, ..Flags::default() }
+    }
+}
+
+fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
+    use clap::builder::TypedValueParser as _;
+    PossibleValuesParser::new(["default", "plan", "auto-edit", "yolo"])
+        .try_map(|name| config::parse_mode(&name))
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(speed) if (0.1..=1000.0).contains(&speed) => Ok(speed),
+        _ => Err("use a number from 0.1 to 1000".to_owned()),
+    }
+}

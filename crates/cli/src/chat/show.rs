@@ -1,0 +1,54 @@
+use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_overlay_fs::{ChangeSummary, Conflict};
+use headstart_speculation::{Ending, Event, Limit};
+
+use crate::output::{call_title, change_line, conflict_line};
+use crate::terminal::Style;
+
+/// A line for an event that is not text.
+pub(super) fn event_line(event: &Event) -> Option<(String, Style)> {
+    match event {
+        Event::ToolCall { call } => Some((format!("• {}", call_title(call)), Style::Accent)),
+        Event::ToolResult { result } => match &result.outcome {
+            ToolOutcome::Error(message) => Some((format!("  {}: {message}", result.name), Style::Removed)),
+            ToolOutcome::Output(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// A call in full, for the question whether it may run.
+pub(super) fn whole_call(call: &ToolCall) -> String {
+    let mut rows = vec![format!("{} wants to run", call.name)];
+    for (name, value) in &call.args {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let mut lines = value.lines();
+        rows.push(format!("  {name}: {}", lines.next().unwrap_or_default()));
+        rows.extend(lines.map(|line| format!("    {line}")));
+    }
+    rows.join("\n")
+}
+
+/// What an accept changed.
+pub(super) fn changes(changes: &[ChangeSummary]) -> String {
+    changes.iter().map(change_line).collect::<Vec<_>>().join("\n")
+}
+
+/// Why nothing was applied.
+pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
+    conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n")
+}
+
+/// What to tell of an ending that is not "completed".
+pub(super) fn ending(ending: &Ending) -> Option<String> {
+    Some(match ending {
+        Ending::Boundary { verdict } => format!("stopped: {}", verdict.detail),
+        Ending::Exhausted { limit: Limit::Output } => {
+            "the answer was cut at the provider's length limit".into()
+        }
+        Ending::Exhausted { limit } => format!("stopped at the limit of {limit:?}").to_lowercase(),
+        Ending::Failed { error } => error.clone(),
+        Ending::Aborted => "interrupted".into(),
+        _ => return None,
+    })
+}

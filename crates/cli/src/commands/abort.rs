@@ -1,0 +1,76 @@
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::args::OfId;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{self, Spinner};
+use crate::store::{Record, SpeculationId, State, Store};
+
+/// A running speculation looks ten times a second whether it is wanted; dropping its request is quick.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "aborted", rename_all = "camelCase")]
+struct Aborted<'a> {
+    id: &'a str,
+    /// Whether a living process was told to stop.
+    was_running: bool,
+}
+
+/// Removes a speculation, or has the process that runs it remove it.
+pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
+    let store = context.store()?;
+    let id = store.resolve(&args.id)?;
+    let record = store.read(&id)?;
+    let was_running = store.is_alive(&record)?;
+    if was_running {
+        stop(&store, &record)?;
+    } else {
+        remove(&store, &id)?;
+    }
+    if context.output.is_json() {
+        output::print_json(&Aborted { id: id.as_str(), was_running })?;
+    } else {
+        output::print(&format!("aborted {id}; nothing of it is left\n"))?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn remove(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
+    let held = store.lock(id)?;
+    if held.record().state == State::Accepted {
+        let problem = format!("was accepted: its changes are in the workspace; see `headstart undo {id}`");
+        return Err(CliError::WrongState { id: id.to_string(), problem });
+    }
+    held.remove()
+}
+
+/// Waits until the process that runs it has given it up.
+fn stop(store: &Store, record: &Record) -> Result<(), CliError> {
+    let id = &record.id;
+    let pid = record.owner.pid;
+    store.request_abort(id)?;
+    let _spinner = Spinner::start(&format!("waiting for process {pid} to give {id} up"));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match store.read(id) {
+            Err(CliError::UnknownId { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+            // It ended, or its process died, before it saw the request.
+            Ok(record) if !store.is_alive(&record)? => match remove(store, id) {
+                Err(CliError::UnknownId { .. }) => return Ok(()),
+                other => return other,
+            },
+            Ok(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
+            Ok(_) => {
+                let problem = format!(
+                    "was told to stop, but process {pid} has not given it up yet; end that process and try again"
+                );
+                return Err(CliError::WrongState { id: id.to_string(), problem });
+            }
+        }
+    }
+}

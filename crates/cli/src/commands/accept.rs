@@ -1,0 +1,134 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use headstart_forked_query::{Message, Recording, ToolCall};
+use headstart_overlay_fs::{ChangeSummary, Conflict};
+use headstart_speculation::{Acceptance, Accepted};
+use headstart_tool_gate::Verdict;
+use serde::Serialize;
+
+use crate::args::Accept;
+use crate::config::Flags;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::host::NativeHost;
+use crate::models::Models;
+use crate::store::{Held, State};
+use crate::{output, setup, workspace};
+
+/// What came of it, with `--json`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Line<'a> {
+    Accepted {
+        id: &'a str,
+        changes: &'a [ChangeSummary],
+        /// What to append to the conversation.
+        transcript: &'a [Message],
+        /// The call that waits for consent; it is not part of the transcript.
+        pending_call: Option<&'a ToolCall>,
+        next: Option<&'a str>,
+        time_saved_ms: u64,
+    },
+    Conflict {
+        id: &'a str,
+        conflicts: &'a [Conflict],
+    },
+    Withdrawn {
+        id: &'a str,
+        call: &'a ToolCall,
+        verdict: &'a Verdict,
+    },
+}
+
+/// Applies a speculation's changes to its workspace.
+pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, CliError> {
+    let store = context.store()?;
+    let id = store.resolve(&args.of.id)?;
+    let record = store.read(&id)?;
+    if store.is_alive(&record)? {
+        let problem = format!("still runs, in process {}; wait for it, or abort it", record.owner.pid);
+        return Err(CliError::WrongState { id: id.to_string(), problem });
+    }
+    let mut held = store.lock(&id)?;
+    let acceptance = accept(&args, &held, context).await?;
+    if matches!(acceptance, Acceptance::Accepted(_)) {
+        held.mark(State::Accepted)?;
+    }
+    report(id.as_str(), &acceptance, context)
+}
+
+async fn accept(args: &Accept, held: &Held, context: &Context) -> Result<Acceptance, CliError> {
+    let record = held.record();
+    let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
+    let Some(finished) = record.finished.as_ref().filter(|_| record.state == State::Finished) else {
+        let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
+        return Err(CliError::WrongState { id: record.id.to_string(), problem });
+    };
+    // A mode that the speculation was given on its command line still counts; one that came from a file or the
+    // environment counts as it is there now.
+    let mode = args.mode.mode.or_else(|| record.mode_by_flag.then_some(record.mode));
+    let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
+    let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
+    // An accept asks no model.
+    let silent = Models::of_recording(Recording::default(), 1.0).background;
+    let engine = setup::engine(&workspace, silent, host, config.limits)?;
+    Ok(engine.accept(finished).await?)
+}
+
+fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitStatus, CliError> {
+    let json = context.output.is_json();
+    match acceptance {
+        Acceptance::Accepted(accepted) if json => {
+            output::print_json(&Line::Accepted {
+                id,
+                changes: &accepted.changes,
+                transcript: &accepted.transcript.messages,
+                pending_call: accepted.transcript.pending_call(),
+                next: accepted.next.as_deref(),
+                time_saved_ms: accepted.time_saved_ms,
+            })?;
+            Ok(ExitStatus::Done)
+        }
+        Acceptance::Accepted(accepted) => {
+            output::print(&told(accepted))?;
+            Ok(ExitStatus::Done)
+        }
+        Acceptance::Conflict(conflicts) => {
+            if json {
+                output::print_json(&Line::Conflict { id, conflicts })?;
+            }
+            for conflict in conflicts {
+                output::note(&format!("conflict: {}", output::conflict_line(conflict)));
+            }
+            output::note("nothing was changed; speculate again, or abort it");
+            Ok(ExitStatus::Conflict)
+        }
+        Acceptance::Withdrawn { call, verdict } => {
+            if json {
+                output::print_json(&Line::Withdrawn { id, call, verdict })?;
+            }
+            let call = output::one_call(call);
+            output::note(&format!("not allowed any more: {call}: {}", output::one_line(&verdict.detail)));
+            output::note("nothing was changed; --mode says what may run");
+            Ok(ExitStatus::Boundary)
+        }
+        _ => {
+            let problem = "did nothing that could be accepted".to_owned();
+            Err(CliError::WrongState { id: id.to_owned(), problem })
+        }
+    }
+}
+
+fn told(accepted: &Accepted) -> String {
+    let mut lines: Vec<String> = accepted.changes.iter().map(output::change_line).collect();
+    if lines.is_empty() {
+        lines.push("no file was to be changed".to_owned());
+    }
+    if let Some(call) = accepted.transcript.pending_call() {
+        lines.push(format!("not run, for it needs your consent: {}", output::one_call(call)));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}

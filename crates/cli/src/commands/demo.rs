@@ -1,0 +1,10 @@
+use crate::args::Demo;
+use crate::context::Context;
+use crate::demo;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+
+/// Plays the whole flow on the bundled sample project.
+pub(crate) async fn run(args: Demo, context: &Context) -> Result<ExitStatus, CliError> {
+    demo::run(context.output.is_json(), args.speed).await
+}

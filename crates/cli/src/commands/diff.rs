@@ -1,0 +1,77 @@
+use headstart_overlay_fs::{Change, ChangeSet, ChangeSummary};
+use serde::Serialize;
+
+use crate::args::OfId;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{self, Style};
+
+/// One path with its part of the diff.
+#[derive(Debug, Serialize)]
+struct FileDiff {
+    #[serde(flatten)]
+    change: ChangeSummary,
+    diff: String,
+}
+
+/// Prints what a speculation would change, or has changed.
+pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
+    let store = context.store()?;
+    let record = store.read(&store.resolve(&args.id)?)?;
+    let Some(finished) = record.finished else {
+        let problem = "has no result yet; `headstart list` shows where it stands".to_owned();
+        return Err(CliError::WrongState { id: record.id.to_string(), problem });
+    };
+    if context.output.is_json() {
+        file_diffs(&finished.changes).iter().try_for_each(output::print_json)?;
+        return Ok(ExitStatus::Done);
+    }
+    let diff = finished.changes.diff();
+    // What goes to a program must be exact; what goes to a terminal must not drive it.
+    let shown = if context.output.is_terminal() { for_people(&diff, context.output.style()) } else { diff };
+    output::print(&shown)?;
+    Ok(ExitStatus::Done)
+}
+
+fn file_diffs(changes: &ChangeSet) -> Vec<FileDiff> {
+    let diff_of = |summary: &ChangeSummary| {
+        let belongs =
+            |change: &&Change| change.path == summary.path || Some(&change.path) == summary.from.as_ref();
+        let changes = changes.changes.iter().filter(belongs).cloned().collect();
+        ChangeSet { changes, reads: Vec::new() }.diff()
+    };
+    changes.summary().into_iter().map(|change| FileDiff { diff: diff_of(&change), change }).collect()
+}
+
+/// The diff with harmless text and colors.
+pub(super) fn for_people(diff: &str, style: Style) -> String {
+    let mut shown = String::new();
+    for line in output::printable(diff).lines() {
+        let painted = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => {
+                style.bold(line)
+            }
+            [b'+', ..] => style.green(line),
+            [b'-', ..] => style.red(line),
+            [b'@', ..] => style.cyan(line),
+            _ => line.to_owned(),
+        };
+        shown += &painted;
+        shown.push('\n');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_on_a_terminal_has_colors_and_no_escapes_of_its_own() {
+        let shown = for_people("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\x1b[2J\n+b\n c\n", Style::Colored);
+        let expected = "\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\
+                        \x1b[31m-a\\u{1b}[2J\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n";
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,44 @@
+use std::io;
+
+use headstart_followup_state::FilterReason;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::lines;
+
+/// The answer to one line.
+#[derive(Debug, Serialize)]
+struct Answer {
+    keep: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+/// Judges the texts on standard input.
+pub(crate) fn run() -> Result<ExitStatus, CliError> {
+    lines::answer_each(io::stdin().lock(), io::stdout().lock(), |line| match line.and_then(text_of) {
+        Ok(text) => judge(&text),
+        Err(detail) => Answer { keep: false, reason: Some("invalid_input"), detail: Some(detail) },
+    })?;
+    Ok(ExitStatus::Done)
+}
+
+fn judge(text: &str) -> Answer {
+    let reason = headstart_followup_state::filter(text).err().map(FilterReason::as_str);
+    Answer { keep: reason.is_none(), reason, detail: None }
+}
+
+fn text_of(line: Value) -> Result<String, String> {
+    let Value::Object(mut line) = line else {
+        return Err("the line is not a JSON object".to_owned());
+    };
+    match line.remove("text") {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err("\"text\" is not a string".to_owned()),
+        None => Err("\"text\" is missing".to_owned()),
+    }
+}

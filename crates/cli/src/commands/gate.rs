@@ -1,0 +1,146 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use headstart_tool_gate::{CallRef, Verdict};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::args::Gate;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::lines;
+use crate::output;
+use crate::workspace;
+
+/// The answer to one line.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Answer {
+    Judged(Verdict),
+    Invalid(Invalid),
+}
+
+/// What is not understood is a boundary, here too.
+#[derive(Debug, Serialize)]
+struct Invalid {
+    decision: &'static str,
+    reason: &'static str,
+    detail: String,
+    effects: [(); 0],
+    reads: [(); 0],
+    writes: [(); 0],
+}
+
+/// Judges the calls on standard input.
+pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = textual_workspace(args.workspace.path.as_deref())?;
+    let config = context.config(&args.mode.flags(), Path::new(&workspace))?;
+    let gate_context = config.gate_context(workspace)?;
+    let gate = headstart_tool_gate::Gate::new();
+    let judge = |line: Result<Value, String>| match line.and_then(call_of) {
+        Ok((name, args)) => Answer::Judged(gate.judge(CallRef { name: &name, args: &args }, &gate_context)),
+        Err(detail) => Answer::Invalid(Invalid {
+            decision: "boundary",
+            reason: "invalid_input",
+            detail,
+            effects: [],
+            reads: [],
+            writes: [],
+        }),
+    };
+    lines::answer_each(io::stdin().lock(), io::stdout().lock(), judge)?;
+    Ok(ExitStatus::Done)
+}
+
+/// The tool and the arguments on a line, or what is wrong with it.
+fn call_of(line: Value) -> Result<(String, Map<String, Value>), String> {
+    let Value::Object(mut line) = line else {
+        return Err("the line is not a JSON object".to_owned());
+    };
+    match (line.remove("cmd"), line.remove("tool"), line.remove("args")) {
+        (Some(Value::String(command)), None, None) => {
+            let args = Map::from_iter([("command".to_owned(), Value::String(command))]);
+            Ok(("shell".to_owned(), args))
+        }
+        (None, Some(Value::String(tool)), Some(Value::Object(args))) => Ok((tool, args)),
+        (Some(_), None, None) => Err("\"cmd\" is not a string".to_owned()),
+        (Some(_), _, _) => Err("\"cmd\" stands alone; it cannot go with \"tool\" or \"args\"".to_owned()),
+        (None, None, _) => Err("neither \"tool\" nor \"cmd\" is there".to_owned()),
+        (None, Some(Value::String(_)), None) => Err("\"args\" is missing".to_owned()),
+        (None, Some(Value::String(_)), Some(_)) => Err("\"args\" is not an object".to_owned()),
+        (None, Some(_), _) => Err("\"tool\" is not a string".to_owned()),
+    }
+}
+
+/// An absolute path in its own spelling: the gate compares text, and the calls may come from another machine.
+fn textual_workspace(flag: Option<&Path>) -> Result<String, CliError> {
+    let Some(path) = flag else { return workspace::resolve(None) };
+    if path.is_file() {
+        return Err(CliError::WorkspaceNotADirectory { path: path.to_owned() });
+    }
+    if !path.exists() {
+        output::note(&format!("workspace {} is not here; paths are judged by their text", path.display()));
+    }
+    let absolute = std::path::absolute(path).map_err(CliError::io("find", path))?;
+    without_dots(&absolute)
+        .into_os_string()
+        .into_string()
+        .map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
+}
+
+/// The path without `..`: the system's answer where it knows the path, else that of the text.
+fn without_dots(absolute: &Path) -> PathBuf {
+    use std::path::Component;
+    if !absolute.components().any(|name| name == Component::ParentDir) {
+        return absolute.to_owned();
+    }
+    if let Ok(path) = absolute.canonicalize() {
+        return path;
+    }
+    let mut path = PathBuf::new();
+    for name in absolute.components() {
+        match name {
+            Component::ParentDir => drop(path.pop()),
+            name => path.push(name),
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_call_or_says_why_it_is_none() {
+        let cases = [
+            (json!({"cmd": "ls"}), Ok("shell {\"command\":\"ls\"}")),
+            (json!({"cmd": "ls", "expect": "readonly"}), Ok("shell {\"command\":\"ls\"}")),
+            (json!({"tool": "ls", "args": {"path": "."}}), Ok("ls {\"path\":\".\"}")),
+            (json!({"tool": "ls"}), Err("\"args\" is missing")),
+            (json!({"tool": "ls", "args": []}), Err("\"args\" is not an object")),
+            (json!({"tool": 1, "args": {}}), Err("\"tool\" is not a string")),
+            (json!({"cmd": null}), Err("\"cmd\" is not a string")),
+            (json!({"cmd": "ls", "tool": "ls"}), Err("\"cmd\" stands alone")),
+            (json!({"args": {}}), Err("neither \"tool\" nor \"cmd\"")),
+            (json!(["ls"]), Err("the line is not a JSON object")),
+        ];
+        for (line, expected) in cases {
+            let call = call_of(line.clone()).map(|(tool, args)| format!("{tool} {}", Value::Object(args)));
+            match (call, expected) {
+                (Ok(call), Ok(expected)) => assert_eq!(call, expected),
+                (Err(error), Err(expected)) => assert!(error.contains(expected), "{line}: {error}"),
+                (call, expected) => panic!("{line}: {call:?}, not {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_workspace_that_is_not_here_is_taken_by_its_text() {
+        assert_eq!(without_dots(Path::new("/no/such/../place")), Path::new("/no/place"));
+        assert_eq!(without_dots(Path::new("/../no")), Path::new("/no"));
+    }
+}

@@ -1,0 +1,55 @@
+//! One module per command; each turns its arguments into output and an exit status.
+
+mod abort;
+mod accept;
+mod chat;
+mod completions;
+mod demo;
+mod diff;
+mod filter;
+mod gate;
+mod list;
+mod show;
+mod speculate;
+mod suggest;
+mod sweep;
+mod undo;
+
+use std::future::Future;
+
+use crate::args::Command;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+
+/// Runs a command to its end.
+pub(crate) fn run(command: Command, context: &Context) -> Result<ExitStatus, CliError> {
+    match command {
+        Command::Demo(args) => block_on(demo::run(args, context)),
+        Command::Chat(args) => block_on(chat::run(args, context)),
+        Command::Suggest(args) => block_on(suggest::run(args, context)),
+        Command::Speculate(args) => block_on(speculate::run(args, context)),
+        Command::Accept(args) => block_on(accept::run(args, context)),
+        Command::List => list::run(context),
+        Command::Show(args) => show::run(&args, context),
+        Command::Diff(args) => diff::run(&args, context),
+        Command::Abort(args) => abort::run(&args, context),
+        Command::Undo(args) => undo::run(&args, context),
+        Command::Sweep(args) => sweep::run(&args, context),
+        Command::Gate(args) => gate::run(&args, context),
+        Command::Filter => filter::run(),
+        Command::Completions { shell } => completions::run(shell),
+    }
+}
+
+/// Only commands that wait for a model or a person need a runtime.
+fn block_on(command: impl Future<Output = Result<ExitStatus, CliError>>) -> Result<ExitStatus, CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::Unavailable(format!("cannot start the asynchronous runtime: {error}")))?;
+    let ended = runtime.block_on(command);
+    // A thread that still waits for a key press must not keep the process.
+    runtime.shutdown_background();
+    ended
+}

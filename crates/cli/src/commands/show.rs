@@ -1,0 +1,183 @@
+use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome};
+use headstart_overlay_fs::ChangeSummary;
+use headstart_speculation::{Cost, Ending, Finished};
+use headstart_tool_gate::ApprovalMode;
+use serde::Serialize;
+
+use crate::args::OfId;
+use crate::clock;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{self, Style};
+use crate::store::Record;
+
+/// Of a long text so many lines are shown; `--json` has all of it.
+const LINES: usize = 12;
+
+/// The public part of a record: all but the contents of files.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "speculation", rename_all = "camelCase")]
+struct Shown<'a> {
+    id: &'a str,
+    status: &'static str,
+    created_at: u64,
+    workspace: &'a str,
+    mode: ApprovalMode,
+    model: &'a str,
+    prompt: &'a str,
+    #[serde(flatten)]
+    result: Option<Result<'a>>,
+}
+
+/// What came out.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Result<'a> {
+    ending: &'a Ending,
+    transcript: &'a [Message],
+    /// What the model said after the last call that ran.
+    rest: &'a [Part],
+    pending_call: Option<&'a ToolCall>,
+    changes: Vec<ChangeSummary>,
+    next: Option<&'a str>,
+    cost: Cost,
+}
+
+/// Shows one speculation.
+pub(crate) fn run(args: &OfId, context: &Context) -> std::result::Result<ExitStatus, CliError> {
+    let store = context.store()?;
+    let record = store.read(&store.resolve(&args.id)?)?;
+    let status = record.status_word(store.is_alive(&record)?);
+    if context.output.is_json() {
+        output::print_json(&shown(&record, status))?;
+    } else {
+        output::print(&page(&record, status, context.output.style()))?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn shown<'a>(record: &'a Record, status: &'static str) -> Shown<'a> {
+    Shown {
+        id: record.id.as_str(),
+        status,
+        created_at: record.created_at,
+        workspace: &record.workspace,
+        mode: record.mode,
+        model: &record.model,
+        prompt: &record.prompt,
+        result: record.finished.as_ref().map(|finished| Result {
+            ending: &finished.ending,
+            transcript: &finished.transcript.messages,
+            rest: &finished.transcript.rest,
+            pending_call: finished.pending_call(),
+            changes: finished.changes.summary(),
+            next: finished.next.as_deref(),
+            cost: finished.cost,
+        }),
+    }
+}
+
+pub(super) fn page(record: &Record, status: &str, style: Style) -> String {
+    let age = output::age(clock::unix_ms().saturating_sub(record.created_at));
+    let mut fields = vec![
+        ("id", record.id.to_string()),
+        ("status", status.to_owned()),
+        ("prompt", record.prompt.clone()),
+        ("workspace", record.workspace.clone()),
+        ("model", record.model.clone()),
+        ("age", age),
+    ];
+    fields.extend(record.finished.iter().flat_map(summary));
+    let mut lines: Vec<String> = fields
+        .into_iter()
+        .map(|(name, value)| format!("{}  {}", style.dim(&format!("{name:<9}")), output::one_line(&value)))
+        .collect();
+    if let Some(finished) = &record.finished {
+        lines.extend([String::new(), style.bold("Transcript")]);
+        lines.extend(transcript(finished, style));
+        lines.extend([String::new(), style.bold("Changes")]);
+        lines.extend(changes(finished));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn summary(finished: &Finished) -> Vec<(&'static str, String)> {
+    let cost = finished.cost;
+    let mut fields = vec![("ended", ending(&finished.ending))];
+    fields.push((
+        "cost",
+        format!(
+            "{} in {} ms, {} ({} cached) tokens read, {} written, {}",
+            counted(u64::from(cost.turns), "turn"),
+            cost.work_ms,
+            cost.tokens.input_tokens,
+            cost.tokens.cached_input_tokens,
+            cost.tokens.output_tokens,
+            counted(u64::from(cost.tool_calls), "tool call"),
+        ),
+    ));
+    fields.extend(finished.next.clone().map(|next| ("next", next)));
+    fields
+}
+
+fn ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Completed => "the model said its last word".to_owned(),
+        Ending::Boundary { verdict } => format!("the next call needs your consent: {}", verdict.detail),
+        Ending::Exhausted { limit } => format!("the limit of {limit:?} was reached").to_lowercase(),
+        Ending::Failed { error } => format!("an error: {error}"),
+        Ending::Aborted => "it was given up".to_owned(),
+        other => format!("{:?}", other.status()).to_lowercase(),
+    }
+}
+
+fn transcript(finished: &Finished, style: Style) -> Vec<String> {
+    let parts = finished
+        .transcript
+        .messages
+        .iter()
+        .flat_map(|message| message.parts.iter().map(|part| (message.role, part)));
+    let mut lines: Vec<String> = parts.flat_map(|(role, part)| part_lines(role, part, style)).collect();
+    lines.extend(
+        finished.pending_call().map(|call| format!("  {} {}", style.cyan("?"), output::one_call(call))),
+    );
+    lines
+}
+
+fn part_lines(role: Role, part: &Part, style: Style) -> Vec<String> {
+    match part {
+        Part::Text { text } if role == Role::User => block(&style.bold(">"), text),
+        Part::Text { text } => block(" ", text),
+        Part::ToolCall(call) => vec![format!("  {} {}", style.cyan("*"), output::one_call(call))],
+        Part::ToolResult(result) => match &result.outcome {
+            ToolOutcome::Output(serde_json::Value::String(text)) => block(&style.dim("|"), text),
+            ToolOutcome::Output(value) => block(&style.dim("|"), &value.to_string()),
+            ToolOutcome::Error(error) => block(&style.red("!"), error),
+        },
+    }
+}
+
+/// Text behind a mark, cut after some lines.
+fn block(mark: &str, text: &str) -> Vec<String> {
+    let text = output::printable(text.trim_end());
+    let mut lines: Vec<_> = text.lines().take(LINES).map(|line| format!("  {mark} {line}")).collect();
+    let more = text.lines().count() - lines.len();
+    if 0 < more {
+        lines.push(format!("  {mark} … {}", counted(more as u64, "more line")));
+    }
+    lines
+}
+
+fn changes(finished: &Finished) -> Vec<String> {
+    let rows = finished.changes.summary();
+    if rows.is_empty() {
+        return vec!["  none".to_owned()];
+    }
+    rows.iter().map(|row| format!("  {}", output::change_line(row))).collect()
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,159 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_overlay_fs::ChangeSummary;
+use headstart_speculation::{Cost, Ending, Event, Finished, Speculation, Status};
+use headstart_tool_gate::Verdict;
+use serde::Serialize;
+
+use crate::args::Speculate;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::host::NativeHost;
+use crate::models::Models;
+use crate::output::{self, Spinner};
+use crate::session::SYSTEM;
+use crate::store::{Draft, Record, Running};
+use crate::{history, setup, workspace};
+
+/// The last line with `--json`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "finished", rename_all = "camelCase")]
+struct Line<'a> {
+    id: &'a str,
+    status: Status,
+    changes: Vec<ChangeSummary>,
+    boundary: Option<Boundary<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<headstart_speculation::Limit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    next: Option<&'a str>,
+    usage: Cost,
+}
+
+/// Where it stopped.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Boundary<'a> {
+    call: Option<&'a ToolCall>,
+    verdict: &'a Verdict,
+}
+
+/// Runs a prompt over an overlay and keeps the result.
+pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
+    let history = args.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
+    let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
+    let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
+    let engine = setup::engine(&workspace, models.background.clone(), host, config.limits)?;
+    let tools = engine.toolbox.schemas();
+    let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
+    let running = context.store()?.create(Draft {
+        workspace,
+        mode: config.mode,
+        mode_by_flag: args.mode.mode.is_some(),
+        model: config.model.as_ref().map(ToString::to_string).unwrap_or_default(),
+        prompt: args.prompt.clone(),
+    })?;
+    let id = running.record().id.to_string();
+    let started = engine.start(id.clone(), &params, &args.prompt);
+    let (speculation, driver, events) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            running.discard()?;
+            return Err(error.into());
+        }
+    };
+    let driver = tokio::spawn(driver);
+    let finished = watch(&speculation, events, &running, context).await;
+    let finished = match finished {
+        Ok(Some(finished)) => finished,
+        stopped => {
+            speculation.abort();
+            running.discard()?;
+            models.save_recording()?;
+            return stopped.and(Err(CliError::GivenUp { id }));
+        }
+    };
+    // The driver has told everything; what is left of it is to go.
+    let _ = driver.await;
+    let record = running.finish(finished)?;
+    models.save_recording()?;
+    report(&record, context)
+}
+
+/// Shows the events until the end of the work; `None` where it was given up.
+async fn watch(
+    speculation: &Speculation,
+    mut events: headstart_speculation::Events,
+    running: &Running,
+    context: &Context,
+) -> Result<Option<Finished>, CliError> {
+    let spinner = Spinner::start(speculation.prompt());
+    let json = context.output.is_json();
+    let work = async {
+        while let Some(event) = events.next().await {
+            match (&event, json) {
+                (event, true) => output::print_json(event)?,
+                (Event::ToolCall { call }, false) => output::note(&format!("* {}", output::one_call(call))),
+                _ => {}
+            }
+        }
+        let mut finished = (*speculation.finished().await).clone();
+        finished.next = speculation.next().await.map(|next| next.as_str().to_owned());
+        finished.cost.tokens = speculation.cost().tokens;
+        Ok(Some(finished))
+    };
+    let ended = tokio::select! {
+        ended = work => ended,
+        () = running.until_abort_is_requested() => Ok(None),
+        _ = tokio::signal::ctrl_c() => Ok(None),
+    };
+    drop(spinner);
+    ended
+}
+
+fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
+    let finished = record.finished.as_ref().expect("works because a finished record holds what came out");
+    if context.output.is_json() {
+        output::print_json(&line(finished))?;
+    } else {
+        output::print(&super::show::page(record, record.status_word(false), context.output.style()))?;
+        let id = &finished.id;
+        output::note(&format!(
+            "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
+        ));
+    }
+    Ok(match finished.ending.status() {
+        Status::Completed => ExitStatus::Done,
+        Status::Boundary => ExitStatus::Boundary,
+        _ => ExitStatus::Failed,
+    })
+}
+
+fn line(finished: &Finished) -> Line<'_> {
+    Line {
+        id: &finished.id,
+        status: finished.ending.status(),
+        changes: finished.changes.summary(),
+        boundary: match &finished.ending {
+            Ending::Boundary { verdict } => Some(Boundary { call: finished.pending_call(), verdict }),
+            _ => None,
+        },
+        limit: match finished.ending {
+            Ending::Exhausted { limit } => Some(limit),
+            _ => None,
+        },
+        error: match &finished.ending {
+            Ending::Failed { error } => Some(error),
+            _ => None,
+        },
+        next: finished.next.as_deref(),
+        usage: finished.cost,
+    }
+}

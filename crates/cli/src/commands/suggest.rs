@@ -1,0 +1,58 @@
+use std::path::Path;
+
+use headstart_forked_query::{
+    CacheSafeParams, Guards, Suppressed, SuppressionReason, Usage, generate_suggestion,
+};
+use headstart_tool_gate::ApprovalMode;
+use serde::Serialize;
+
+use crate::args::Suggest;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::models::Models;
+use crate::output::{self, Spinner};
+use crate::session::SYSTEM;
+use crate::{history, setup, workspace};
+
+/// What came of the query.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum Answer<'a> {
+    Suggestion { text: &'a str, usage: Usage },
+    Suppressed { reason: &'a str, usage: Usage },
+}
+
+/// Predicts the next prompt of a conversation.
+pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
+    let history = history::read(&args.history)?;
+    let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
+    // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
+    let tools = setup::toolbox(Path::new(&workspace)).schemas();
+    let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
+    let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
+    let spinner = Spinner::start("asking what comes next");
+    let answer = generate_suggestion(&models.background, &params, guards).await;
+    drop(spinner);
+    models.save_recording()?;
+    let json = context.output.is_json();
+    match answer {
+        Ok(generated) if json => {
+            output::print_json(&Answer::Suggestion {
+                text: generated.suggestion.as_str(),
+                usage: generated.usage,
+            })?;
+        }
+        Ok(generated) => output::print(&format!("{}\n", output::printable(generated.suggestion.as_str())))?,
+        Err(Suppressed { reason: SuppressionReason::QueryFailed(error), .. }) => {
+            return Err(CliError::Model(error));
+        }
+        Err(Suppressed { reason, usage }) if json => {
+            output::print_json(&Answer::Suppressed { reason: reason.as_str(), usage })?;
+        }
+        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", reason.as_str())),
+    }
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,87 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use headstart_overlay_fs::{OsTree, SweepOutcome};
+use serde::Serialize;
+
+use crate::args::Sweep;
+use crate::clock;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{self, Spinner};
+use crate::store::{Keep, Store, Swept};
+use crate::workspace;
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum Line<'a> {
+    Removed { name: &'a str, why: &'a str },
+    Kept { name: &'a str, why: &'a str },
+    Swept { removed: usize, kept: usize },
+}
+
+/// Removes what nobody needs any more.
+pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliError> {
+    let days = u64::from(args.older_than);
+    let keep = Keep { younger_than: Duration::from_secs(days * 24 * 60 * 60), undecided: !args.undecided };
+    let store = context.store()?;
+    let workspaces = workspaces(args, &store)?;
+    let spinner = Spinner::start("sweeping");
+    let mut swept = store.sweep(clock::unix_ms(), keep)?;
+    swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace)));
+    drop(spinner);
+    swept.iter().try_for_each(|one| print(one, context))?;
+    let removed = swept.iter().filter(|one| one.removed).count();
+    let kept = swept.len() - removed;
+    if context.output.is_json() {
+        output::print_json(&Line::Swept { removed, kept })?;
+    } else {
+        output::print(&format!("{removed} removed, {kept} kept\n"))?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Where a killed accept may have left its staging folder: the workspace at hand, and those of the records.
+fn workspaces(args: &Sweep, store: &Store) -> Result<BTreeSet<String>, CliError> {
+    let mut workspaces = BTreeSet::from([workspace::resolve(args.workspace.path.as_deref())?]);
+    for id in store.ids()? {
+        // What cannot be read, the sweep of the store reports.
+        workspaces.extend(store.read(&id).map(|record| record.workspace));
+    }
+    workspaces.retain(|workspace| Path::new(workspace).is_dir());
+    Ok(workspaces)
+}
+
+fn sweep_workspace(workspace: &str) -> Vec<Swept> {
+    let swept = match OsTree::open(workspace).and_then(|tree| tree.sweep()) {
+        Ok(swept) => swept,
+        Err(error) => {
+            return vec![Swept { name: workspace.to_owned(), removed: false, why: error.to_string() }];
+        }
+    };
+    let tell = |one: headstart_overlay_fs::Swept| {
+        let (removed, why) = match one.outcome {
+            SweepOutcome::Removed => (true, "a dead process left it"),
+            SweepOutcome::Alive => (false, "an accept is at work on it"),
+            SweepOutcome::Interrupted => {
+                (false, "its process died in mid-accept; it may hold your only copy")
+            }
+            SweepOutcome::Kept => (false, "it holds what a failed accept could not put back"),
+            _ => (false, "is not one of headstart's"),
+        };
+        Swept { name: format!("{workspace}/{}", one.name), removed, why: why.to_owned() }
+    };
+    swept.into_iter().map(tell).collect()
+}
+
+fn print(swept: &Swept, context: &Context) -> Result<(), CliError> {
+    let (name, why) = (swept.name.as_str(), swept.why.as_str());
+    if context.output.is_json() {
+        let line = if swept.removed { Line::Removed { name, why } } else { Line::Kept { name, why } };
+        return output::print_json(&line);
+    }
+    let verb = if swept.removed { "removed" } else { "kept" };
+    output::print(&format!("{verb:7}  {}  {}\n", output::one_line(name), output::one_line(why)))
+}

@@ -1,0 +1,191 @@
+use std::fs;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::limits::LimitField;
+use super::{parse_base_url, parse_mode};
+use crate::error::CliError;
+use crate::model_spec::ModelSpec;
+
+/// A configuration file is small; a larger one is a mistake or an attack.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A configuration file as it stands, with the places of its fields.
+pub(super) struct File {
+    path: PathBuf,
+    text: String,
+    fields: Fields,
+}
+
+/// A value and the line it stands on.
+pub(super) struct Placed<T> {
+    pub(super) value: T,
+    pub(super) line: usize,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Fields {
+    model: Option<Spanned<String>>,
+    fast_model: Option<Spanned<String>>,
+    base_url: Option<Spanned<String>>,
+    mode: Option<Spanned<String>>,
+    deny: Vec<Spanned<String>>,
+    suggestions: Option<bool>,
+    speculation: Option<bool>,
+    limits: LimitFields,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LimitFields {
+    turns: Option<Spanned<u32>>,
+    messages: Option<Spanned<u32>>,
+    tokens: Option<Spanned<u32>>,
+    staged_files: Option<Spanned<u32>>,
+    staged_bytes: Option<Spanned<u64>>,
+    time_seconds: Option<Spanned<u32>>,
+    command_seconds: Option<Spanned<u32>>,
+}
+
+/// The file at `path`; `None` where there is none.
+pub(super) fn read(path: &Path) -> Result<Option<File>, CliError> {
+    let Some(text) = read_text(path)? else { return Ok(None) };
+    let fields = toml::from_str(&text).map_err(|error| CliError::Configuration {
+        file: path.to_owned(),
+        line: error.span().map_or(1, |span| line_of(&text, span.start)),
+        message: describe(&text, &error),
+    })?;
+    Ok(Some(File { path: path.to_owned(), text, fields }))
+}
+
+impl File {
+    pub(super) fn model(&self) -> Result<Option<Placed<ModelSpec>>, CliError> {
+        self.parsed("model", self.fields.model.as_ref(), str::parse)
+    }
+
+    pub(super) fn fast_model(&self) -> Result<Option<Placed<ModelSpec>>, CliError> {
+        self.parsed("fast_model", self.fields.fast_model.as_ref(), str::parse)
+    }
+
+    pub(super) fn base_url(&self) -> Result<Option<Placed<String>>, CliError> {
+        self.parsed("base_url", self.fields.base_url.as_ref(), parse_base_url)
+    }
+
+    pub(super) fn mode(&self) -> Result<Option<Placed<ApprovalMode>>, CliError> {
+        self.parsed("mode", self.fields.mode.as_ref(), parse_mode)
+    }
+
+    pub(super) fn deny(&self) -> Result<Vec<DenyRule>, CliError> {
+        let mut rules = Vec::new();
+        for pattern in &self.fields.deny {
+            rules.extend(self.parsed("deny", Some(pattern), parse_deny_rule)?.map(|rule| rule.value));
+        }
+        Ok(rules)
+    }
+
+    pub(super) fn suggestions(&self) -> Option<bool> {
+        self.fields.suggestions
+    }
+
+    pub(super) fn speculation(&self) -> Option<bool> {
+        self.fields.speculation
+    }
+
+    pub(super) fn limits(&self) -> Result<Vec<(LimitField, Placed<u64>)>, CliError> {
+        let fields = &self.fields.limits;
+        let narrow = |value: &Option<Spanned<u32>>| {
+            value.as_ref().map(|value| (value.span(), u64::from(*value.get_ref())))
+        };
+        let bytes = fields.staged_bytes.as_ref().map(|value| (value.span(), *value.get_ref()));
+        let all = [
+            (LimitField::Turns, narrow(&fields.turns)),
+            (LimitField::Messages, narrow(&fields.messages)),
+            (LimitField::Tokens, narrow(&fields.tokens)),
+            (LimitField::StagedFiles, narrow(&fields.staged_files)),
+            (LimitField::StagedBytes, bytes),
+            (LimitField::TimeSeconds, narrow(&fields.time_seconds)),
+            (LimitField::CommandSeconds, narrow(&fields.command_seconds)),
+        ];
+        let mut limits = Vec::new();
+        for (limit, value) in all {
+            let Some((span, value)) = value else { continue };
+            let line = self.line(&span);
+            if value < 1 {
+                return Err(self.refuse(line, limit.name(), "must be at least 1"));
+            }
+            limits.push((limit, Placed { value, line }));
+        }
+        Ok(limits)
+    }
+
+    /// The error that a field of this file deserves.
+    pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
+        CliError::Configuration { file: self.path.clone(), line, message: format!("{field}: {problem}") }
+    }
+
+    fn parsed<T, E: std::fmt::Display>(
+        &self,
+        field: &str,
+        value: Option<&Spanned<String>>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<Placed<T>>, CliError> {
+        let Some(value) = value else { return Ok(None) };
+        let line = self.line(&value.span());
+        let parsed = parse(value.get_ref()).map_err(|error| self.refuse(line, field, error))?;
+        Ok(Some(Placed { value: parsed, line }))
+    }
+
+    fn line(&self, span: &Range<usize>) -> usize {
+        line_of(&self.text, span.start)
+    }
+}
+
+/// The gate's own rules say what a pattern is; it refuses those that would take back what another file denies.
+fn parse_deny_rule(pattern: &str) -> Result<DenyRule, GateError> {
+    DenyRules::from_patterns([pattern])?;
+    Ok(DenyRule(pattern.to_owned()))
+}
+
+/// A repository could put a FIFO, a device or a gigabyte where a file is expected.
+fn read_text(path: &Path) -> Result<Option<String>, CliError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(CliError::io("read", path)(error)),
+    };
+    let refused =
+        |message: &str| CliError::ConfigurationFile { file: path.to_owned(), message: message.into() };
+    if !metadata.is_file() {
+        return Err(refused("is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(CliError::io("read", path))?;
+    if MAX_BYTES < bytes.len() as u64 {
+        return Err(refused("is larger than 1 MiB"));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8"))
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// The parser's words, and the line they are about, which names the field.
+fn describe(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().trim_end().replace('\n', ", ");
+    let line = error.span().and_then(|span| text.lines().nth(line_of(text, span.start) - 1));
+    match line.map(str::trim).filter(|line| !line.is_empty()) {
+        Some(line) => format!("{message}, in `{line}`"),
+        None => message,
+    }
+}

@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use headstart_speculation::Limits;
+
+/// A limit that a configuration file can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitField {
+    Turns,
+    Messages,
+    Tokens,
+    StagedFiles,
+    StagedBytes,
+    TimeSeconds,
+    CommandSeconds,
+}
+
+impl LimitField {
+    /// The name in a configuration file.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Turns => "limits.turns",
+            Self::Messages => "limits.messages",
+            Self::Tokens => "limits.tokens",
+            Self::StagedFiles => "limits.staged_files",
+            Self::StagedBytes => "limits.staged_bytes",
+            Self::TimeSeconds => "limits.time_seconds",
+            Self::CommandSeconds => "limits.command_seconds",
+        }
+    }
+
+    pub(super) fn get(self, limits: &Limits) -> u64 {
+        match self {
+            Self::Turns => u64::from(limits.turns),
+            Self::Messages => limits.messages as u64,
+            Self::Tokens => limits.tokens,
+            Self::StagedFiles => limits.staged.files,
+            Self::StagedBytes => limits.staged.bytes,
+            Self::TimeSeconds => limits.time.as_secs(),
+            Self::CommandSeconds => limits.tools.command_time.as_secs(),
+        }
+    }
+
+    /// Sets the limit; a value that its type cannot hold means its largest.
+    pub(super) fn set(self, limits: &mut Limits, value: u64) {
+        match self {
+            Self::Turns => limits.turns = u32::try_from(value).unwrap_or(u32::MAX),
+            Self::Messages => limits.messages = usize::try_from(value).unwrap_or(usize::MAX),
+            Self::Tokens => limits.tokens = value,
+            Self::StagedFiles => limits.staged.files = value,
+            Self::StagedBytes => limits.staged.bytes = value,
+            Self::TimeSeconds => limits.time = Duration::from_secs(value),
+            Self::CommandSeconds => limits.tools.command_time = Duration::from_secs(value),
+        }
+    }
+}

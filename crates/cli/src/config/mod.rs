@@ -1,0 +1,183 @@
+//! What the user, the project, the environment and the command line say, laid over each other in that order.
+//!
+//! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds
+//! deny rules, lowers the approval mode and the limits, turns background work off, and may choose another model
+//! of the provider that the user has chosen. A line that would do more is an error.
+
+mod file;
+mod limits;
+mod project;
+
+use std::path::{Path, PathBuf};
+
+use headstart_speculation::Limits;
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext};
+
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::model_spec::ModelSpec;
+
+/// The project's own file, below the workspace.
+pub(crate) const PROJECT_FILE: &str = ".headstart/config.toml";
+
+/// What flags say about the configuration.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    pub(crate) model: Option<ModelSpec>,
+    pub(crate) fast_model: Option<ModelSpec>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) mode: Option<ApprovalMode>,
+}
+
+/// The configuration in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// The model of the conversation.
+    pub(crate) model: Option<ModelSpec>,
+    /// The model of every background task; `None`: the same as `model`.
+    pub(crate) fast_model: Option<ModelSpec>,
+    /// Where `model` is reached, and `fast_model` if it is of the same provider.
+    pub(crate) base_url: Option<String>,
+    pub(crate) mode: ApprovalMode,
+    /// The rules of all files together.
+    pub(crate) deny: Vec<DenyRule>,
+    pub(crate) suggestions: bool,
+    pub(crate) speculation: bool,
+    pub(crate) limits: Limits,
+}
+
+impl Config {
+    /// The configuration for a workspace.
+    pub(crate) fn load(environment: &Environment, flags: &Flags, workspace: &Path) -> Result<Self, CliError> {
+        let nearest = flags.clone().or_environment(environment)?;
+        let mut config = Self::of_user(environment)?;
+        project::apply(&mut config, &nearest, &workspace.join(PROJECT_FILE))?;
+        config.under(nearest).with_switches(environment)
+    }
+
+    /// What the gate goes by in this workspace.
+    pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
+        let deny = DenyRules::new(self.deny.iter().cloned())
+            .map_err(|error| CliError::Unavailable(error.to_string()))?;
+        Ok(GateContext { mode: self.mode, workspace, deny })
+    }
+
+    /// The defaults and the user's file.
+    fn of_user(environment: &Environment) -> Result<Self, CliError> {
+        let mut config = Self::default();
+        let Some(path) = user_file(environment) else { return Ok(config) };
+        let Some(file) = file::read(&path)? else { return Ok(config) };
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        config.model = file.model()?.map(|spec| beside(folder, spec.value));
+        config.fast_model = file.fast_model()?.map(|spec| beside(folder, spec.value));
+        config.base_url = file.base_url()?.map(|url| url.value);
+        config.mode = file.mode()?.map_or(config.mode, |mode| mode.value);
+        config.deny = file.deny()?;
+        config.suggestions = file.suggestions().unwrap_or(config.suggestions);
+        config.speculation = file.speculation().unwrap_or(config.speculation);
+        for (limit, value) in file.limits()? {
+            limit.set(&mut config.limits, value.value);
+        }
+        Ok(config)
+    }
+
+    fn under(mut self, nearest: Flags) -> Self {
+        self.model = nearest.model.or(self.model);
+        self.fast_model = nearest.fast_model.or(self.fast_model);
+        self.base_url = nearest.base_url.or(self.base_url);
+        self.mode = nearest.mode.unwrap_or(self.mode);
+        self
+    }
+
+    fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
+        self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
+        self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
+        Ok(self)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            model: None,
+            fast_model: None,
+            base_url: None,
+            mode: ApprovalMode::Default,
+            deny: Vec::new(),
+            suggestions: true,
+            speculation: true,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Flags {
+    /// What no flag says, the environment may.
+    fn or_environment(mut self, environment: &Environment) -> Result<Self, CliError> {
+        self.model = match self.model {
+            Some(spec) => Some(spec),
+            None => variable(environment, "HEADSTART_MODEL", str::parse)?,
+        };
+        self.fast_model = match self.fast_model {
+            Some(spec) => Some(spec),
+            None => variable(environment, "HEADSTART_FAST_MODEL", str::parse)?,
+        };
+        self.base_url = match self.base_url {
+            Some(url) => Some(url),
+            None => variable(environment, "HEADSTART_BASE_URL", parse_base_url)?,
+        };
+        self.mode = match self.mode {
+            Some(mode) => Some(mode),
+            None => variable(environment, "HEADSTART_MODE", parse_mode)?,
+        };
+        Ok(self)
+    }
+}
+
+/// The user's own file, where there is a place for it.
+pub(crate) fn user_file(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.xdg("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
+}
+
+/// An approval mode by its name.
+pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
+    Ok(match name {
+        "default" => ApprovalMode::Default,
+        "plan" => ApprovalMode::Plan,
+        "auto-edit" => ApprovalMode::AutoEdit,
+        "yolo" => ApprovalMode::Yolo,
+        _ => return Err(format!("{name:?} is no approval mode; use default, plan, auto-edit or yolo")),
+    })
+}
+
+/// The address of a server.
+pub(crate) fn parse_base_url(url: &str) -> Result<String, String> {
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let plain = !url.contains(|c: char| c.is_whitespace() || c.is_control());
+    match host {
+        Some(host) if plain && !host.is_empty() && !host.starts_with('/') => {
+            Ok(url.trim_end_matches('/').to_owned())
+        }
+        _ => Err(format!("{url:?} is no base URL; write it as http://host:port/v1 or https://host/v1")),
+    }
+}
+
+fn variable<T, E: std::fmt::Display>(
+    environment: &Environment,
+    name: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, CliError> {
+    let refused = |error: E| CliError::Environment { variable: name.to_owned(), message: error.to_string() };
+    environment.text(name)?.map(|value| parse(value).map_err(refused)).transpose()
+}
+
+/// A recording named in a file lies beside that file.
+fn beside(folder: &Path, spec: ModelSpec) -> ModelSpec {
+    match spec {
+        ModelSpec::Replay(file) => ModelSpec::Replay(folder.join(file)),
+        remote @ ModelSpec::Remote { .. } => remote,
+    }
+}
+
+#[cfg(test)]
+mod tests;

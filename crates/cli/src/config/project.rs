@@ -1,0 +1,92 @@
+use std::path::Path;
+
+use headstart_tool_gate::ApprovalMode;
+
+use super::file::{self, File, Placed};
+use super::{Config, Flags};
+use crate::error::CliError;
+use crate::model_spec::ModelSpec;
+
+/// Lays the project's file over the user's configuration, as far as a project may.
+///
+/// `nearest` is what flags and environment say: where they decide, the project's word does not count and so is
+/// not judged.
+pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result<(), CliError> {
+    let Some(file) = file::read(path)? else { return Ok(()) };
+    refuse_base_url(&file)?;
+    if let (Some(spec), None) = (file.model()?, &nearest.model) {
+        config.model = Some(same_provider(&file, "model", spec, config.model.as_ref())?);
+    }
+    if let (Some(spec), None) = (file.fast_model()?, &nearest.fast_model) {
+        let users = config.fast_model.as_ref().or(nearest.model.as_ref()).or(config.model.as_ref());
+        config.fast_model = Some(same_provider(&file, "fast_model", spec, users)?);
+    }
+    if let (Some(mode), None) = (file.mode()?, nearest.mode) {
+        config.mode = lowered_mode(&file, &mode, config.mode)?;
+    }
+    config.deny.extend(file.deny()?);
+    config.suggestions &= file.suggestions().unwrap_or(true);
+    config.speculation &= file.speculation().unwrap_or(true);
+    for (limit, value) in file.limits()? {
+        let users = limit.get(&config.limits);
+        if users < value.value {
+            let problem = format!("a project can only lower a limit, and yours is {users}");
+            return Err(file.refuse(value.line, limit.name(), problem));
+        }
+        limit.set(&mut config.limits, value.value);
+    }
+    Ok(())
+}
+
+fn refuse_base_url(file: &File) -> Result<(), CliError> {
+    match file.base_url()? {
+        None => Ok(()),
+        Some(url) => {
+            let problem = "a project cannot choose where your conversation is sent; \
+                           set it in your own file, HEADSTART_BASE_URL or --base-url";
+            Err(file.refuse(url.line, "base_url", problem))
+        }
+    }
+}
+
+fn same_provider(
+    file: &File,
+    field: &str,
+    spec: Placed<ModelSpec>,
+    users: Option<&ModelSpec>,
+) -> Result<ModelSpec, CliError> {
+    let chosen = users.and_then(ModelSpec::provider);
+    if chosen.is_some() && spec.value.provider() == chosen {
+        return Ok(spec.value);
+    }
+    let problem = match users {
+        Some(users) => format!("a project can only choose a model of your provider, and yours is {users}"),
+        None => "a project can only choose a model of the provider that you have chosen; \
+                 choose one in your own file, HEADSTART_MODEL or --model"
+            .to_owned(),
+    };
+    Err(file.refuse(spec.line, field, problem))
+}
+
+fn lowered_mode(
+    file: &File,
+    mode: &Placed<ApprovalMode>,
+    users: ApprovalMode,
+) -> Result<ApprovalMode, CliError> {
+    if rank(mode.value) <= rank(users) {
+        return Ok(mode.value);
+    }
+    let problem =
+        "a project cannot raise the approval mode; set it in your own file, HEADSTART_MODE or --mode";
+    Err(file.refuse(mode.line, "mode", problem))
+}
+
+/// Higher means that more runs without a question.
+fn rank(mode: ApprovalMode) -> u8 {
+    match mode {
+        ApprovalMode::Plan => 0,
+        ApprovalMode::Default => 1,
+        ApprovalMode::AutoEdit => 2,
+        ApprovalMode::Yolo => 3,
+    }
+}

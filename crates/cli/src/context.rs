@@ -1,0 +1,27 @@
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, Flags};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::output::Output;
+use crate::store::Store;
+
+/// What every command is handed: how to speak, and where things are.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) output: Output,
+    pub(crate) environment: Environment,
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+impl Context {
+    /// The speculations on disk.
+    pub(crate) fn store(&self) -> Result<Store, CliError> {
+        Store::locate(self.state_dir.as_deref(), &self.environment)
+    }
+
+    /// The configuration for a workspace, with what the flags say.
+    pub(crate) fn config(&self, flags: &Flags, workspace: &Path) -> Result<Config, CliError> {
+        Config::load(&self.environment, flags, workspace)
+    }
+}

@@ -1,0 +1,96 @@
+//! `headstart demo`: the whole flow on a bundled sample project. A recording stands in for the model; the engine, the
+//! gate, the tools, the overlay, the files and git are the real ones.
+
+mod narrator;
+mod sample;
+mod stage;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use narrator::{Narrator, millis};
+use stage::{Stage, baseline};
+
+const REQUEST: &str = "add a function that gives the most frequent words";
+
+/// One row of the closing table.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "timeline", rename_all = "camelCase")]
+struct Row {
+    prompt: String,
+    /// How long the work took, ahead of the user.
+    work_ms: u64,
+    /// How long the user read before they pressed Tab.
+    reading_ms: u64,
+    /// From Tab to files applied and history continued.
+    tab_to_done_ms: f64,
+    /// The same work in the foreground, measured in the same run on a second copy of the project.
+    without_ms: u64,
+}
+
+/// Plays the demo. `speed` divides the recording's delays and the reading times.
+pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> {
+    let narrator = Narrator::new(json);
+    if !json {
+        narrator.heading(
+            "A recording stands in for the model here; for a real one: headstart chat --model openai:NAME (key in OPENAI_API_KEY).",
+        )?;
+    }
+    let without = tokio::spawn(baseline(speed));
+    let mut stage = Stage::create(speed)?;
+    let mut rows = Vec::new();
+
+    narrator.heading("1. You ask, the model works, you watch and wait.")?;
+    stage.foreground(&narrator, REQUEST).await?;
+    let first = stage.suggestion().await?;
+    narrator.say("suggest", &format!("{first}    [Tab]"))?;
+
+    narrator
+        .heading("2. While you read, the suggestion runs ahead. Nothing in the project changes until Tab.")?;
+    let mut suggestion = first;
+    for reading in [2_600, 2_000] {
+        let (row, next) = stage.tab(&narrator, &suggestion, Duration::from_millis(reading)).await?;
+        rows.push(row);
+        suggestion = next;
+    }
+
+    narrator.heading("3. A commit is not yours to give away: the work stops at the boundary and asks.")?;
+    let (row, next) = stage.boundary(&narrator, &suggestion, Duration::from_millis(1_500)).await?;
+    rows.push(row);
+
+    narrator.heading("4. You type something else: nothing ever happened.")?;
+    stage.abort(&narrator, &next, Duration::from_millis(900)).await?;
+
+    let without = without.await.map_err(|error| CliError::Demo(error.to_string()))??;
+    for row in &mut rows {
+        row.without_ms =
+            without.iter().find(|(prompt, _)| *prompt == row.prompt).map_or(0, |(_, time)| millis(*time));
+    }
+    table(&narrator, &rows)?;
+    Ok(ExitStatus::Done)
+}
+
+fn table(narrator: &Narrator, rows: &[Row]) -> Result<(), CliError> {
+    for row in rows {
+        narrator.object(row)?;
+    }
+    if narrator.is_json() {
+        return Ok(());
+    }
+    let mut lines = vec![
+        "What you waited for, in milliseconds (all measured in this run)".to_owned(),
+        "                             with headstart        without".to_owned(),
+        "  prompt                        Tab to done  the same work   ran ahead in   you read for".to_owned(),
+    ];
+    lines.extend(rows.iter().map(|row| {
+        format!(
+            "  {:<28} {:>12.1} {:>14} {:>14} {:>14}",
+            row.prompt, row.tab_to_done_ms, row.without_ms, row.work_ms, row.reading_ms
+        )
+    }));
+    narrator.heading(&lines.join("\n"))?;
+    Ok(())
+}

@@ -1,0 +1,107 @@
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use headstart_forked_query::Recording;
+
+use crate::error::CliError;
+
+/// The sample project's files, as they are bundled.
+const FILES: [(&str, &str); 7] = [
+    (".gitignore", include_str!("../../assets/demo/project/gitignore")),
+    ("CHANGELOG.md", include_str!("../../assets/demo/project/CHANGELOG.md")),
+    ("README.md", include_str!("../../assets/demo/project/README.md")),
+    ("pyproject.toml", include_str!("../../assets/demo/project/pyproject.toml")),
+    ("tests/test_counter.py", include_str!("../../assets/demo/project/tests/test_counter.py")),
+    ("wordcount/__init__.py", include_str!("../../assets/demo/project/wordcount/__init__.py")),
+    ("wordcount/counter.py", include_str!("../../assets/demo/project/wordcount/counter.py")),
+];
+
+/// The recording that stands in for the model.
+pub(super) fn recording() -> Recording {
+    Recording::parse(include_str!("../../assets/demo/recording.json"))
+        .expect("works because the recording is bundled, and every run of the demo plays it")
+}
+
+/// The sample project in a folder of its own, with a git repository; the folder goes when the value does.
+pub(super) struct Sample {
+    folder: tempfile::TempDir,
+}
+
+impl Sample {
+    pub(super) fn create() -> Result<Self, CliError> {
+        Self::try_create().map_err(|error| CliError::Demo(error.to_string()))
+    }
+
+    fn try_create() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir()?;
+        let sample = Self { folder };
+        let root = sample.root();
+        for (path, content) in FILES {
+            let path = root.join(path);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(path, content)?;
+        }
+        git(&root, &["init", "--quiet", "--initial-branch=main"])?;
+        git(&root, &["config", "user.name", "headstart demo"])?;
+        git(&root, &["config", "user.email", "demo@example.com"])?;
+        git(&root, &["config", "commit.gpgsign", "false"])?;
+        git(&root, &["add", "--all"])?;
+        git(&root, &["commit", "--quiet", "--message", "Count words"])?;
+        Ok(sample)
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    /// A number that changes when any name, content or mode below the project does (git's own files included).
+    pub(super) fn hash(&self) -> Result<u64, CliError> {
+        let mut hasher = DefaultHasher::new();
+        let root = self.folder.path();
+        hash_folder(root, &mut hasher).map_err(CliError::io("read", root))?;
+        Ok(hasher.finish())
+    }
+}
+
+fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        entry.file_name().hash(hasher);
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            hash_folder(&entry.path(), hasher)?;
+        } else if kind.is_symlink() {
+            std::fs::read_link(entry.path())?.hash(hasher);
+        } else {
+            entry.metadata()?.permissions().readonly().hash(hasher);
+            std::fs::read(entry.path())?.hash(hasher);
+        }
+        // The end of an entry, so that no two trees run into one another.
+        u8::MAX.hash(hasher);
+    }
+    Ok(())
+}
+
+fn git(root: &Path, args: &[&str]) -> io::Result<()> {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(root)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot run git, which the demo needs: {error}"))
+        })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(io::Error::other(format!("git {} failed: {message}", args.join(" "))))
+}

@@ -1,0 +1,258 @@
+use std::time::{Duration, Instant};
+
+use futures::{FutureExt, StreamExt};
+use headstart_speculation::{
+    Acceptance, Accepted, Consent, Ending, Event, Finished, Speculation, Transcript,
+};
+use tokio::sync::mpsc;
+
+use super::narrator::{Narrator, millis};
+use super::sample::{Sample, recording};
+use super::{REQUEST, Row};
+use crate::error::CliError;
+use crate::host::Ask;
+use crate::output::call_title;
+use crate::session::Session;
+
+/// The sample project, a conversation about it, and a user who can be counted on.
+pub(super) struct Stage {
+    sample: Sample,
+    session: Session,
+    asks: mpsc::UnboundedReceiver<Ask>,
+    speed: f64,
+    number: u32,
+}
+
+impl Stage {
+    pub(super) fn create(speed: f64) -> Result<Self, CliError> {
+        let sample = Sample::create()?;
+        let (session, asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
+        Ok(Self { sample, session, asks, speed, number: 0 })
+    }
+
+    /// A turn that the user waits for.
+    pub(super) async fn foreground(
+        &mut self,
+        narrator: &Narrator,
+        prompt: &str,
+    ) -> Result<Duration, CliError> {
+        narrator.say("you", prompt)?;
+        self.finish_turn(narrator, Transcript::new(prompt)).await
+    }
+
+    pub(super) async fn suggestion(&self) -> Result<String, CliError> {
+        match self.session.suggestion_query().await {
+            Ok(suggestion) => Ok(suggestion.as_str().to_owned()),
+            Err(reason) => Err(CliError::Demo(format!("the recording gave no suggestion: {reason}"))),
+        }
+    }
+
+    /// Suggestion on screen, work ahead, Tab: files and conversation are there, and the next suggestion.
+    pub(super) async fn tab(
+        &mut self,
+        narrator: &Narrator,
+        prompt: &str,
+        reading: Duration,
+    ) -> Result<(Row, String), CliError> {
+        let before = self.sample.hash()?;
+        let (speculation, reading) = self.ahead(narrator, prompt, reading).await?;
+        let finished = speculation.finished().await;
+        narrator.say("ahead", &told(&finished))?;
+        if self.sample.hash()? != before {
+            return Err(CliError::Demo("a speculation changed the project before Tab".into()));
+        }
+        for line in finished.changes.diff().lines().filter(|line| line.starts_with(['+', '-', '@'])) {
+            narrator.say("", line)?;
+        }
+        let next = speculation.next().await;
+        let pressed = Instant::now();
+        let accepted = take(speculation.accept().await?)?;
+        self.session.conclude(accepted.transcript, &accepted.ending);
+        let done = pressed.elapsed();
+        let changed: Vec<String> = accepted.changes.iter().map(|change| change.path.to_string()).collect();
+        narrator.say("Tab", &format!("{} in the project after {}", changed.join(", "), shown(done)))?;
+        let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
+        narrator.say("suggest", &format!("{next}    [Tab]", next = next.as_str()))?;
+        Ok((row(prompt, &finished, reading, done), next.as_str().to_owned()))
+    }
+
+    /// Work that stops at a call which needs the user.
+    pub(super) async fn boundary(
+        &mut self,
+        narrator: &Narrator,
+        prompt: &str,
+        reading: Duration,
+    ) -> Result<(Row, String), CliError> {
+        let (speculation, reading) = self.ahead(narrator, prompt, reading).await?;
+        let finished = speculation.finished().await;
+        narrator.say("ahead", &told(&finished))?;
+        let pressed = Instant::now();
+        let accepted = take(speculation.accept().await?)?;
+        let done = pressed.elapsed();
+        narrator
+            .say("Tab", &format!("the work so far is yours after {}; the call waits for you", shown(done)))?;
+        self.finish_turn(narrator, accepted.transcript).await?;
+        let next = self.suggestion().await?;
+        narrator.say("suggest", &format!("{next}    [Tab]"))?;
+        Ok((row(prompt, &finished, reading, done), next))
+    }
+
+    /// The user types something else while the work runs.
+    pub(super) async fn abort(
+        &mut self,
+        narrator: &Narrator,
+        prompt: &str,
+        reading: Duration,
+    ) -> Result<(), CliError> {
+        let before = self.sample.hash()?;
+        let (speculation, _) = self.ahead(narrator, prompt, reading).await?;
+        let staged = speculation.changes().summary().len();
+        let pressed = Instant::now();
+        speculation.abort();
+        let gone = pressed.elapsed();
+        narrator.say(
+            "you",
+            &format!("type; {staged} staged file and the request are gone after {}", shown(gone)),
+        )?;
+        let after = self.sample.hash()?;
+        if after != before {
+            return Err(CliError::Demo("an aborted speculation changed the project".into()));
+        }
+        narrator
+            .say("check", &format!("hash of the whole project: {before:016x} before, {after:016x} after"))?;
+        Ok(())
+    }
+
+    /// Starts a speculation and shows it for as long as the user reads; gives that time.
+    async fn ahead(
+        &mut self,
+        narrator: &Narrator,
+        prompt: &str,
+        reading: Duration,
+    ) -> Result<(Speculation, Duration), CliError> {
+        self.number += 1;
+        let (speculation, mut events) = self.session.speculate(format!("demo-{}", self.number), prompt)?;
+        let reading = reading.div_f64(self.speed);
+        let until = tokio::time::sleep(reading);
+        tokio::pin!(until);
+        loop {
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(event) => narrator.event("ahead", &event)?,
+                    None => break,
+                },
+                () = &mut until => return Ok((speculation, reading)),
+            }
+        }
+        until.await;
+        Ok((speculation, reading))
+    }
+
+    /// Runs a foreground turn to its end; the user agrees to whatever is asked.
+    async fn finish_turn(
+        &mut self,
+        narrator: &Narrator,
+        transcript: Transcript,
+    ) -> Result<Duration, CliError> {
+        let started = Instant::now();
+        let (turn, mut events) = self.session.turn(transcript);
+        let mut said = String::new();
+        let ending = {
+            let run = turn.run();
+            tokio::pin!(run);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = events.next() => narrate(narrator, &event, &mut said)?,
+                    Some(ask) = self.asks.recv() => {
+                        narrator.say("asks", &format!("run `{}`? yes", call_title(&ask.call)))?;
+                        // The turn may have gone meanwhile; then nobody waits for the answer.
+                        let _ = ask.answer.send(Consent::Run);
+                    }
+                    ending = &mut run => break ending,
+                }
+            }
+        };
+        while let Some(event) = events.next().now_or_never().flatten() {
+            narrate(narrator, &event, &mut said)?;
+        }
+        flush(narrator, &mut said)?;
+        if ending != Ending::Completed {
+            return Err(CliError::Demo(format!("the turn ended as {:?}", ending.status())));
+        }
+        self.session.conclude(turn.transcript(), &ending);
+        Ok(started.elapsed())
+    }
+}
+
+/// The same prompts in the foreground on a project of their own: how long one waits without speculation.
+pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
+    let sample = Sample::create()?;
+    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
+    let agree = tokio::spawn(async move {
+        while let Some(ask) = asks.recv().await {
+            let _ = ask.answer.send(Consent::Run);
+        }
+    });
+    let mut times = Vec::new();
+    for prompt in [REQUEST, "add tests for top", "update the changelog", "commit this"] {
+        let started = Instant::now();
+        let (turn, _events) = session.turn(Transcript::new(prompt));
+        let ending = turn.run().await;
+        session.conclude(turn.transcript(), &ending);
+        times.push((prompt.to_owned(), started.elapsed()));
+    }
+    agree.abort();
+    Ok(times)
+}
+
+fn take(acceptance: Acceptance) -> Result<Accepted, CliError> {
+    match acceptance {
+        Acceptance::Accepted(accepted) => Ok(accepted),
+        other => Err(CliError::Demo(format!("the accept ended as {other:?}"))),
+    }
+}
+
+fn row(prompt: &str, finished: &Finished, reading: Duration, done: Duration) -> Row {
+    Row {
+        prompt: prompt.to_owned(),
+        work_ms: finished.cost.work_ms,
+        reading_ms: millis(reading),
+        tab_to_done_ms: done.as_secs_f64() * 1000.0,
+        without_ms: 0,
+    }
+}
+
+fn told(finished: &Finished) -> String {
+    let staged = finished.changes.summary().len();
+    let cost = &finished.cost;
+    match &finished.ending {
+        Ending::Boundary { verdict } => format!("stopped at a boundary: {}", verdict.detail),
+        Ending::Completed => {
+            format!("done in {} ms: {} calls, {staged} changed file staged", cost.work_ms, cost.tool_calls)
+        }
+        other => format!("ended as {:?}", other.status()),
+    }
+}
+
+fn narrate(narrator: &Narrator, event: &Event, said: &mut String) -> Result<(), CliError> {
+    if let Event::Text { text } = event {
+        said.push_str(text);
+        return Ok(());
+    }
+    flush(narrator, said)?;
+    narrator.event("model", event)?;
+    Ok(())
+}
+
+fn flush(narrator: &Narrator, said: &mut String) -> Result<(), CliError> {
+    if !said.trim().is_empty() {
+        narrator.say("model", said.trim())?;
+    }
+    said.clear();
+    Ok(())
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
+}

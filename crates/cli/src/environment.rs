@@ -1,0 +1,90 @@
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::error::CliError;
+
+/// The environment variables of the process, read once. An empty variable counts as not set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    pub(crate) fn of_process() -> Self {
+        std::env::vars_os().collect()
+    }
+
+    pub(crate) fn get(&self, variable: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(variable)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The value as text.
+    pub(crate) fn text(&self, variable: &str) -> Result<Option<&str>, CliError> {
+        let Some(value) = self.get(variable) else { return Ok(None) };
+        value.to_str().map(Some).ok_or_else(|| CliError::Environment {
+            variable: variable.to_owned(),
+            message: "the value is not UTF-8".to_owned(),
+        })
+    }
+
+    /// A value that is on or off.
+    pub(crate) fn switch(&self, variable: &str) -> Result<Option<bool>, CliError> {
+        match self.text(variable)? {
+            None => Ok(None),
+            Some("on" | "true" | "yes" | "1") => Ok(Some(true)),
+            Some("off" | "false" | "no" | "0") => Ok(Some(false)),
+            Some(other) => Err(CliError::Environment {
+                variable: variable.to_owned(),
+                message: format!("{other:?} is neither on nor off"),
+            }),
+        }
+    }
+
+    /// A folder for headstart's files as the XDG base directories have it: `$VARIABLE/headstart`, else
+    /// `$HOME/FALLBACK/headstart`. Relative values do not count, as the specification asks.
+    pub(crate) fn xdg(&self, variable: &str, fallback: &str) -> Option<PathBuf> {
+        let absolute = |variable| self.get(variable).map(Path::new).filter(|path| path.is_absolute());
+        let parent =
+            absolute(variable).map(Path::to_owned).or_else(|| Some(absolute("HOME")?.join(fallback)))?;
+        Some(parent.join("headstart"))
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
+        Self(variables.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    #[test]
+    fn folders_follow_the_xdg_directories() {
+        let cases = [
+            ("/s", "/h", Some("/s/headstart")),
+            ("", "/h", Some("/h/.local/state/headstart")),
+            ("s", "/h", Some("/h/.local/state/headstart")),
+            ("", "h", None),
+            ("", "", None),
+        ];
+        for (state, home, expected) in cases {
+            let folder = environment(&[("XDG_STATE_HOME", state), ("HOME", home)])
+                .xdg("XDG_STATE_HOME", ".local/state");
+            assert_eq!(folder.as_deref(), expected.map(Path::new), "{state:?} {home:?}");
+        }
+    }
+
+    #[test]
+    fn a_switch_is_on_or_off_and_nothing_else() {
+        for (value, expected) in [("on", Some(true)), ("0", Some(false)), ("", None)] {
+            assert_eq!(environment(&[("X", value)]).switch("X").unwrap(), expected, "{value}");
+        }
+        let error = environment(&[("X", "maybe")]).switch("X").unwrap_err();
+        assert_eq!(error.to_string(), "X: \"maybe\" is neither on nor off");
+    }
+}

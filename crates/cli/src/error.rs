@@ -1,0 +1,121 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use headstart_forked_query::{HistoryError, ModelError, RecordingError};
+
+use crate::exit::ExitStatus;
+
+/// Why a command could not be done, in words that name the thing and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum CliError {
+    #[error("cannot write to standard output: {0}")]
+    Output(#[source] io::Error),
+    #[error("cannot read standard input: {0}")]
+    Input(#[source] io::Error),
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io {
+        /// A verb: `read`, `create`, …
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+
+    #[error("workspace {path} does not exist; name a folder with --workspace", path = path.display())]
+    NoWorkspace { path: PathBuf },
+    #[error("workspace {path} is not a directory; name a folder with --workspace", path = path.display())]
+    WorkspaceNotADirectory { path: PathBuf },
+    #[error("workspace {path} is not UTF-8; headstart needs a workspace whose path is", path = path.display())]
+    WorkspaceNotUtf8 { path: PathBuf },
+
+    #[error("{variable}: {message}")]
+    Environment { variable: String, message: String },
+    #[error("{file}:{line}: {message}", file = file.display())]
+    Configuration { file: PathBuf, line: usize, message: String },
+    #[error("{file}: {message}", file = file.display())]
+    ConfigurationFile { file: PathBuf, message: String },
+
+    #[error("{message}; {MODEL_FORMS}")]
+    ModelSpec { message: String },
+    #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in(user_file.as_deref()))]
+    NoModel { user_file: Option<PathBuf> },
+    #[error("{model} needs a key: set {variable}")]
+    NoKey { model: String, variable: String },
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error("{file}: {source}", file = file.display())]
+    Recording { file: PathBuf, source: RecordingError },
+    #[error("{file}: {source}", file = file.display())]
+    History { file: PathBuf, source: HistoryError },
+
+    #[error(
+        "there is no place for the state; name a folder with --state-dir or HEADSTART_STATE_DIR, or set HOME"
+    )]
+    NoStateDir,
+    #[error("{path} {problem}", path = path.display())]
+    UnsafeStateDir { path: PathBuf, problem: String },
+    #[error("{id:?} is not the id of a speculation: ids are letters and digits; `headstart list` shows them")]
+    InvalidId { id: String },
+    #[error("there is no speculation {id:?} in {folder}; `headstart list` shows those there are", folder = folder.display())]
+    UnknownId { id: String, folder: PathBuf },
+    #[error("{prefix:?} is the start of several ids: {}; write more of it", candidates.join(", "))]
+    AmbiguousId { prefix: String, candidates: Vec<String> },
+    #[error("{file}: {reason}; the file was left as it is", file = file.display())]
+    Record { file: PathBuf, reason: String },
+    #[error("speculation {id} is in use by another process; try again when that has ended")]
+    Busy { id: String },
+    #[error("speculation {id} {problem}")]
+    WrongState { id: String, problem: String },
+
+    #[error("cannot open the workspace {path}: {message}", path = path.display())]
+    Workspace { path: PathBuf, message: String },
+    #[error("speculation {id} was given up; nothing of it is left")]
+    GivenUp { id: String },
+    #[error(transparent)]
+    Start(#[from] headstart_speculation::StartError),
+    #[error(transparent)]
+    Accept(#[from] headstart_speculation::AcceptError),
+    /// The demo is a promise; where it is not kept, it says so.
+    #[error("the demo went wrong: {0}")]
+    Demo(String),
+
+    /// What this build cannot do.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// What a model specification may be.
+pub(crate) const MODEL_FORMS: &str =
+    "use replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME (--base-url names any compatible server)";
+
+fn or_in(user_file: Option<&Path>) -> String {
+    user_file.map(|file| format!(", or `model` in {}", file.display())).unwrap_or_default()
+}
+
+impl CliError {
+    /// For `map_err`: an error of the system on the way of `action` to `path`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// The exit code that goes with the error.
+    pub(crate) fn exit_status(&self) -> ExitStatus {
+        match self {
+            Self::Environment { .. }
+            | Self::ModelSpec { .. }
+            | Self::NoModel { .. }
+            | Self::NoStateDir
+            | Self::InvalidId { .. }
+            | Self::NoWorkspace { .. }
+            | Self::WorkspaceNotADirectory { .. }
+            | Self::WorkspaceNotUtf8 { .. } => ExitStatus::Usage,
+            _ => ExitStatus::Failed,
+        }
+    }
+
+    /// Whether whoever read the output has gone: no reason to complain.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}

@@ -1,0 +1,67 @@
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use headstart_forked_query::ToolCall;
+use headstart_speculation::{Consent, Host};
+use headstart_tool_gate::{GateContext, Verdict};
+use tokio::sync::{mpsc, oneshot};
+
+/// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
+pub(crate) struct NativeHost {
+    started: Instant,
+    rules: Mutex<GateContext>,
+    asks: Option<mpsc::UnboundedSender<Ask>>,
+}
+
+/// A call that waits for the user's answer. Dropping it declines.
+pub(crate) struct Ask {
+    pub(crate) call: ToolCall,
+    pub(crate) verdict: Verdict,
+    pub(crate) answer: oneshot::Sender<Consent>,
+}
+
+impl NativeHost {
+    /// Nobody is there to be asked: a call that needs consent ends the turn.
+    pub(crate) fn unattended(rules: GateContext) -> Self {
+        Self { started: Instant::now(), rules: Mutex::new(rules), asks: None }
+    }
+
+    /// Calls that need consent are sent to whoever holds the receiver.
+    pub(crate) fn attended(rules: GateContext) -> (Self, mpsc::UnboundedReceiver<Ask>) {
+        let (asks, receiver) = mpsc::unbounded_channel();
+        (Self { started: Instant::now(), rules: Mutex::new(rules), asks: Some(asks) }, receiver)
+    }
+
+    /// Other rules from now on; they count for speculations that have run already, too.
+    pub(crate) fn set_rules(&self, rules: GateContext) {
+        *self.rules.lock().unwrap_or_else(PoisonError::into_inner) = rules;
+    }
+}
+
+#[async_trait]
+impl Host for NativeHost {
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    async fn sleep(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    fn gate_context(&self) -> GateContext {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {
+        let Some(asks) = &self.asks else {
+            return Consent::Stop;
+        };
+        let (answer, answered) = oneshot::channel();
+        let ask = Ask { call: call.clone(), verdict: verdict.clone(), answer };
+        if asks.send(ask).is_err() {
+            return Consent::Stop;
+        }
+        answered.await.unwrap_or(Consent::Decline)
+    }
+}

@@ -1,0 +1,118 @@
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::error::CliError;
+
+/// Which model is asked: `replay:FILE` or `PROVIDER:NAME`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ModelSpec {
+    /// A recording that stands in for a model.
+    Replay(PathBuf),
+    /// A model of a provider.
+    Remote {
+        provider: Provider,
+        /// The provider's own name of the model.
+        name: String,
+    },
+}
+
+/// A service that speaks OpenAI's chat completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Provider {
+    OpenAi,
+    DashScope,
+    /// A server on this machine that needs no key.
+    Ollama,
+}
+
+impl Provider {
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::DashScope => "dashscope",
+            Self::Ollama => "ollama",
+        }
+    }
+}
+
+impl ModelSpec {
+    /// The provider of a model that is not a recording.
+    pub(crate) fn provider(&self) -> Option<Provider> {
+        match self {
+            Self::Replay(_) => None,
+            Self::Remote { provider, .. } => Some(*provider),
+        }
+    }
+}
+
+impl FromStr for ModelSpec {
+    type Err = CliError;
+
+    fn from_str(spec: &str) -> Result<Self, CliError> {
+        let refused = |message: String| CliError::ModelSpec { message };
+        let Some((prefix, rest)) = spec.split_once(':') else {
+            return Err(refused(format!("{spec:?} does not say whose model it is")));
+        };
+        let provider = match prefix {
+            "replay" if rest.is_empty() => return Err(refused(format!("{spec:?} names no file"))),
+            "replay" => return Ok(Self::Replay(PathBuf::from(rest))),
+            "openai" => Provider::OpenAi,
+            "dashscope" => Provider::DashScope,
+            "ollama" => Provider::Ollama,
+            "anthropic" | "gemini" => {
+                return Err(refused(format!("{spec:?}: {prefix}'s own interface is not supported yet")));
+            }
+            _ => return Err(refused(format!("{spec:?}: there is no provider {prefix:?}"))),
+        };
+        if rest.trim().is_empty() {
+            return Err(refused(format!("{spec:?} names no model")));
+        }
+        Ok(Self::Remote { provider, name: rest.to_owned() })
+    }
+}
+
+impl fmt::Display for ModelSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replay(file) => write!(f, "replay:{}", file.display()),
+            Self::Remote { provider, name } => write!(f, "{}:{name}", provider.prefix()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_specification_says_whose_model_it_is() {
+        for spec in ["replay:demo.json", "openai:gpt-5", "dashscope:qwen3-max", "ollama:llama3.3:70b"] {
+            assert_eq!(spec.parse::<ModelSpec>().unwrap().to_string(), spec);
+        }
+        assert_eq!(
+            "ollama:llama3.3:70b".parse::<ModelSpec>().unwrap(),
+            ModelSpec::Remote { provider: Provider::Ollama, name: "llama3.3:70b".to_owned() }
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_specification_is_told_what_is() {
+        let cases = [
+            ("", "does not say whose"),
+            ("gpt-5", "does not say whose"),
+            ("replay:", "names no file"),
+            ("openai:", "names no model"),
+            ("openai: ", "names no model"),
+            ("anthropic:x", "not supported yet"),
+            ("gemini:x", "not supported yet"),
+            ("OpenAI:x", "no provider \"OpenAI\""),
+            ("http://localhost", "no provider \"http\""),
+        ];
+        for (spec, expected) in cases {
+            let message = spec.parse::<ModelSpec>().unwrap_err().to_string();
+            assert!(message.contains(expected), "{spec:?}: {message}");
+            assert!(message.contains("use replay:FILE, openai:NAME"), "{spec:?}: {message}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind};
+
+use crate::terminal::sanitize;
+
+/// Whether text for people has colors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Colored,
+}
+
+impl Style {
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub(crate) fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub(crate) fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colored => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// Text that a model, a file or a repository wrote, made harmless for a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    sanitize(text).into_owned()
+}
+
+/// As [`printable`], on one line: every run of white space becomes one blank.
+pub(crate) fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A call as a person would write it down: the name and the argument that matters.
+pub(crate) fn call_title(call: &ToolCall) -> String {
+    let argument = ["command", "pattern", "file_path", "path"]
+        .into_iter()
+        .find_map(|key| call.args.get(key).and_then(serde_json::Value::as_str))
+        .unwrap_or_default();
+    let argument: String = one_line(argument).chars().take(100).collect();
+    format!("{} {argument}", one_line(&call.name)).trim_end().to_owned()
+}
+
+/// A call on one line, cut where it is long.
+pub(crate) fn one_call(call: &ToolCall) -> String {
+    const CHARS: usize = 160;
+    let args: Vec<_> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let line = one_line(&format!("{}({})", call.name, args.join(", ")));
+    match line.char_indices().nth(CHARS) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
+/// A change on one line.
+pub(crate) fn change_line(change: &ChangeSummary) -> String {
+    let path = one_line(&change.path.to_string());
+    let from = change.from.as_ref().map(|from| format!(" from {}", one_line(&from.to_string())));
+    let counts =
+        if change.binary { "binary".to_owned() } else { format!("+{} -{}", change.added, change.removed) };
+    format!("{:<15}  {path}{}  {counts}", change.kind, from.unwrap_or_default())
+}
+
+/// A conflict on one line.
+pub(crate) fn conflict_line(conflict: &Conflict) -> String {
+    let what = match conflict.kind {
+        ConflictKind::Modified => "was changed meanwhile",
+        ConflictKind::Deleted => "was removed meanwhile",
+        ConflictKind::Created => "was created meanwhile",
+        ConflictKind::Replaced => "is another kind of thing now",
+        ConflictKind::StaleRead => "was read, and was changed meanwhile",
+        _ => "is not what it was",
+    };
+    format!("{} {what}", one_line(&conflict.path.to_string()))
+}
+
+/// How long ago, in the largest unit that fits.
+pub(crate) fn age(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_writes_cannot_drive_the_terminal() {
+        let cases = [
+            ("plain ü 漢\n\tx", "plain ü 漢\n\tx"),
+            ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
+            ("a\rb", "a\\u{d}b"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(printable(text), expected);
+        }
+        assert_eq!(one_line(" a\n\n b\t"), "a b");
+    }
+
+    #[test]
+    fn an_age_has_the_largest_unit_that_fits() {
+        let cases =
+            [(0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (3_600_000, "1 h"), (172_800_000, "2 d")];
+        for (milliseconds, expected) in cases {
+            assert_eq!(age(milliseconds), expected);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Commands of the shell tool, run by the system's bash.
+
+mod clean_environment;
+mod kept_output;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_overlay_fs::WorkspacePath;
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep_until};
+
+use clean_environment::clean_environment;
+use kept_output::KeptOutput;
+
+/// When the command is over, what a process that left its group still prints is waited for no longer than this.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// Nobody sits at a terminal, whoever approved the command: nothing may page or ask.
+const WITHOUT_TERMINAL: [(&str, &str); 4] =
+    [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+
+/// Runs commands with bash in the workspace on disk.
+///
+/// Each command is a process group of its own, ended as a whole when the command is over, when its time is up or when
+/// the future is dropped. A process that starts a session of its own (`setsid`) is not reached by that.
+pub(crate) struct BashRunner {
+    root: PathBuf,
+    users: BTreeMap<OsString, OsString>,
+    clean: BTreeMap<OsString, OsString>,
+}
+
+impl BashRunner {
+    /// Runs in the workspace `root`, an absolute path, with what this process has in its environment now.
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self::with_environment(root, std::env::vars_os().collect())
+    }
+
+    /// As [`new`](Self::new), with the user's environment given.
+    pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
+        let root = root.canonicalize().unwrap_or(root);
+        let clean = clean_environment(&users, &root);
+        Self { root, users, clean }
+    }
+
+    /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
+    fn directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
+        let failed = |message: String| ToolError::Failed { message };
+        let named = self.root.join(OsStr::from_bytes(path.as_bytes()));
+        let real = named
+            .canonicalize()
+            .map_err(|_| failed(format!("{path} is not on disk, and a command cannot run in it")))?;
+        if !real.starts_with(&self.root) {
+            return Err(failed(format!("{path} leads out of the workspace, and a command cannot run in it")));
+        }
+        if !real.is_dir() {
+            return Err(failed(format!("{path} is not a directory, and a command cannot run in it")));
+        }
+        Ok(real)
+    }
+
+    fn environment(&self, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
+        match surroundings {
+            Surroundings::Clean => self.clean.clone(),
+            Surroundings::Users => {
+                let mut environment = self.users.clone();
+                environment.extend(WITHOUT_TERMINAL.map(|(name, value)| (name.into(), value.into())));
+                environment
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl CommandRunner for BashRunner {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let deadline = Instant::now().checked_add(request.time_limit);
+        let directory = self.directory(&request.directory)?;
+        let mut environment = self.environment(request.surroundings);
+        environment.extend(request.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        let started = start(&request.command, &directory, &environment);
+        let mut running = started.map_err(|error| ToolError::Failed {
+            message: format!("the command cannot be started: {error}"),
+        })?;
+        running.finish(deadline, KeptOutput::new(request.output_limit)).await
+    }
+}
+
+/// A command on its way. Dropping it ends the whole group.
+struct Running {
+    // First, so that the group is ended while its leader's id is still its own.
+    group: Group,
+    child: Child,
+    output: Receiver,
+}
+
+/// A process group, ended when dropped.
+struct Group(Pid);
+
+impl Group {
+    /// The id stays taken as long as one process of the group is there, so that this cannot hit a stranger; when none
+    /// is left, there is nothing to end.
+    fn end(&self) {
+        let _ = kill_process_group(self.0, Signal::KILL);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// When this returns, the builder is gone and with it our ends for writing: else the pipe would never end.
+fn start(command: &str, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> io::Result<Running> {
+    let path = environment.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
+    let bash = find_bash(path).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, "bash is not installed where PATH can find it")
+    })?;
+    let (reader, writer) = io::pipe()?;
+    // One pipe for both, so that what is printed stays in order.
+    let mut process = Command::new(bash);
+    process
+        .args(["--noprofile", "--norc", "-c", command])
+        .current_dir(directory)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .kill_on_drop(true);
+    let child = process.spawn()?;
+    let group = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw)
+        .map(Group)
+        .ok_or_else(|| io::Error::other("the process has no id"))?;
+    let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    Ok(Running { group, child, output })
+}
+
+/// The system's own bash first: a `PATH` decides only where the system has none.
+fn find_bash(path: &OsStr) -> Option<PathBuf> {
+    [PathBuf::from("/bin"), PathBuf::from("/usr/bin")]
+        .into_iter()
+        .chain(std::env::split_paths(path).filter(|folder| folder.is_absolute()))
+        .map(|folder| folder.join("bash"))
+        .find(|file| file.is_file())
+}
+
+impl Running {
+    async fn finish(
+        &mut self,
+        deadline: Option<Instant>,
+        mut kept: KeptOutput,
+    ) -> Result<CommandOutput, ToolError> {
+        let failed =
+            |error: io::Error| ToolError::Failed { message: format!("the command was lost: {error}") };
+        let Self { group, child, output } = self;
+        let mut buffer = vec![0; 64 * 1024];
+        let mut status: Option<ExitStatus> = None;
+        let mut timed_out = false;
+        let mut open = true;
+        // A time limit beyond the clock's range is none.
+        let mut until = deadline;
+        while open || status.is_none() {
+            let mut alarm = pin!(wait_until(until));
+            tokio::select! {
+                exited = child.wait(), if status.is_none() => {
+                    status = Some(exited.map_err(failed)?);
+                    // What it left in the background ends with it.
+                    group.end();
+                    until = Some(Instant::now() + DRAIN);
+                }
+                read = output.read(&mut buffer), if open => match read.map_err(failed)? {
+                    0 => open = false,
+                    length => kept.push(&buffer[..length]),
+                },
+                () = &mut alarm => {
+                    if status.is_some() {
+                        break;
+                    }
+                    timed_out = true;
+                    group.end();
+                    until = None;
+                }
+            }
+        }
+        let exit_code = if timed_out { None } else { status.and_then(|status| status.code()) };
+        let (output, truncated) = kept.finish();
+        Ok(CommandOutput { output, exit_code, timed_out, truncated })
+    }
+}
+
+async fn wait_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

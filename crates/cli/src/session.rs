@@ -1,0 +1,132 @@
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_followup_state::Suggestion;
+use headstart_forked_query::{
+    CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, generate_suggestion,
+};
+use headstart_speculation::{
+    Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn,
+};
+use headstart_tool_gate::{ApprovalMode, GateContext};
+
+use crate::host::NativeHost;
+
+/// What the model is told it is, and how to work here.
+pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
+    Look before you change: read a file before you edit it, search before you guess. \
+    Make the smallest change that does what was asked, in the style of the code around it. \
+    Paths are relative to the project. A tool's error tells what to do differently.\n\
+    When you are done, say in one to three sentences what you did, and what is left to do if anything is.";
+
+/// A conversation about a workspace: its history, the model that answers, and the engine that works.
+pub(crate) struct Session {
+    engine: Engine,
+    host: Arc<NativeHost>,
+    model: Arc<dyn Model>,
+    model_name: String,
+    tools: Vec<ToolSchema>,
+    history: Vec<Message>,
+    params: CacheSafeParams,
+    last_turn: TurnEnd,
+}
+
+impl Session {
+    pub(crate) fn new(
+        engine: Engine,
+        host: Arc<NativeHost>,
+        model: Arc<dyn Model>,
+        model_name: String,
+        history: Vec<Message>,
+    ) -> Self {
+        let tools = engine.toolbox.schemas();
+        let params = CacheSafeParams::new(Some(SYSTEM.into()), tools.clone(), &history, &model_name);
+        Self { engine, host, model, model_name, tools, history, params, last_turn: TurnEnd::Completed }
+    }
+
+    /// A foreground turn over a transcript: a new one, or one that an accept gave.
+    pub(crate) fn turn(&self, transcript: Transcript) -> (Turn, Events) {
+        let limits = self.foreground_limits();
+        self.engine.turn(Arc::clone(&self.model), self.request(), transcript, limits)
+    }
+
+    /// Ends a turn: what was done is part of the conversation from now on, wherever the turn stopped.
+    ///
+    /// A prompt that got no answer at all is taken back, so that the conversation goes on where it was.
+    pub(crate) fn conclude(&mut self, transcript: Transcript, ending: &Ending) {
+        self.last_turn = match ending {
+            Ending::Completed => TurnEnd::Completed,
+            Ending::Aborted => TurnEnd::Aborted,
+            _ => TurnEnd::Failed,
+        };
+        if !transcript.messages.iter().any(|message| message.role == Role::Model) {
+            return;
+        }
+        self.history.extend(transcript.messages);
+        self.save();
+    }
+
+    /// Asks what the user may want next; the error is the code of why there is nothing to suggest.
+    pub(crate) fn suggestion_query(&self) -> impl Future<Output = Result<Suggestion, String>> + Send + use<> {
+        let background = self.engine.background.clone();
+        let params = self.params.clone();
+        let plan_mode = self.host.gate_context().mode == ApprovalMode::Plan;
+        let guards = Guards { turn: self.last_turn, plan_mode };
+        async move {
+            match generate_suggestion(&background, &params, guards).await {
+                Ok(generated) => Ok(generated.suggestion),
+                Err(suppressed) => Err(suppressed.reason.as_str().to_owned()),
+            }
+        }
+    }
+
+    /// Runs a prompt ahead, on the runtime.
+    pub(crate) fn speculate(&self, id: String, prompt: &str) -> Result<(Speculation, Events), StartError> {
+        let (speculation, driver, events) = self.engine.start(id, &self.params, prompt)?;
+        tokio::spawn(driver);
+        Ok((speculation, events))
+    }
+
+    /// Another approval mode from now on.
+    pub(crate) fn set_mode(&self, mode: ApprovalMode) {
+        self.host.set_rules(GateContext { mode, ..self.host.gate_context() });
+    }
+
+    /// Forgets the conversation.
+    pub(crate) fn reset(&mut self) {
+        self.history.clear();
+        self.last_turn = TurnEnd::Completed;
+        self.save();
+    }
+
+    /// What is asked in a turn: the whole conversation so far.
+    fn request(&self) -> ModelRequest {
+        ModelRequest {
+            model: self.model_name.clone(),
+            system: Some(SYSTEM.into()),
+            tools: self.tools.clone(),
+            messages: self.history.clone(),
+            thinking: true,
+            response_schema: None,
+            max_output_tokens: None,
+        }
+    }
+
+    /// A foreground turn has the user at the keyboard: it is stopped by them, not by a budget. These limits only
+    /// end a model that runs in circles.
+    fn foreground_limits(&self) -> Limits {
+        Limits {
+            turns: 200,
+            messages: 1_000,
+            tokens: u64::MAX,
+            time: Duration::from_secs(24 * 60 * 60),
+            ..self.engine.limits
+        }
+    }
+
+    fn save(&mut self) {
+        self.params =
+            CacheSafeParams::new(Some(SYSTEM.into()), self.tools.clone(), &self.history, &self.model_name);
+    }
+}

@@ -1,0 +1,51 @@
+use std::fs::{self, DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+use crate::error::CliError;
+
+/// Makes the folder (and those above it) for this user alone; one that others can write is refused.
+pub(super) fn create_private_folder(path: &Path) -> Result<(), CliError> {
+    private().recursive(true).create(path).map_err(CliError::io("create", path))?;
+    let metadata = fs::symlink_metadata(path).map_err(CliError::io("read", path))?;
+    let refused =
+        |problem: &str| Err(CliError::UnsafeStateDir { path: path.to_owned(), problem: problem.to_owned() });
+    if !metadata.is_dir() {
+        return refused("is not a directory; name another state folder with --state-dir");
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return refused("belongs to another user; name another state folder with --state-dir");
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return refused("can be written by others; run `chmod 700` on it");
+    }
+    Ok(())
+}
+
+/// Makes one folder for this user alone; it must not be there yet.
+pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
+    private().create(path).map_err(CliError::io("create", path))
+}
+
+/// Puts `bytes` in place of the file, whole or not at all, and on the medium before it returns.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let folder = path.parent().expect("works because every file of the store is in a folder");
+    let failed = |error| CliError::io("write", path)(error);
+    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    temporary.write_all(bytes).map_err(failed)?;
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(path).map_err(|error| failed(error.error))?;
+    sync_folder(folder)
+}
+
+/// Puts the names in a folder on the medium.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), CliError> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(CliError::io("write", folder))
+}
+
+fn private() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}

@@ -1,0 +1,125 @@
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
+use crate::error::CliError;
+
+/// Somebody who only looks whether a lock is held keeps it for microseconds; so long do we wait for them.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A record and the right to change it: no other process has it as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    store: Store,
+    record: Record,
+    _lock: Lock,
+}
+
+/// The system gives it back when the process dies, too.
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+impl Held {
+    pub(super) fn acquire(store: &Store, id: &SpeculationId) -> Result<Self, CliError> {
+        let lock = lock_file(store, id)?;
+        // Whoever had the lock before may have removed the folder: read what is there now.
+        let record = store.read(id)?;
+        Ok(Self { store: store.clone(), record, _lock: lock })
+    }
+
+    pub(super) fn of_new(store: &Store, record: Record, lock: Lock) -> Self {
+        Self { store: store.clone(), record, _lock: lock }
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Records what became of the speculation. On an error the record on disk is as it was.
+    pub(crate) fn mark(&mut self, state: State) -> Result<(), CliError> {
+        let mut next = self.record.clone();
+        if !next.state.may_become(state) {
+            return Err(CliError::WrongState {
+                id: next.id.to_string(),
+                problem: format!("is {:?} already", next.state).to_lowercase(),
+            });
+        }
+        next.state = state;
+        self.write(next)
+    }
+
+    /// Replaces the record.
+    pub(super) fn write(&mut self, record: Record) -> Result<(), CliError> {
+        files::replace(&self.store.folder_of(&record.id).join(RECORD), &record.to_bytes())?;
+        self.record = record;
+        Ok(())
+    }
+
+    /// Removes the speculation with all its files. It is gone at once, even if the process dies on the way.
+    pub(crate) fn remove(self) -> Result<(), CliError> {
+        let folder = self.store.folder_of(&self.record.id);
+        let gone = self.store.folder.join(format!(".gone-{}", id::random_name(16)?));
+        fs::rename(&folder, &gone).map_err(CliError::io("remove", &folder))?;
+        fs::remove_dir_all(&gone).map_err(CliError::io("remove", &gone))
+    }
+}
+
+/// Whether somebody has the lock in this file. No file: nobody.
+pub(super) fn is_held(path: &Path) -> Result<bool, CliError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(CliError::io("open", path)(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => {
+            drop(Lock(file));
+            Ok(false)
+        }
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(CliError::io("lock", path)(error)),
+    }
+}
+
+impl Lock {
+    /// The lock in a file that only this process knows yet.
+    pub(super) fn create(path: &Path) -> Result<Self, CliError> {
+        let file = File::create(path).map_err(CliError::io("create", path))?;
+        file.lock().map_err(CliError::io("lock", path))?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that was forked a moment ago shares it until it is another program.
+        // If this fails, that moment passes all the same.
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock_file(store: &Store, id: &SpeculationId) -> Result<Lock, CliError> {
+    let path = store.folder_of(id).join(LOCK);
+    let file =
+        File::options().write(true).create(true).truncate(false).open(&path).map_err(|error| match error
+            .kind()
+        {
+            io::ErrorKind::NotFound => {
+                CliError::UnknownId { id: id.to_string(), folder: store.folder.clone() }
+            }
+            _ => CliError::io("open", &path)(error),
+        })?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock(file)),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(TryLockError::WouldBlock) => return Err(CliError::Busy { id: id.to_string() }),
+            Err(TryLockError::Error(error)) => return Err(CliError::io("lock", &path)(error)),
+        }
+    }
+}

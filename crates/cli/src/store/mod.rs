@@ -1,0 +1,144 @@
+//! Speculations on disk, so that one process can accept or abort what another one made.
+//!
+//! ```text
+//! STATE/speculations/ID/record.json   what is known of the speculation; replaced as a whole
+//!                       lock          held by whoever works on it: while it runs, or while it is accepted
+//!                       abort         is there when another process wants it to stop
+//! ```
+//!
+//! A folder appears and disappears by one rename, a record changes by one rename. A record that cannot be read,
+//! or that a newer headstart wrote, is reported and never touched.
+
+mod files;
+mod held;
+mod id;
+mod owner;
+mod record;
+mod running;
+mod sweep;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub(crate) use self::held::Held;
+pub(crate) use self::id::SpeculationId;
+pub(crate) use self::record::{Draft, Record, State};
+pub(crate) use self::running::Running;
+pub(crate) use self::sweep::{Keep, Swept};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+const RECORD: &str = "record.json";
+const LOCK: &str = "lock";
+const ABORT: &str = "abort";
+
+/// The speculations below one state folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The store in `flag`, else where `HEADSTART_STATE_DIR` or the XDG directories say. Touches no file.
+    pub(crate) fn locate(flag: Option<&Path>, environment: &Environment) -> Result<Self, CliError> {
+        let named = flag.or_else(|| environment.get("HEADSTART_STATE_DIR").map(Path::new));
+        let state = match named {
+            Some(path) => std::path::absolute(path).map_err(CliError::io("find", path))?,
+            None => environment.xdg("XDG_STATE_HOME", ".local/state").ok_or(CliError::NoStateDir)?,
+        };
+        Ok(Self { folder: state.join("speculations") })
+    }
+
+    /// Starts a record; the value returned is the right to finish it.
+    pub(crate) fn create(&self, draft: Draft) -> Result<Running, CliError> {
+        files::create_private_folder(&self.folder)?;
+        Running::create(self, draft)
+    }
+
+    /// The speculation that `text` names: an id, or the start of one.
+    pub(crate) fn resolve(&self, text: &str) -> Result<SpeculationId, CliError> {
+        let unknown = || CliError::UnknownId { id: text.to_owned(), folder: self.folder.clone() };
+        let prefix = id::Prefix::parse(text)?;
+        let mut candidates: Vec<_> = self.ids()?.into_iter().filter(|id| prefix.fits(id)).collect();
+        if candidates.len() <= 1 {
+            return candidates.pop().ok_or_else(unknown);
+        }
+        let candidates = candidates.iter().map(ToString::to_string).collect();
+        Err(CliError::AmbiguousId { prefix: text.to_owned(), candidates })
+    }
+
+    /// Every speculation there is, in the order of the ids.
+    pub(crate) fn ids(&self) -> Result<Vec<SpeculationId>, CliError> {
+        Ok(self.names()?.iter().filter_map(|name| SpeculationId::parse(name)).collect())
+    }
+
+    /// The record as it is now.
+    pub(crate) fn read(&self, id: &SpeculationId) -> Result<Record, CliError> {
+        let file = self.folder_of(id).join(RECORD);
+        let bytes = fs::read(&file).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if !self.folder_of(id).exists() => {
+                CliError::UnknownId { id: id.to_string(), folder: self.folder.clone() }
+            }
+            io::ErrorKind::NotFound => {
+                CliError::Record { file: file.clone(), reason: "the record is missing".into() }
+            }
+            _ => CliError::io("read", &file)(error),
+        })?;
+        Record::parse(&bytes, id).map_err(|reason| CliError::Record { file, reason })
+    }
+
+    /// The record, with the right to change it: nobody else has it as long as the value lives.
+    ///
+    /// Fails with [`CliError::Busy`] where another process keeps it for longer than a moment.
+    pub(crate) fn lock(&self, id: &SpeculationId) -> Result<Held, CliError> {
+        Held::acquire(self, id)
+    }
+
+    /// Whether the process that runs the speculation lives. False for one that has ended.
+    pub(crate) fn is_alive(&self, record: &Record) -> Result<bool, CliError> {
+        if record.state != State::Running {
+            return Ok(false);
+        }
+        Ok(record.owner.is_alive() || held::is_held(&self.folder_of(&record.id).join(LOCK))?)
+    }
+
+    /// Asks the process that runs the speculation to give it up.
+    pub(crate) fn request_abort(&self, id: &SpeculationId) -> Result<(), CliError> {
+        let file = self.folder_of(id).join(ABORT);
+        File::create(&file).map_err(CliError::io("create", &file)).map(drop)
+    }
+
+    /// Removes what nobody needs any more; says what was removed and what was left.
+    pub(crate) fn sweep(&self, now_ms: u64, keep: Keep) -> Result<Vec<Swept>, CliError> {
+        sweep::sweep(self, now_ms, keep)
+    }
+
+    /// Where the folders of the speculations are.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn folder_of(&self, id: &SpeculationId) -> PathBuf {
+        self.folder.join(id.as_str())
+    }
+
+    /// The names in the folder, sorted; none where there is no folder.
+    fn names(&self) -> Result<Vec<String>, CliError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(CliError::io("read", &self.folder)(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(CliError::io("read", &self.folder))?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+use headstart_speculation::{Finished, Status};
+use headstart_tool_gate::ApprovalMode;
+use serde::{Deserialize, Serialize};
+
+use super::SpeculationId;
+use super::owner::Owner;
+
+/// Raised when a record changes so that an older headstart would misread it.
+const FORMAT_VERSION: u32 = 1;
+
+/// What is known before a speculation runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    /// Absolute, without links.
+    pub(crate) workspace: String,
+    pub(crate) mode: ApprovalMode,
+    /// Whether the mode was given on the command line, and so is not for a file to change later.
+    pub(crate) mode_by_flag: bool,
+    /// The specification of the model.
+    pub(crate) model: String,
+    pub(crate) prompt: String,
+}
+
+/// One speculation as it stands on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    format_version: u32,
+    pub(crate) id: SpeculationId,
+    /// Absolute, without links.
+    pub(crate) workspace: String,
+    /// Milliseconds since the Unix epoch.
+    pub(crate) created_at: u64,
+    /// The process that runs it, or ran it.
+    pub(crate) owner: Owner,
+    pub(crate) state: State,
+    pub(crate) mode: ApprovalMode,
+    /// Whether the mode was given on the command line.
+    #[serde(default)]
+    pub(crate) mode_by_flag: bool,
+    /// The specification of the model.
+    pub(crate) model: String,
+    pub(crate) prompt: String,
+    /// Present unless the state is `Running`.
+    pub(crate) finished: Option<Finished>,
+}
+
+/// What has been done with a speculation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum State {
+    /// Somebody runs it, or died on it.
+    Running,
+    /// It ended, and waits for a decision.
+    Finished,
+    /// Its changes are in the workspace.
+    Accepted,
+    /// It was given up.
+    Aborted,
+}
+
+impl Record {
+    pub(super) fn new(id: SpeculationId, draft: Draft, created_at: u64) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            id,
+            workspace: draft.workspace,
+            created_at,
+            owner: Owner::this_process(),
+            state: State::Running,
+            mode: draft.mode,
+            mode_by_flag: draft.mode_by_flag,
+            model: draft.model,
+            prompt: draft.prompt,
+            finished: None,
+        }
+    }
+
+    /// The record in `bytes`, or why they hold none.
+    pub(super) fn parse(bytes: &[u8], id: &SpeculationId) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Version {
+            format_version: u32,
+        }
+        let corrupt = |error: serde_json::Error| format!("the record is damaged: {error}");
+        let version = serde_json::from_slice::<Version>(bytes).map_err(corrupt)?.format_version;
+        if FORMAT_VERSION < version {
+            return Err(format!(
+                "the record has format {version}, and this headstart reads up to {FORMAT_VERSION}; use a newer one"
+            ));
+        }
+        let record: Self = serde_json::from_slice(bytes).map_err(corrupt)?;
+        if record.id != *id {
+            return Err(format!("the record is of another speculation, {}", record.id));
+        }
+        Ok(record)
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self)
+            .expect("works because a record holds neither maps with odd keys nor fallible types");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// The word that says where it stands. `alive` tells a running one from one whose process died.
+    pub(crate) fn status_word(&self, alive: bool) -> &'static str {
+        match (self.state, self.finished.as_ref().map(|finished| finished.ending.status())) {
+            (State::Accepted, _) => "accepted",
+            (State::Aborted, _) => "aborted",
+            (State::Running, _) if alive => "running",
+            (State::Running, _) | (State::Finished, None) => "interrupted",
+            (State::Finished, Some(status)) => match status {
+                Status::Running => "running",
+                Status::Completed => "completed",
+                Status::Boundary => "boundary",
+                Status::Exhausted => "exhausted",
+                Status::Failed => "failed",
+                Status::Aborted => "aborted",
+            },
+        }
+    }
+}
+
+impl State {
+    /// Whether a speculation may go from this state to `next`.
+    pub(super) fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (Self::Running, Self::Finished | Self::Aborted)
+                | (Self::Finished, Self::Accepted | Self::Aborted)
+        )
+    }
+}

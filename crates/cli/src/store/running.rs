@@ -1,0 +1,67 @@
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use headstart_speculation::Finished;
+
+use super::held::Lock;
+use super::{ABORT, Draft, Held, LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
+use crate::clock;
+use crate::error::CliError;
+
+/// How often a running speculation looks whether another process wants it to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A speculation that this process runs. Dropped without [`finish`](Self::finish) or
+/// [`discard`](Self::discard), it counts as interrupted.
+#[derive(Debug)]
+pub(crate) struct Running {
+    held: Held,
+    abort: PathBuf,
+}
+
+impl Running {
+    pub(super) fn create(store: &Store, draft: Draft) -> Result<Self, CliError> {
+        let record = Record::new(SpeculationId::random()?, draft, clock::unix_ms());
+        let draft_folder = store.folder.join(format!(".new-{}", id::random_name(16)?));
+        files::create_folder(&draft_folder)?;
+        let folder = store.folder_of(&record.id);
+        let made = || -> Result<_, CliError> {
+            let lock = Lock::create(&draft_folder.join(LOCK))?;
+            files::replace(&draft_folder.join(RECORD), &record.to_bytes())?;
+            fs::rename(&draft_folder, &folder).map_err(CliError::io("create", &folder))?;
+            Ok(lock)
+        };
+        let lock = made().inspect_err(|_| {
+            // The error says what is wrong; what is left is empty, and a sweep finds it.
+            let _ = fs::remove_dir_all(&draft_folder);
+        })?;
+        files::sync_folder(&store.folder)?;
+        Ok(Self { held: Held::of_new(store, record, lock), abort: folder.join(ABORT) })
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        self.held.record()
+    }
+
+    /// Ends when another process asks for the speculation to be given up.
+    pub(crate) async fn until_abort_is_requested(&self) {
+        while !self.abort.exists() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Keeps what came out, for another process to accept. On an error nothing is kept but the start.
+    pub(crate) fn finish(mut self, finished: Finished) -> Result<Record, CliError> {
+        let mut record = self.record().clone();
+        record.state = State::Finished;
+        record.finished = Some(finished);
+        self.held.write(record)?;
+        Ok(self.held.record().clone())
+    }
+
+    /// Leaves nothing behind.
+    pub(crate) fn discard(self) -> Result<(), CliError> {
+        self.held.remove()
+    }
+}

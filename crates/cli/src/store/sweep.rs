@@ -1,0 +1,83 @@
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use super::{Record, SpeculationId, State, Store};
+use crate::error::CliError;
+
+/// A folder that is being made or removed is so for milliseconds; one that is older was left by a dead process.
+const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// What a sweep leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keep {
+    /// Younger ones are left. Those whose process died are removed whatever their age.
+    pub(crate) younger_than: Duration,
+    /// Whether work that nobody accepted or aborted is left, whatever its age.
+    pub(crate) undecided: bool,
+}
+
+/// What a sweep did with one folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Swept {
+    pub(crate) name: String,
+    pub(crate) removed: bool,
+    pub(crate) why: String,
+}
+
+pub(super) fn sweep(store: &Store, now_ms: u64, keep: Keep) -> Result<Vec<Swept>, CliError> {
+    let mut swept = Vec::new();
+    for name in store.names()? {
+        let done = match SpeculationId::parse(&name) {
+            Some(id) => sweep_record(store, &id, now_ms, keep),
+            None => sweep_leftover(store, &name),
+        };
+        let (removed, why) = done.unwrap_or_else(|error| (false, error.to_string()));
+        swept.push(Swept { name, removed, why });
+    }
+    Ok(swept)
+}
+
+fn sweep_record(
+    store: &Store,
+    id: &SpeculationId,
+    now_ms: u64,
+    keep: Keep,
+) -> Result<(bool, String), CliError> {
+    let record = store.read(id)?;
+    if store.is_alive(&record)? {
+        return Ok((false, format!("process {} runs it", record.owner.pid)));
+    }
+    let held = store.lock(id)?;
+    match reason_to_remove(held.record(), now_ms, keep) {
+        Ok(why) => held.remove().map(|()| (true, why.to_owned())),
+        Err(why) => Ok((false, why.to_owned())),
+    }
+}
+
+/// `Err`: why it stays.
+fn reason_to_remove(record: &Record, now_ms: u64, keep: Keep) -> Result<&'static str, &'static str> {
+    let old = keep.younger_than <= Duration::from_millis(now_ms.saturating_sub(record.created_at));
+    match record.state {
+        State::Running => Ok("the process that ran it is dead"),
+        State::Finished if keep.undecided => Err("waits to be accepted or aborted"),
+        _ if !old => Err("is young"),
+        State::Finished => Ok("was neither accepted nor aborted for long"),
+        State::Accepted => Ok("was accepted long ago"),
+        State::Aborted => Ok("was aborted long ago"),
+    }
+}
+
+fn sweep_leftover(store: &Store, name: &str) -> Result<(bool, String), CliError> {
+    let path = store.folder().join(name);
+    let ours = name.starts_with(".new-") || name.starts_with(".gone-");
+    let metadata = fs::symlink_metadata(&path).map_err(CliError::io("read", &path))?;
+    if !ours || !metadata.is_dir() {
+        return Ok((false, "is not one of headstart's".to_owned()));
+    }
+    let age = metadata.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok());
+    if age.is_none_or(|age| age < LEFTOVER_AFTER) {
+        return Ok((false, "another process is at work on it".to_owned()));
+    }
+    fs::remove_dir_all(&path).map_err(CliError::io("remove", &path))?;
+    Ok((true, "a dead process left it half made or half removed".to_owned()))
+}

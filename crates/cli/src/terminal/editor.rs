@@ -1,0 +1,171 @@
+use crossterm::event::Event;
+
+use super::buffer::Buffer;
+use super::frame::Size;
+use super::history::History;
+use super::keymap::{self, Command};
+
+/// What an event meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "the host draws, submits or ends by it"]
+pub(crate) enum Action {
+    /// Nothing changed.
+    None,
+    /// The user typed or pasted text; a ghost that was shown is gone.
+    Inserted,
+    /// The buffer or the cursor changed otherwise; a ghost that was shown is gone if there is text now.
+    Edited,
+    /// Enter: this text, never blank, left the buffer and is in the history.
+    Submit(String),
+    /// The shown ghost is wanted. It stays until the host inserts its text or takes it away.
+    AcceptGhost(GhostKey),
+    /// Esc: the ghost that was shown is gone.
+    DismissGhost,
+    /// Ctrl-C with nothing in the buffer. (With text, Ctrl-C clears the buffer.)
+    Interrupt,
+    /// Ctrl-D with nothing in the buffer. (With text, Ctrl-D deletes.)
+    EndOfInput,
+    /// The terminal has another size.
+    Resized(Size),
+}
+
+/// The key that accepts a ghost. Enter is none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GhostKey {
+    Tab,
+    Right,
+}
+
+/// One line (or several) being edited, with the lines before it, and ghost text to be taken over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LineEditor {
+    buffer: Buffer,
+    history: History,
+    /// Only ever there while the buffer is empty.
+    ghost: Option<String>,
+}
+
+impl LineEditor {
+    /// An empty editor that remembers lines, the oldest first.
+    pub(crate) fn new(history: Vec<String>) -> Self {
+        Self { buffer: Buffer::default(), history: History::new(history), ghost: None }
+    }
+
+    /// What is typed so far.
+    pub(crate) fn text(&self) -> &str {
+        self.buffer.text()
+    }
+
+    /// Where the cursor is, in bytes; always between two grapheme clusters.
+    pub(crate) fn cursor(&self) -> usize {
+        self.buffer.cursor()
+    }
+
+    /// The ghost text that is shown.
+    pub(crate) fn ghost(&self) -> Option<&str> {
+        self.ghost.as_deref()
+    }
+
+    /// Shows ghost text, or no more. Where there is text in the buffer, or in the ghost no word, nothing is shown: then
+    /// the answer is `false`.
+    pub(crate) fn set_ghost(&mut self, ghost: Option<String>) -> bool {
+        self.ghost = ghost.filter(|ghost| self.text().is_empty() && !ghost.trim().is_empty());
+        self.ghost.is_some()
+    }
+
+    /// Puts text at the cursor, as after an accept; a new line in it does not submit.
+    pub(crate) fn insert(&mut self, text: &str) {
+        if self.buffer.insert(text) {
+            self.own_text();
+        }
+    }
+
+    /// Takes one event. Never panics, whatever comes in whichever order.
+    pub(crate) fn handle(&mut self, event: &Event) -> Action {
+        match event {
+            Event::Key(key) => keymap::command(*key).map_or(Action::None, |command| self.apply(command)),
+            Event::Paste(text) => self.type_in(text),
+            Event::Resize(columns, rows) => Action::Resized(Size { columns: *columns, rows: *rows }),
+            Event::FocusGained | Event::FocusLost | Event::Mouse(_) => Action::None,
+        }
+    }
+
+    fn apply(&mut self, command: Command) -> Action {
+        let empty = self.text().is_empty();
+        match command {
+            Command::Insert(c) => return self.type_in(c.encode_utf8(&mut [0; 4])),
+            Command::NewLine => return self.type_in("\n"),
+            Command::Enter => return self.submit(),
+            Command::Tab if self.ghost.is_some() => return Action::AcceptGhost(GhostKey::Tab),
+            Command::Right if self.ghost.is_some() => return Action::AcceptGhost(GhostKey::Right),
+            Command::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
+            Command::Tab | Command::Escape => return Action::None,
+            Command::Interrupt if empty => return Action::Interrupt,
+            Command::EndOfInput if empty => return Action::EndOfInput,
+            _ => {}
+        }
+        let changed = match command {
+            Command::Left => self.buffer.left(),
+            Command::Right => self.buffer.right(),
+            Command::WordLeft => self.buffer.word_left(),
+            Command::WordRight => self.buffer.word_right(),
+            Command::Home => self.buffer.home(),
+            Command::End => self.buffer.end(),
+            Command::Up => self.buffer.up() || self.recall_previous(),
+            Command::Down => self.buffer.down() || self.recall_next(),
+            Command::Backspace => self.edited(Buffer::backspace),
+            Command::Delete | Command::EndOfInput => self.edited(Buffer::delete),
+            Command::KillToEnd => self.edited(Buffer::kill_to_end),
+            Command::KillToStart => self.edited(Buffer::kill_to_start),
+            Command::KillWord => self.edited(Buffer::kill_word),
+            Command::Interrupt => self.edited(|buffer| !buffer.take().is_empty()),
+            Command::Insert(_) | Command::NewLine | Command::Enter | Command::Tab | Command::Escape => false,
+        };
+        if changed { Action::Edited } else { Action::None }
+    }
+
+    fn type_in(&mut self, text: &str) -> Action {
+        if !self.buffer.insert(text) {
+            return Action::None;
+        }
+        self.own_text();
+        Action::Inserted
+    }
+
+    /// A blank buffer is not submitted and does not accept anything.
+    fn submit(&mut self) -> Action {
+        if self.text().trim().is_empty() {
+            return Action::None;
+        }
+        let text = self.buffer.take();
+        self.history.push(&text);
+        Action::Submit(text)
+    }
+
+    fn edited(&mut self, edit: impl FnOnce(&mut Buffer) -> bool) -> bool {
+        let changed = edit(&mut self.buffer);
+        if changed {
+            self.history.leave();
+        }
+        changed
+    }
+
+    /// The buffer holds text of its own: no ghost, no entry of the history.
+    fn own_text(&mut self) {
+        self.ghost = None;
+        self.history.leave();
+    }
+
+    fn recall_previous(&mut self) -> bool {
+        let Some(entry) = self.history.previous(self.buffer.text()) else { return false };
+        self.buffer.set(entry.to_owned());
+        self.ghost = None;
+        true
+    }
+
+    fn recall_next(&mut self) -> bool {
+        let Some(entry) = self.history.next() else { return false };
+        self.buffer.set(entry);
+        true
+    }
+}

@@ -1,0 +1,144 @@
+use std::io;
+
+use super::editor::LineEditor;
+use super::layout::Wrapper;
+
+const PROMPT: &str = "> ";
+
+/// What is drawn at the bottom of the terminal, and redrawn in place.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Frame {
+    /// From top to bottom.
+    pub(crate) rows: Vec<Row>,
+    /// Where the cursor is, counted from the first row and column of the frame.
+    pub(crate) cursor: Position,
+}
+
+/// A place in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Position {
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+}
+
+/// One row of a frame; its text holds no control character.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Row {
+    pub(crate) spans: Vec<Span>,
+    /// In columns.
+    pub(crate) width: usize,
+}
+
+/// Text of one style.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) text: String,
+    pub(crate) style: Style,
+}
+
+/// How text looks, where the palette has styles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Strong,
+    /// Of less weight: ghost text, hints, the status.
+    Dim,
+    /// Green.
+    Added,
+    /// Red.
+    Removed,
+    /// Cyan.
+    Accent,
+}
+
+/// Whether styles are shown. Without them ghost text is in brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Palette {
+    Styled,
+    Plain,
+}
+
+/// A terminal's size in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+}
+
+impl Size {
+    /// The size of the terminal of this process, now. To be asked before each frame: of a change that comes together with
+    /// a key, crossterm may send no event.
+    pub(crate) fn of_terminal() -> io::Result<Self> {
+        crossterm::terminal::size().map(|(columns, rows)| Self { columns, rows })
+    }
+}
+
+/// What a frame depends on besides the editor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) size: Size,
+    pub(crate) palette: Palette,
+    /// A line above the prompt: what goes on in the background. Cut to one row.
+    pub(crate) status: Option<&'a str>,
+}
+
+/// The prompt with what is typed, or with ghost text. A text that is taller than the terminal is shown around the
+/// cursor.
+pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
+    let mut wrapper = Wrapper::new(view.size.columns, PROMPT.len());
+    wrapper.push(PROMPT, Style::Strong);
+    let cursor = wrapper.push_around(editor.text(), editor.cursor(), Style::Plain);
+    if let Some(ghost) = editor.ghost() {
+        let ghost = ghost.split_whitespace().collect::<Vec<_>>().join(" ");
+        match view.palette {
+            Palette::Styled => wrapper.push(&format!("{ghost}  [Tab]"), Style::Dim),
+            Palette::Plain => wrapper.push(&format!("[Tab: {ghost}]"), Style::Plain),
+        }
+    }
+    Frame { rows: wrapper.into_rows(), cursor }.within(view)
+}
+
+impl Frame {
+    /// Puts the status above, and leaves out what the terminal has no rows for.
+    pub(super) fn within(mut self, view: &View) -> Self {
+        let most = usize::from(view.size.rows).saturating_sub(1).max(1);
+        let status = view.status.filter(|_| 2 <= most);
+        let height = most - usize::from(status.is_some());
+        let first = (self.cursor.row + 1).saturating_sub(height);
+        self.rows.drain(..first);
+        self.rows.truncate(height);
+        self.cursor.row -= first;
+        if let Some(status) = status {
+            self.rows.insert(0, one_row(status, view.size.columns, Style::Dim));
+            self.cursor.row += 1;
+        }
+        self
+    }
+}
+
+impl Row {
+    pub(super) fn push(&mut self, text: &str, width: usize, style: Style) {
+        self.width += width;
+        match self.spans.last_mut() {
+            Some(span) if span.style == style => span.text.push_str(text),
+            _ => self.spans.push(Span { text: text.to_owned(), style }),
+        }
+    }
+}
+
+/// The first row of a text; `…` says that there is more.
+fn one_row(text: &str, columns: u16, style: Style) -> Row {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rows = |columns| {
+        let mut wrapper = Wrapper::new(columns, 0);
+        wrapper.push(&text, style);
+        wrapper.into_rows()
+    };
+    let whole = rows(columns);
+    if whole.len() == 1 {
+        return whole.into_iter().next().unwrap_or_default();
+    }
+    let mut row = rows(columns.saturating_sub(1)).into_iter().next().unwrap_or_default();
+    row.push("…", 1, style);
+    row
+}

@@ -1,0 +1,68 @@
+use std::io::{self, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::cursor::Show;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::queue;
+use crossterm::style::ResetColor;
+use crossterm::terminal::{self, Clear, ClearType, EnableLineWrap};
+
+/// Whether the terminal is in our mode now.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Puts the terminal of standard output into raw mode with bracketed paste for as long as this value lives.
+///
+/// The terminal is given back when the value is dropped, and before the message of a panic is printed, in whichever
+/// thread it happens. Not promised: a process that a signal kills gives nothing back; the host that wants it to
+/// catches the signal and drops this value.
+#[derive(Debug)]
+pub(crate) struct TerminalGuard(());
+
+impl TerminalGuard {
+    pub(crate) fn new() -> io::Result<Self> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let previous = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                restore();
+                previous(panic);
+            }));
+        });
+        ACTIVE.store(true, Ordering::SeqCst);
+        let guard = Self(());
+        terminal::enable_raw_mode()?;
+        let mut out = io::stdout().lock();
+        queue!(out, EnableBracketedPaste)?;
+        out.flush()?;
+        Ok(guard)
+    }
+}
+
+impl Drop for TerminalGuard {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Does its best: there is nobody left to be told of a terminal that is gone.
+fn restore() {
+    if !ACTIVE.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut codes = Vec::new();
+    let _ = queue!(
+        codes,
+        DisableBracketedPaste,
+        EnableLineWrap,
+        Show,
+        ResetColor,
+        Clear(ClearType::FromCursorDown)
+    );
+    if std::thread::panicking() {
+        codes.extend_from_slice(b"\r\n");
+    }
+    let mut out = io::stdout();
+    let _ = out.write_all(&codes).and_then(|()| out.flush());
+    let _ = terminal::disable_raw_mode();
+}

@@ -1,0 +1,136 @@
+use std::io;
+
+use crossterm::event::{Event, EventStream};
+use futures::StreamExt;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
+
+/// A longer line of a pipe is an error.
+const MOST_LINE_BYTES: usize = 1024 * 1024;
+
+/// Where the user's words come from.
+pub(crate) enum Input {
+    /// A terminal in raw mode: keys, pastes, sizes.
+    Terminal(EventStream),
+    /// Anything else: whole lines.
+    Lines(Lines<BufReader<Stdin>>),
+}
+
+/// What came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum InputEvent {
+    /// For [`LineEditor::handle`](super::LineEditor::handle).
+    Terminal(Event),
+    /// A line without its end.
+    Line(String),
+}
+
+impl Input {
+    /// The keys of the terminal; there should be a [`TerminalGuard`](super::TerminalGuard).
+    pub(crate) fn of_terminal() -> Self {
+        Self::Terminal(EventStream::new())
+    }
+
+    /// The lines of standard input.
+    ///
+    /// A read that waits for a pipe outlives the future: a host that ends earlier than the pipe leaves its tokio runtime
+    /// with `shutdown_background`.
+    pub(crate) fn of_pipe() -> Self {
+        Self::Lines(Lines::new(BufReader::new(tokio::io::stdin())))
+    }
+
+    /// What comes next; `None` at the end of input. Nothing is lost when the future is dropped early.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<InputEvent>> {
+        match self {
+            Self::Terminal(events) => Ok(events.next().await.transpose()?.map(InputEvent::Terminal)),
+            Self::Lines(lines) => Ok(lines.next().await?.map(InputEvent::Line)),
+        }
+    }
+}
+
+/// The lines of a reader.
+pub(crate) struct Lines<R> {
+    reader: R,
+    /// What was read of the next line.
+    partial: Vec<u8>,
+    /// The number of that line, counted from 1.
+    number: usize,
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, partial: Vec::new(), number: 1 }
+    }
+
+    async fn next(&mut self) -> io::Result<Option<String>> {
+        loop {
+            let chunk = self.reader.fill_buf().await?;
+            if chunk.is_empty() {
+                return if self.partial.is_empty() { Ok(None) } else { self.finish().map(Some) };
+            }
+            let feed = chunk.iter().position(|byte| *byte == b'\n');
+            self.partial.extend_from_slice(&chunk[..feed.unwrap_or(chunk.len())]);
+            let used = feed.map_or(chunk.len(), |feed| feed + 1);
+            self.reader.consume(used);
+            if MOST_LINE_BYTES < self.partial.len() {
+                return Err(
+                    self.invalid(&format!("is longer than {MOST_LINE_BYTES} bytes; break it into lines"))
+                );
+            }
+            if feed.is_some() {
+                return self.finish().map(Some);
+            }
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<String> {
+        let mut line = std::mem::take(&mut self.partial);
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        let line = String::from_utf8(line).map_err(|_| self.invalid("is not valid UTF-8"))?;
+        self.number += 1;
+        Ok(line)
+    }
+
+    fn invalid(&self, what: &str) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, format!("line {} of standard input {what}", self.number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn all(bytes: &[u8], chunk: usize) -> Result<Vec<String>, String> {
+        let mut lines = Lines::new(BufReader::with_capacity(chunk, bytes));
+        let mut found = Vec::new();
+        while let Some(line) = lines.next().await.map_err(|error| error.to_string())? {
+            found.push(line);
+        }
+        Ok(found)
+    }
+
+    #[tokio::test]
+    async fn lines_are_the_same_however_the_bytes_come() {
+        let cases: [(&[u8], &[&str]); 5] = [
+            (b"", &[]),
+            (b"one", &["one"]),
+            (b"one\ntwo\n", &["one", "two"]),
+            (b"one\r\n\r\ntwo", &["one", "", "two"]),
+            ("gr\u{fc}n\n漢\n".as_bytes(), &["gr\u{fc}n", "漢"]),
+        ];
+        for (bytes, expected) in cases {
+            for chunk in [1, 2, 3, 64] {
+                assert_eq!(all(bytes, chunk).await.unwrap(), expected, "{bytes:?} in chunks of {chunk}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_no_text_is_named() {
+        assert_eq!(all(b"one\n\xff\n", 64).await.unwrap_err(), "line 2 of standard input is not valid UTF-8");
+        let long = vec![b'a'; MOST_LINE_BYTES + 1];
+        let error = all(&long, 4096).await.unwrap_err();
+        assert!(error.starts_with("line 1 of standard input is longer than 1048576 bytes"), "{error}");
+    }
+}

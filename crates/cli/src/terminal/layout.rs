@@ -1,0 +1,95 @@
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::frame::{Position, Row, Style};
+use super::sanitize::sanitize;
+
+/// Narrower terminals get rows of this width.
+const LEAST_COLUMNS: usize = 8;
+const TAB: &str = "    ";
+
+/// Breaks text into rows of limited width, between grapheme clusters. What it takes it makes harmless.
+pub(super) struct Wrapper {
+    columns: usize,
+    /// Blanks before each row but the first.
+    indent: usize,
+    rows: Vec<Row>,
+}
+
+impl Wrapper {
+    pub(super) fn new(columns: u16, indent: usize) -> Self {
+        let columns = usize::from(columns).max(LEAST_COLUMNS);
+        Self { columns, indent: indent.min(columns - 2), rows: vec![Row::default()] }
+    }
+
+    pub(super) fn push(&mut self, text: &str, style: Style) {
+        for cluster in text.graphemes(true) {
+            self.push_cluster(cluster, style);
+        }
+    }
+
+    /// Takes text up to `cursor`, tells where the cursor is on screen, and takes the rest.
+    pub(super) fn push_around(&mut self, text: &str, cursor: usize, style: Style) -> Position {
+        let (before, after) = text.split_at(cursor);
+        self.push(before, style);
+        let next = after.graphemes(true).next().filter(|cluster| *cluster != "\n");
+        let position = self.position(next.map_or(1, |cluster| pieces(cluster, self.room())[0].1));
+        self.push(after, style);
+        position
+    }
+
+    pub(super) fn into_rows(self) -> Vec<Row> {
+        self.rows
+    }
+
+    fn push_cluster(&mut self, cluster: &str, style: Style) {
+        if matches!(cluster, "\n" | "\r\n") {
+            return self.break_row();
+        }
+        for (piece, width) in pieces(cluster, self.room()) {
+            self.position(width);
+            self.row().push(&piece, width, style);
+        }
+    }
+
+    /// Where something of this width goes: on a new row, if it does not fit on this one.
+    fn position(&mut self, width: usize) -> Position {
+        if self.columns < self.row().width + width.max(1) && self.indent < self.row().width {
+            // Marks of no width stay with what they are on.
+            if width == 0 {
+                return Position { row: self.rows.len() - 1, column: self.columns - 1 };
+            }
+            self.break_row();
+        }
+        Position { row: self.rows.len() - 1, column: self.row().width }
+    }
+
+    fn break_row(&mut self) {
+        let mut row = Row::default();
+        if 0 < self.indent {
+            row.push(&" ".repeat(self.indent), self.indent, Style::Plain);
+        }
+        self.rows.push(row);
+    }
+
+    fn room(&self) -> usize {
+        self.columns - self.indent
+    }
+
+    fn row(&mut self) -> &mut Row {
+        self.rows.last_mut().expect("works because there is a first row and none is taken away")
+    }
+}
+
+/// A cluster as it is shown, with widths: whole where it fits into `room` columns, else character by character.
+fn pieces(cluster: &str, room: usize) -> Vec<(String, usize)> {
+    if cluster == "\t" {
+        return vec![(TAB.to_owned(), TAB.len())];
+    }
+    let shown = sanitize(cluster).into_owned();
+    let width = shown.width();
+    if width <= room {
+        return vec![(shown, width)];
+    }
+    shown.chars().map(|c| (c.to_string(), c.width().unwrap_or(0))).collect()
+}

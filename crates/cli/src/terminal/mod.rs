@@ -1,0 +1,37 @@
+//! A line editor with ghost text, for `headstart chat`.
+//!
+//! [`LineEditor`] is sans-IO: it takes crossterm's events and says in an [`Action`] what they mean. [`render`] is a
+//! pure function from the editor to a [`Frame`]. [`Screen`] puts frames on a terminal, in place, with other output
+//! scrolling by above; [`Input`] gives events of a terminal, or lines of a pipe. [`TerminalGuard`] changes the
+//! terminal's mode and gives it back.
+//!
+//! Nothing reaches the terminal but through [`sanitize()`]: neither frames nor [`Screen::print_above`] pass on an escape
+//! sequence, whoever wrote the text. Ghost text is never in the buffer, so what is submitted is what was typed,
+//! pasted or inserted by the host after an accept.
+//!
+//! # Limitations
+//!
+//! Text is laid out from left to right with the widths of Unicode; a terminal that draws a joined emoji wider puts
+//! the cursor a few columns off. A terminal without bracketed paste submits at each pasted new line.
+
+mod buffer;
+mod consent;
+mod editor;
+mod frame;
+mod guard;
+mod history;
+mod input;
+mod keymap;
+mod layout;
+mod sanitize;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use consent::{Answer, Consent};
+pub(crate) use editor::{Action, GhostKey, LineEditor};
+pub(crate) use frame::{Palette, Size, Style, View, render};
+pub(crate) use guard::TerminalGuard;
+pub(crate) use input::{Input, InputEvent};
+pub(crate) use sanitize::sanitize;
+pub(crate) use screen::Screen;

@@ -1,0 +1,54 @@
+mod editing;
+mod frames;
+mod screen;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+use super::{Action, LineEditor};
+
+/// Events from a script of keys parted by blanks: `^A` is Ctrl-A, `M-Enter` Alt-Enter, `Tab` and the like a key,
+/// `paste:…` a paste, all else is typed. In typed and pasted text `_` is a blank, `|` a line feed and `→` a tab.
+fn events(script: &str) -> Vec<Event> {
+    script.split_whitespace().flat_map(word_events).collect()
+}
+
+fn word_events(word: &str) -> Vec<Event> {
+    let text = |text: &str| text.replace('_', " ").replace('|', "\n").replace('→', "\t");
+    if let Some(pasted) = word.strip_prefix("paste:") {
+        return vec![Event::Paste(text(pasted))];
+    }
+    let (word, modifiers) = match (word.strip_prefix('^'), word.strip_prefix("M-")) {
+        (Some(word), _) => (word, KeyModifiers::CONTROL),
+        (_, Some(word)) => (word, KeyModifiers::ALT),
+        _ => (word, KeyModifiers::NONE),
+    };
+    let key = |code| vec![Event::Key(KeyEvent::new(code, modifiers))];
+    match word {
+        "Enter" => key(KeyCode::Enter),
+        "Tab" => key(KeyCode::Tab),
+        "Esc" => key(KeyCode::Esc),
+        "Left" => key(KeyCode::Left),
+        "Right" => key(KeyCode::Right),
+        "Up" => key(KeyCode::Up),
+        "Down" => key(KeyCode::Down),
+        "Home" => key(KeyCode::Home),
+        "End" => key(KeyCode::End),
+        "Backspace" => key(KeyCode::Backspace),
+        "Delete" => key(KeyCode::Delete),
+        typed if modifiers == KeyModifiers::NONE => {
+            text(typed).chars().flat_map(|c| key(KeyCode::Char(c))).collect()
+        }
+        chord => chord.to_lowercase().chars().flat_map(|c| key(KeyCode::Char(c))).collect(),
+    }
+}
+
+/// The last action of a script.
+fn play(editor: &mut LineEditor, script: &str) -> Action {
+    events(script).iter().fold(Action::None, |_, event| editor.handle(event))
+}
+
+/// The text with `‸` where the cursor is.
+fn shown(editor: &LineEditor) -> String {
+    let (before, after) = editor.text().split_at(editor.cursor());
+    format!("{before}‸{after}")
+}

@@ -1,0 +1,272 @@
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyEventState, KeyModifiers};
+use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{events, play, shown};
+use crate::terminal::{Action, GhostKey, LineEditor, Palette, Size, View, render};
+
+fn submitted(text: &str) -> Action {
+    Action::Submit(text.to_owned())
+}
+
+#[test]
+fn keys_edit_the_buffer() {
+    let cases = [
+        ("abc", "abc‸", Action::Inserted),
+        ("abc Left", "ab‸c", Action::Edited),
+        ("abc Left Left X", "aX‸bc", Action::Inserted),
+        ("abc Right", "abc‸", Action::None),
+        ("abc Home", "‸abc", Action::Edited),
+        ("abc ^A", "‸abc", Action::Edited),
+        ("abc ^A ^A", "‸abc", Action::None),
+        ("abc ^A ^E", "abc‸", Action::Edited),
+        ("abc ^A Right ^K", "a‸", Action::Edited),
+        ("abc Left ^U", "‸c", Action::Edited),
+        ("abc ^U ^U", "‸", Action::None),
+        ("fix_the_test ^W", "fix the ‸", Action::Edited),
+        ("fix_the__ ^W", "fix ‸", Action::Edited),
+        ("fix_the M-Backspace", "fix ‸", Action::Edited),
+        ("fix_the M-b M-b M-f", "fix‸ the", Action::Edited),
+        ("abc Backspace", "ab‸", Action::Edited),
+        ("abc ^H", "ab‸", Action::Edited),
+        ("Backspace", "‸", Action::None),
+        ("abc Home Delete", "‸bc", Action::Edited),
+        ("abc Home ^D", "‸bc", Action::Edited),
+        ("abc ^D", "abc‸", Action::None),
+        ("abc ^C", "‸", Action::Edited),
+        ("a M-Enter b", "a\nb‸", Action::Inserted),
+        ("a ^J b", "a\nb‸", Action::Inserted),
+        ("a|b Up ^E X", "aX‸\nb", Action::Inserted),
+        ("a|b Home", "a\n‸b", Action::Edited),
+        ("a|b Up ^K", "a‸b", Action::Edited),
+        ("漢字e\u{301} Left Left", "漢‸字e\u{301}", Action::Edited),
+        ("👩‍👩‍👧 Backspace", "‸", Action::Edited),
+        ("Esc", "‸", Action::None),
+        ("abc Esc", "abc‸", Action::None),
+        ("abc Tab", "abc‸", Action::None),
+        ("Tab", "‸", Action::None),
+        ("Right", "‸", Action::None),
+        ("^C", "‸", Action::Interrupt),
+        ("abc ^C ^C", "‸", Action::Interrupt),
+        ("^D", "‸", Action::EndOfInput),
+    ];
+    for (script, expected, action) in cases {
+        let mut editor = LineEditor::default();
+        assert_eq!(play(&mut editor, script), action, "{script}");
+        assert_eq!(shown(&editor), expected, "{script}");
+    }
+}
+
+#[test]
+fn enter_submits_what_is_not_blank() {
+    let cases = [
+        ("fix_it Enter", submitted("fix it"), "‸"),
+        ("fix_it Left Enter", submitted("fix it"), "‸"),
+        ("a M-Enter b Enter", submitted("a\nb"), "‸"),
+        ("Enter", Action::None, "‸"),
+        ("__ Enter", Action::None, "  ‸"),
+        ("M-Enter Enter", Action::None, "\n‸"),
+    ];
+    for (script, action, left) in cases {
+        let mut editor = LineEditor::default();
+        assert_eq!(play(&mut editor, script), action, "{script}");
+        assert_eq!(shown(&editor), left, "{script}");
+    }
+}
+
+#[test]
+fn a_paste_never_submits() {
+    let mut editor = LineEditor::default();
+    let pasted = "rm a\r\nrm b\rrm c\n\x1b[31m\u{0}\t!".to_owned();
+    assert_eq!(editor.handle(&Event::Paste(pasted)), Action::Inserted);
+    assert_eq!(editor.text(), "rm a\nrm b\nrm c\n[31m\t!");
+    assert_eq!(editor.handle(&Event::Paste("\x1b\u{9b}".to_owned())), Action::None);
+    assert_eq!(play(&mut editor, "Enter"), submitted("rm a\nrm b\nrm c\n[31m\t!"));
+}
+
+#[test]
+fn ghost_text_is_accepted_by_tab_and_right_alone() {
+    let cases = [
+        ("Tab", Action::AcceptGhost(GhostKey::Tab), true),
+        ("Right", Action::AcceptGhost(GhostKey::Right), true),
+        ("^F", Action::AcceptGhost(GhostKey::Right), true),
+        ("Enter", Action::None, true),
+        ("M-Enter", Action::Inserted, false),
+        ("Esc", Action::DismissGhost, false),
+        ("x", Action::Inserted, false),
+        ("paste:x", Action::Inserted, false),
+        ("x Backspace Tab", Action::None, false),
+        ("Up Tab", Action::None, false),
+        ("Left", Action::None, true),
+        ("End", Action::None, true),
+        ("Backspace", Action::None, true),
+        ("^C", Action::Interrupt, true),
+    ];
+    for (script, action, stays) in cases {
+        let mut editor = LineEditor::new(vec!["older".to_owned()]);
+        assert!(editor.set_ghost(Some("run the tests".to_owned())));
+        assert_eq!(play(&mut editor, script), action, "{script}");
+        assert_eq!(editor.ghost().is_some(), stays, "{script}");
+        assert!(!editor.text().contains("run"), "{script}");
+    }
+}
+
+#[test]
+fn a_ghost_is_not_shown_beside_text() {
+    let mut editor = LineEditor::default();
+    let _ = play(&mut editor, "a");
+    assert!(!editor.set_ghost(Some("run the tests".to_owned())));
+    assert_eq!(play(&mut editor, "Backspace Tab"), Action::None);
+    assert!(!editor.set_ghost(Some("  \n".to_owned())));
+    assert!(editor.set_ghost(Some("run the tests".to_owned())));
+    assert!(!editor.set_ghost(None));
+
+    editor.set_ghost(Some("run the tests".to_owned()));
+    editor.insert("run the tests");
+    assert_eq!((editor.ghost(), shown(&editor).as_str()), (None, "run the tests‸"));
+}
+
+#[test]
+fn the_history_is_walked_with_up_and_down() {
+    let mut editor = LineEditor::new(vec!["one".to_owned(), "two|lines".replace('|', "\n")]);
+    let cases = [
+        ("draft Up", "two\nlines‸"),
+        ("Up", "two‸\nlines"),
+        ("Up", "one‸"),
+        ("Up", "one‸"),
+        ("Down", "two\nlines‸"),
+        ("Down", "draft‸"),
+        ("Down", "draft‸"),
+        ("Up Up Up", "one‸"),
+        ("! Down", "one!‸"),
+        ("Enter", "‸"),
+        ("Up", "one!‸"),
+        ("Enter Up Up", "two\nlines‸"),
+    ];
+    for (script, expected) in cases {
+        let _ = play(&mut editor, script);
+        assert_eq!(shown(&editor), expected, "{script}");
+    }
+}
+
+#[test]
+fn the_release_of_a_key_is_no_key() {
+    let mut editor = LineEditor::default();
+    for (kind, text) in
+        [(KeyEventKind::Press, "a"), (KeyEventKind::Release, "a"), (KeyEventKind::Repeat, "aa")]
+    {
+        let key = KeyEvent {
+            code: KeyCode::Char('a'),
+            modifiers: KeyModifiers::NONE,
+            kind,
+            state: KeyEventState::NONE,
+        };
+        let _ = editor.handle(&Event::Key(key));
+        assert_eq!(editor.text(), text);
+    }
+}
+
+#[test]
+fn a_resize_is_passed_on() {
+    let size = Size { columns: 30, rows: 8 };
+    assert_eq!(LineEditor::default().handle(&Event::Resize(30, 8)), Action::Resized(size));
+}
+
+/// What a user, or a cat on the keyboard, may do.
+fn any_event() -> impl Strategy<Value = Vec<Event>> {
+    const SCRIPTS: &[&str] = &[
+        "Enter",
+        "Tab",
+        "Esc",
+        "Left",
+        "Right",
+        "Up",
+        "Down",
+        "Home",
+        "End",
+        "Backspace",
+        "Delete",
+        "M-Enter",
+        "^J",
+        "^A",
+        "^E",
+        "^K",
+        "^U",
+        "^W",
+        "^C",
+        "^D",
+        "M-b",
+        "M-f",
+        "x",
+        "_",
+    ];
+    let text = prop_oneof![
+        "[a\u{301}\u{200d}👩🇫🇷漢ᄀ\u{915}\u{94d}\t\n\u{202e}\u{e0041}\u{1b}]{0,6}",
+        any::<String>().prop_map(|text| text.chars().take(12).collect()),
+    ];
+    prop_oneof![
+        4 => proptest::sample::select(SCRIPTS).prop_map(events),
+        3 => any::<char>().prop_map(|c| vec![Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))]),
+        3 => text.prop_map(|text| vec![Event::Paste(text)]),
+    ]
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Events(Vec<Event>),
+    Ghost(String),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![8 => any_event().prop_map(Step::Events), 1 => any::<String>().prop_map(Step::Ghost)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn whatever_is_typed_the_editor_and_its_frame_hold_together(
+        steps in proptest::collection::vec(any_step(), 0..40),
+        columns in 20_u16..60,
+        rows in 1_u16..10,
+        status in proptest::option::of(any::<String>()),
+        palette in prop_oneof![Just(Palette::Styled), Just(Palette::Plain)],
+    ) {
+        let mut editor = LineEditor::default();
+        for step in steps {
+            match step {
+                Step::Ghost(ghost) => {
+                    editor.set_ghost(Some(ghost));
+                }
+                Step::Events(events) => for event in events {
+                    let (had_ghost, before) = (editor.ghost().is_some(), editor.text().to_owned());
+                    let action = editor.handle(&event);
+                    match &action {
+                        Action::AcceptGhost(_) => prop_assert!(had_ghost && before.is_empty()),
+                        Action::Submit(text) => prop_assert_eq!(text, &before),
+                        Action::None | Action::DismissGhost => prop_assert_eq!(editor.text(), before),
+                        _ => {}
+                    }
+                }
+            }
+            let text = editor.text();
+            prop_assert!(editor.ghost().is_none() || text.is_empty());
+            prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+            let at_boundary = text.grapheme_indices(true).any(|(offset, _)| offset == editor.cursor());
+            prop_assert!(at_boundary || editor.cursor() == text.len());
+        }
+
+        let size = Size { columns, rows };
+        let frame = render(&editor, &View { size, palette, status: status.as_deref() });
+        prop_assert!(frame.rows.len() < usize::from(rows).max(2));
+        prop_assert!(frame.cursor.row < frame.rows.len());
+        prop_assert!(frame.cursor.column < usize::from(columns));
+        for row in &frame.rows {
+            let text: String = row.spans.iter().map(|span| span.text.as_str()).collect();
+            prop_assert!(unicode_width::UnicodeWidthStr::width(text.as_str()) <= row.width, "{:?}", row);
+            prop_assert!(row.width <= usize::from(columns), "{:?}", row);
+            prop_assert_eq!(crate::terminal::sanitize(&text), text.as_str());
+            prop_assert!(!text.contains(['\n', '\t']));
+        }
+    }
+}

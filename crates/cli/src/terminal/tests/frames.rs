@@ -1,0 +1,111 @@
+use std::time::Instant;
+
+use super::play;
+use crate::terminal::frame::Frame;
+use crate::terminal::{Consent, LineEditor, Palette, Size, Style, View, render};
+
+const SIZE: Size = Size { columns: 30, rows: 6 };
+const STYLED: View = View { size: SIZE, palette: Palette::Styled, status: None };
+
+/// A frame as text between its borders, `‸` where the cursor is; text in a style is in its brackets.
+fn picture(frame: &Frame, columns: u16) -> String {
+    let mut picture = String::new();
+    for (index, row) in frame.rows.iter().enumerate() {
+        let mut column = 0;
+        picture.push('|');
+        for span in &row.spans {
+            let (open, close) = match span.style {
+                Style::Plain => ("", ""),
+                Style::Strong => ("**", "**"),
+                Style::Dim => ("‹", "›"),
+                Style::Added | Style::Removed | Style::Accent => ("<", ">"),
+            };
+            picture.push_str(open);
+            for c in span.text.chars() {
+                if (index, column) == (frame.cursor.row, frame.cursor.column) {
+                    picture.push('‸');
+                }
+                picture.push(c);
+                column += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+            }
+            picture.push_str(close);
+        }
+        if index == frame.cursor.row && column <= frame.cursor.column {
+            picture.push('‸');
+        }
+        picture.push_str(&" ".repeat(usize::from(columns).saturating_sub(row.width)));
+        picture.push_str("|\n");
+    }
+    picture
+}
+
+fn typed(script: &str, view: &View) -> String {
+    let mut editor = LineEditor::default();
+    let _ = play(&mut editor, script);
+    picture(&render(&editor, view), view.size.columns)
+}
+
+fn with_ghost(ghost: &str, view: &View) -> String {
+    let mut editor = LineEditor::default();
+    editor.set_ghost(Some(ghost.to_owned()));
+    picture(&render(&editor, view), view.size.columns)
+}
+
+#[test]
+fn typed_text() {
+    let narrow = View { size: Size { columns: 20, rows: 6 }, ..STYLED };
+    let pictures = [
+        ("empty", typed("_ Backspace", &STYLED)),
+        ("a word", typed("hello Left", &STYLED)),
+        ("lines", typed("first|second|third Up", &STYLED)),
+        ("a full row", typed("aaaaaaaaaabbbbbbbbbbcccccccc", &STYLED)),
+        ("a wrapped row", typed("aaaaaaaaaabbbbbbbbbbccccccccccdd Home", &narrow)),
+        ("wide", typed("漢字漢字漢字漢字漢字漢字漢字a Left", &STYLED)),
+        ("a wide one does not fit", typed("aaaaaaaaaaaaaaaaa漢 Left", &narrow)),
+        ("tab", typed("paste:a→b", &STYLED)),
+        ("taller than the terminal", typed("1|2|3|4|5|6|7|8 Up Up", &STYLED)),
+        ("a cluster wider than a row", typed("paste:ᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀᄀ!", &narrow)),
+        ("a cluster of hidden characters", typed("paste:a\u{e0041}\u{e0042}\u{e0043}b Left", &narrow)),
+        ("hidden characters", typed("paste:exe.\u{202e}txt", &STYLED)),
+    ];
+    hold("typed_text", &pictures);
+}
+
+#[test]
+fn ghost_text() {
+    let plain = View { palette: Palette::Plain, ..STYLED };
+    let low = View { size: Size { columns: 20, rows: 2 }, ..STYLED };
+    let pictures = [
+        ("styled", with_ghost("run the tests", &STYLED)),
+        ("without styles", with_ghost("run the tests", &plain)),
+        ("long", with_ghost("add a test for the parser of the header", &STYLED)),
+        ("long, in one row", with_ghost("add a test for the parser of the header", &low)),
+        ("harmful", with_ghost("run\n\x1b[31m\u{202e}", &STYLED)),
+    ];
+    hold("ghost_text", &pictures);
+}
+
+#[test]
+fn status_and_consent() {
+    let status = |status| View { status: Some(status), ..STYLED };
+    let consent =
+        |question, view| picture(&Consent::new(question, Instant::now()).render(view), SIZE.columns);
+    let one_row = View { size: Size { columns: 30, rows: 2 }, ..status("working ahead") };
+    let pictures = [
+        ("status", with_ghost("run the tests", &status("working ahead: 2 calls"))),
+        ("long status", typed("hello", &status("working ahead: 2 calls, 3 files staged, 14 s"))),
+        ("no room for a status", typed("hello", &one_row)),
+        ("consent", consent("run this?", &STYLED)),
+        ("long question", consent("may the model remove the folder `build`?", &STYLED)),
+        ("harmful question", consent("\x1b[2Jrun\u{202e}?", &STYLED)),
+    ];
+    hold("status_and_consent", &pictures);
+}
+
+/// Compares with the snapshot `name`, which the example that includes this module has in common with the binary.
+fn hold(name: &str, pictures: &[(&str, String)]) {
+    let pictures: Vec<String> = pictures.iter().map(|(name, picture)| format!("{name}\n{picture}")).collect();
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, pictures.join("\n"));
+    });
+}

@@ -1,0 +1,207 @@
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use proptest::prelude::*;
+
+use super::play;
+use crate::terminal::{LineEditor, Palette, Screen, Size, Style, View, render};
+
+const COLUMNS: u16 = 20;
+const SIZE: Size = Size { columns: COLUMNS, rows: 8 };
+
+/// A terminal in memory, and every byte it was sent.
+#[derive(Clone)]
+struct Wire(Rc<RefCell<(vt100::Parser, Vec<u8>)>>);
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut wire = self.0.borrow_mut();
+        wire.0.process(bytes);
+        wire.1.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Wire {
+    fn new() -> Self {
+        let rows = SIZE.rows.try_into().unwrap();
+        Self(Rc::new(RefCell::new((
+            vt100::Parser::new(rows, COLUMNS.try_into().unwrap(), 1_000),
+            Vec::new(),
+        ))))
+    }
+
+    /// What scrolled out at the top, each row once.
+    fn scrolled_out(&self) -> Vec<String> {
+        let mut wire = self.0.borrow_mut();
+        let screen = wire.0.screen_mut();
+        let rows = (1..=screen.scrollback_len()).rev().map(|offset| {
+            screen.set_scrollback(offset);
+            screen.rows(0, COLUMNS).next().unwrap_or_default()
+        });
+        let rows = rows.collect();
+        screen.set_scrollback(0);
+        rows
+    }
+
+    /// The rows that are not empty, with `‸` where the cursor is.
+    fn picture(&self) -> String {
+        let wire = self.0.borrow();
+        let screen = wire.0.screen();
+        let (cursor_row, cursor_column) = screen.cursor_position();
+        let mut rows: Vec<String> = screen.rows(0, COLUMNS).collect();
+        let before: String = screen.rows(0, cursor_column).nth(usize::from(cursor_row)).unwrap_or_default();
+        let row = &mut rows[usize::from(cursor_row)];
+        let before = format!("{before:<width$}", width = usize::from(cursor_column));
+        let behind = row.strip_prefix(before.as_str()).unwrap_or_default();
+        *row = format!("{before}‸{behind}");
+        let last = rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0);
+        rows.truncate(last + 1);
+        rows.join("\n") + "\n"
+    }
+}
+
+struct Terminal {
+    wire: Wire,
+    screen: Screen<Wire>,
+    editor: LineEditor,
+}
+
+impl Terminal {
+    fn new(palette: Palette) -> Self {
+        let wire = Wire::new();
+        let mut terminal =
+            Self { screen: Screen::new(wire.clone(), SIZE, palette), wire, editor: LineEditor::default() };
+        terminal.type_in("_ Backspace");
+        terminal
+    }
+
+    fn type_in(&mut self, script: &str) {
+        for event in super::events(script) {
+            let _ = self.editor.handle(&event);
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        let view = View { size: SIZE, palette: Palette::Plain, status: None };
+        self.screen.draw(render(&self.editor, &view)).unwrap();
+    }
+}
+
+#[test]
+fn output_scrolls_by_above_what_is_typed() {
+    let mut terminal = Terminal::new(Palette::Styled);
+    terminal.type_in("fix_the");
+    terminal.screen.print_above("one\ntwo\n", Style::Dim).unwrap();
+    assert_eq!(terminal.wire.picture(), "one\ntwo\n> fix the‸\n");
+
+    terminal.type_in("_test_of_the_parser Home");
+    terminal.screen.print_above("three, which is longer than a row", Style::Plain).unwrap();
+    let expected = "one\ntwo\nthree, which is long\ner than a row\n> ‸fix the test of th\n  e parser\n";
+    assert_eq!(terminal.wire.picture(), expected);
+
+    terminal.type_in("^K ok");
+    assert_eq!(terminal.wire.picture(), "one\ntwo\nthree, which is long\ner than a row\n> ok‸\n");
+}
+
+#[test]
+fn an_answer_streams_in_above_the_prompt() {
+    let mut terminal = Terminal::new(Palette::Styled);
+    terminal.screen.stream_above("The test", Style::Plain).unwrap();
+    assert_eq!(terminal.wire.picture(), "The test\n> ‸\n");
+    terminal.type_in("hm");
+    terminal.screen.stream_above(" passes now.\nIt was", Style::Plain).unwrap();
+    assert_eq!(terminal.wire.picture(), "The test passes now.\nIt was\n> hm‸\n");
+    terminal.screen.print_above("[ls]", Style::Dim).unwrap();
+    terminal.screen.stream_above("next", Style::Plain).unwrap();
+    terminal.screen.stream_above("!", Style::Removed).unwrap();
+    terminal.screen.end_line().unwrap();
+    terminal.screen.end_line().unwrap();
+    assert_eq!(terminal.wire.picture(), "The test passes now.\nIt was\n[ls]\nnext\n!\n> hm‸\n");
+}
+
+#[test]
+fn a_screen_that_is_dropped_leaves_its_output() {
+    let mut terminal = Terminal::new(Palette::Styled);
+    terminal.type_in("typed");
+    terminal.screen.print_above("printed", Style::Plain).unwrap();
+    terminal.screen.stream_above("open", Style::Plain).unwrap();
+    drop(terminal.screen);
+    assert_eq!(terminal.wire.picture(), "printed\nopen\n‸\n");
+}
+
+#[test]
+fn a_screen_that_got_narrower_finds_its_first_row() {
+    let mut terminal = Terminal::new(Palette::Plain);
+    terminal.screen.print_above("above", Style::Plain).unwrap();
+    terminal.type_in("aaaaaaaaaaaaaaaabbbb");
+    assert_eq!(terminal.wire.picture(), "above\n> aaaaaaaaaaaaaaaabb\n  bb‸\n");
+    // At 10 columns the terminal has broken the row of 20 in two.
+    let sent = terminal.wire.0.borrow().1.len();
+    terminal.screen.resize(Size { columns: 10, rows: 8 });
+    terminal.draw();
+    let codes = String::from_utf8(terminal.wire.0.borrow().1[sent..].to_vec()).unwrap();
+    assert!(codes.starts_with("\u{1b}[?2026h\u{1b}[2A\u{1b}[1G\u{1b}[J"), "{codes:?}");
+}
+
+#[test]
+fn no_code_of_a_text_reaches_the_terminal() {
+    let mut terminal = Terminal::new(Palette::Plain);
+    let _ = terminal.editor.set_ghost(Some("\x1b[2Jghost".to_owned()));
+    terminal.draw();
+    terminal.screen.print_above("\x1b[31mred\x07\u{9b}1m", Style::Added).unwrap();
+    terminal.screen.stream_above("\x1b]0;", Style::Added).unwrap();
+    terminal.screen.stream_above("title\x1b\\\r", Style::Added).unwrap();
+    terminal.screen.stream_above("\n", Style::Added).unwrap();
+    let bytes = terminal.wire.0.borrow().1.clone();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(!text.contains(['\x07', '\u{9b}']) && !text.contains("\x1b]") && !text.contains("\x1b[31m"));
+    // Without styles there is no style at all.
+    assert!(
+        !text
+            .split("\x1b[")
+            .skip(1)
+            .any(|code| code.trim_start_matches(['0', '1', '2', '3', ';']).starts_with('m'))
+    );
+    assert!(terminal.wire.picture().contains("\\u{1b}[31mred\\u{7}"));
+    assert!(terminal.wire.picture().contains("]0;title\\u{1b}"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn an_answer_looks_the_same_in_whatever_pieces_it_comes(
+        // Lines, or one line that is taller than the terminal.
+        text in "[a-d 漢é\n]{0,60}|[a-d 漢é]{120,400}",
+        cuts in proptest::collection::vec(0_usize..400, 0..12),
+        typed in "[a-d ]{0,30}",
+    ) {
+        let mut whole = Terminal::new(Palette::Styled);
+        let _ = play(&mut whole.editor, &format!("{}_", typed.replace(' ', "_")));
+        let mut pieces = Terminal::new(Palette::Styled);
+        pieces.editor = whole.editor.clone();
+        whole.draw();
+        pieces.draw();
+
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| text.floor_char_boundary(cut)).collect();
+        cuts.push(text.len());
+        cuts.sort_unstable();
+        let mut start = 0;
+        for cut in cuts {
+            pieces.screen.stream_above(&text[start..cut], Style::Plain).unwrap();
+            start = cut;
+        }
+        pieces.screen.end_line().unwrap();
+        if !text.is_empty() {
+            whole.screen.print_above(&text, Style::Plain).unwrap();
+        }
+        prop_assert_eq!(pieces.wire.picture(), whole.wire.picture());
+        prop_assert_eq!(pieces.wire.scrolled_out(), whole.wire.scrolled_out());
+    }
+}

@@ -1,0 +1,18 @@
+use std::io;
+use std::path::Path;
+
+use crate::error::CliError;
+
+/// The absolute path, without links, of the folder that a flag names, else of the current one.
+pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
+    let path = flag.unwrap_or(Path::new("."));
+    let absolute = path.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => CliError::NoWorkspace { path: path.to_owned() },
+        io::ErrorKind::NotADirectory => CliError::WorkspaceNotADirectory { path: path.to_owned() },
+        _ => CliError::io("open", path)(error),
+    })?;
+    if !absolute.is_dir() {
+        return Err(CliError::WorkspaceNotADirectory { path: path.to_owned() });
+    }
+    absolute.into_os_string().into_string().map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
+}

@@ -1,0 +1,90 @@
+use crate::support::{Session, transcript};
+
+const CALLS: &str = r#"{"cmd":"cat README.md | head -5"}
+{"cmd":"rm -rf build"}
+{"cmd":"cat ../secret"}
+{"tool":"read_file","args":{"file_path":"src/main.rs"}}
+{"tool":"Read","args":{"file_path":"/etc/passwd"}}
+{"tool":"edit","args":{"file_path":"a.txt","old_string":"a","new_string":"b"}}
+{"tool":"write_file","args":{"file_path":"../b.txt","content":""}}
+{"tool":"launch","args":{}}
+{"tool":"ls"}
+{"cmd":"ls","tool":"ls","args":{}}
+["ls"]
+
+{"cmd":"ls
+{"cmd":"ls","expect":"readonly"}"#;
+
+#[test]
+fn every_call_has_its_verdict_in_its_place() {
+    let session = Session::new();
+    let default = session.run_with_input(&["gate"], CALLS);
+    assert_eq!(default.json().len(), CALLS.lines().count());
+    let shown = transcript(&[default, session.run_with_input(&["gate", "--mode", "auto-edit"], CALLS)]);
+    insta::assert_snapshot!(shown);
+}
+
+fn decisions(session: &Session, arguments: &[&str], input: &str) -> Vec<String> {
+    let outcome = session.run_with_input(arguments, input);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let decision = |answer: serde_json::Value| {
+        let text = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
+        format!("{} {}", text("decision"), text("reason"))
+    };
+    outcome.json().into_iter().map(decision).collect()
+}
+
+#[test]
+fn the_workspace_is_taken_by_its_text_even_where_it_is_not() {
+    let session = Session::new();
+    let call = r#"{"tool":"read_file","args":{"file_path":"/srv/site/index.html"}}"#;
+    for workspace in ["/srv/site", "/srv/site/", "/srv/other/../site"] {
+        assert_eq!(
+            decisions(&session, &["gate", "--workspace", workspace], call),
+            ["allow read_only"],
+            "{workspace}"
+        );
+    }
+    assert_eq!(decisions(&session, &["gate"], call), ["boundary outside_workspace"]);
+    let outcome = session.run_with_input(&["gate", "--workspace", "/srv/site"], call);
+    assert!(outcome.stderr.contains("workspace /srv/site is not here"), "{outcome}");
+}
+
+#[test]
+fn the_mode_comes_from_the_flag_the_environment_or_a_file() {
+    let call = r#"{"tool":"write_file","args":{"file_path":"a.txt","content":"a"}}"#;
+    let asked = ["boundary write_tool_no_auto"];
+    let session = Session::new();
+    assert_eq!(decisions(&session, &["gate"], call), asked);
+    session.write("home/.config/headstart/config.toml", "mode = 'auto-edit'");
+    assert_eq!(decisions(&session, &["gate"], call), ["redirect staged_write"]);
+    session.write("project/.headstart/config.toml", "mode = 'default'");
+    assert_eq!(decisions(&session, &["gate"], call), asked);
+    let session = session.variable("HEADSTART_MODE", "auto-edit");
+    assert_eq!(decisions(&session, &["gate"], call), ["redirect staged_write"]);
+    assert_eq!(decisions(&session, &["gate", "--mode", "plan"], call), asked);
+}
+
+#[test]
+fn deny_rules_of_both_files_count() {
+    let session = Session::new();
+    session.write("home/.config/headstart/config.toml", "deny = ['*.pem']");
+    session.write("project/.headstart/config.toml", "deny = ['secrets/']");
+    let calls = r#"{"tool":"read_file","args":{"file_path":"keys/a.pem"}}
+{"tool":"read_file","args":{"file_path":"secrets/a"}}
+{"tool":"read_file","args":{"file_path":"a"}}"#;
+    let denied = "boundary denied_path";
+    assert_eq!(decisions(&session, &["gate"], calls), [denied, denied, "allow read_only"]);
+}
+
+#[test]
+fn a_line_as_long_as_a_disk_is_answered_in_constant_memory() {
+    let session = Session::new();
+    let mut input = vec![b'x'; 20 * 1024 * 1024];
+    input.extend_from_slice(b"\n{\"cmd\":\"ls\"}\n");
+    let outcome = session.run_with_input(&["gate"], input);
+    let answers = outcome.json();
+    assert_eq!(answers.len(), 2);
+    assert_eq!(answers[0]["detail"], "the line is longer than 16777216 bytes");
+    assert_eq!(answers[1]["decision"], "allow");
+}

@@ -1,0 +1,213 @@
+//! A hermetic place to run the binary in, and what came out as a text that reads like a session.
+//!
+//! Every [`Session`] has a home, a workspace and a state folder of its own, and no environment variable that the
+//! test did not set.
+
+#![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
+#![allow(dead_code, reason = "every test binary uses another part of this")]
+#![allow(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
+pub(crate) mod records;
+
+use std::fmt;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command that takes longer hangs.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// One user at one machine.
+pub(crate) struct Session {
+    root: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+    names: Vec<(String, String)>,
+}
+
+/// What a command said and how it ended. Shown as text, it holds nothing that differs from run to run.
+pub(crate) struct Outcome {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// `None`: a signal ended it.
+    pub(crate) code: Option<i32>,
+    shown: String,
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["home", "project"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        Self { root, variables: Vec::new(), names: Vec::new() }
+    }
+
+    /// The current folder of every command.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.root.path().join("project")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    /// The folder of the speculations, at its default place.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.home().join(".local/state/headstart/speculations")
+    }
+
+    /// Writes a file, its path relative to the folder that holds `home` and `project`.
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Sets a variable for every command from now on.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// In what is shown from now on, `text` (an id, a port) reads `[label]`.
+    pub(crate) fn name(&mut self, label: &str, text: &str) {
+        self.names.push((text.to_owned(), format!("[{label}]")));
+    }
+
+    /// The command, ready to be spawned.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headstart"));
+        command.args(arguments).current_dir(self.workspace()).env_clear();
+        command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end, without input.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_with_input(arguments, "")
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Outcome {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        let (input, mut stdin) = (input.into(), child.stdin.take().unwrap());
+        // A command that does not read its input is no failure of the test.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let outcome = self.outcome(arguments, child);
+        writer.join().unwrap();
+        outcome
+    }
+
+    /// Waits for a command that was spawned by hand.
+    pub(crate) fn outcome(&self, arguments: &[&str], mut child: Child) -> Outcome {
+        let stdout = drain(child.stdout.take());
+        let stderr = drain(child.stderr.take());
+        let deadline = Instant::now() + TIME_LIMIT;
+        let code = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status.code();
+            }
+            if deadline < Instant::now() {
+                child.kill().unwrap();
+                panic!("headstart {arguments:?} hangs");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+        let shown = self.redact(&session_text(arguments, &stdout, &stderr, code));
+        Outcome { stdout, stderr, code, shown }
+    }
+
+    /// The text without what differs from run to run: folders, named ids, times.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        let root = self.root.path().canonicalize().unwrap();
+        for folder in [root.as_path(), self.root.path()] {
+            text = text.replace(&format!("{}/", folder.display()), "/");
+        }
+        for (secret, label) in &self.names {
+            text = text.replace(secret, label);
+        }
+        for field in ["createdAt", "workMs", "modelMs", "toolMs", "timeSavedMs"] {
+            text = without_number(&text, &format!("\"{field}\":"));
+        }
+        text
+    }
+
+    /// Every file below the workspace with its content, and every folder: equal if nothing changed.
+    pub(crate) fn tree(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        let mut found = Vec::new();
+        walk(&self.workspace(), &mut found);
+        found.sort();
+        found
+    }
+}
+
+impl Outcome {
+    /// Standard output as JSON Lines; every line must be one.
+    pub(crate) fn json(&self) -> Vec<serde_json::Value> {
+        let parse =
+            |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}\n{self}"));
+        self.stdout.lines().map(parse).collect()
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+/// Several commands after each other, as one text.
+pub(crate) fn transcript(outcomes: &[Outcome]) -> String {
+    outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn session_text(arguments: &[&str], stdout: &str, stderr: &str, code: Option<i32>) -> String {
+    let command: Vec<_> = arguments.iter().map(|argument| quoted(argument)).collect();
+    let stderr: String = stderr.lines().flat_map(|line| ["[stderr] ", line, "\n"]).collect();
+    let end = code.map_or("killed".to_owned(), |code| format!("exit {code}"));
+    format!("$ headstart {}\n{stdout}{stderr}[{end}]\n", command.join(" "))
+}
+
+fn drain(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    let mut stream = stream.unwrap();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn quoted(argument: &str) -> String {
+    let plain =
+        !argument.is_empty() && !argument.contains(|c: char| c.is_whitespace() || "'\"$&|;<>*".contains(c));
+    if plain { argument.to_owned() } else { format!("'{argument}'") }
+}
+
+fn without_number(text: &str, field: &str) -> String {
+    let mut pieces = text.split(field);
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        shown += field;
+        shown += "[TIME]";
+        shown += piece.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    shown
+}
+
+fn walk(folder: &Path, found: &mut Vec<(PathBuf, Option<Vec<u8>>)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_folder = fs::symlink_metadata(&path).unwrap().is_dir();
+        if is_folder {
+            walk(&path, found);
+        }
+        let content = (!is_folder).then(|| fs::read(&path).unwrap_or_default());
+        found.push((path, content));
+    }
+}

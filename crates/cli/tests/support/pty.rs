@@ -1,0 +1,124 @@
+//! A program in a pseudo-terminal: keys are typed, the screen is read.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// Far more than any of the tests takes, so that a busy machine fails none of them.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const UNBROKEN: &str = "works because nobody panics while holding the lock";
+
+/// What the program has written, as a terminal shows it.
+struct Display {
+    parser: Mutex<vt100::Parser>,
+    changed: Condvar,
+}
+
+/// A running program and the terminal that it runs in; dropped, it kills the program.
+pub(crate) struct Pty {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    keyboard: Box<dyn Write + Send>,
+    display: Arc<Display>,
+}
+
+impl Pty {
+    /// Starts a program in a terminal of this size. `TERM` is set; `NO_COLOR` is not, unless the command sets it.
+    pub(crate) fn spawn(mut command: CommandBuilder, columns: u16, rows: u16) -> Self {
+        command.env("TERM", "xterm-256color");
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
+        let child = pair.slave.spawn_command(command).expect("the program starts");
+        let keyboard = pair.master.take_writer().expect("a keyboard");
+        let mut output = pair.master.try_clone_reader().expect("a display");
+        let parser = Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 1_000));
+        let display = Arc::new(Display { parser, changed: Condvar::new() });
+        let shared = Arc::clone(&display);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // The read fails when the program has ended.
+            while let Ok(length @ 1..) = output.read(&mut bytes) {
+                shared.parser.lock().expect(UNBROKEN).process(&bytes[..length]);
+                shared.changed.notify_all();
+            }
+        });
+        Self { child, master: pair.master, keyboard, display }
+    }
+
+    /// Types: `\r` is Enter, `\t` Tab, `\x1b` Esc, `\x03` Ctrl-C.
+    pub(crate) fn send(&mut self, keys: &str) {
+        self.keyboard
+            .write_all(keys.as_bytes())
+            .and_then(|()| self.keyboard.flush())
+            .expect("the program reads");
+    }
+
+    /// The user drags the window's corner.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        self.parser().set_size(nonzero(rows), nonzero(columns));
+        self.master
+            .resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
+            .expect("a resize");
+    }
+
+    /// Waits until the screen holds `text`; rows that the terminal broke by itself count as one line.
+    pub(crate) fn wait_for(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contents().contains(text));
+    }
+
+    /// Waits until the screen is as `holds` wants it; `what` names it in the message of a failure.
+    pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
+        let parser = self.parser();
+        let waiting = |parser: &mut vt100::Parser| !holds(parser.screen());
+        let waited = self.display.changed.wait_timeout_while(parser, PATIENCE, waiting);
+        let (parser, timeout) = waited.expect(UNBROKEN);
+        assert!(
+            !timeout.timed_out(),
+            "waited in vain for {what:?}; the screen is:\n{}",
+            parser.screen().contents()
+        );
+    }
+
+    /// What is on the screen now.
+    pub(crate) fn contents(&self) -> String {
+        self.parser().screen().contents()
+    }
+
+    /// Waits for the program's end; gives its exit code.
+    pub(crate) fn exit_code(&mut self) -> u32 {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status.exit_code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the program does not end; the screen is:\n{}", self.contents());
+    }
+
+    fn parser(&self) -> MutexGuard<'_, vt100::Parser> {
+        self.display.parser.lock().expect(UNBROKEN)
+    }
+
+    /// The terminal's mode: raw or not, echo or not.
+    #[cfg(unix)]
+    pub(crate) fn mode(&self) -> String {
+        format!("{:?}", self.master.get_termios().expect("a terminal").local_flags)
+    }
+}
+
+fn nonzero(length: u16) -> NonZeroU16 {
+    length.try_into().expect("a terminal has rows and columns")
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,109 @@
+//! Records as another process would have left them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use headstart_forked_query::{Part, ToolCall, ToolOutcome, Usage};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, EntryKind, Fingerprint, WorkspacePath};
+use headstart_speculation::{Cost, Ending, Finished, Transcript};
+use serde_json::{Value, json};
+
+use super::Session;
+
+/// Three days ago, so that an age reads the same however slow the test is.
+const AGE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 60);
+
+/// A speculation that ended well: one file changed, one made.
+pub(crate) fn completed(id: &str) -> Finished {
+    let mut transcript = Transcript::new("add a farewell");
+    transcript.answer(vec![
+        Part::Text { text: "I will look at the greeting first.".into() },
+        read_file("1", "greeting.txt"),
+        read_file("2", "missing.txt"),
+    ]);
+    transcript.resolve(ToolOutcome::Output(json!("hello\n")));
+    transcript.resolve(ToolOutcome::Error("missing.txt does not exist".into()));
+    transcript.answer(vec![Part::Text { text: "Done.\nBoth files say farewell.".into() }]);
+    Finished {
+        id: id.into(),
+        prompt: "add a farewell".into(),
+        ending: Ending::Completed,
+        transcript,
+        changes: ChangeSet {
+            changes: vec![
+                written("farewell.txt", None, "bye\n"),
+                written("greeting.txt", Some("hello\n"), "hello\nbye\n"),
+            ],
+            reads: Vec::new(),
+        },
+        next: Some("run the tests".into()),
+        cost: Cost {
+            tokens: Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 80 },
+            turns: 2,
+            tool_calls: 2,
+            staged_files: 2,
+            staged_bytes: 14,
+            model_ms: 700,
+            tool_ms: 3,
+            work_ms: 710,
+        },
+    }
+}
+
+/// A record that ended as `finished` says.
+pub(crate) fn finished(session: &Session, finished: &Finished) -> Value {
+    let mut record = dead(session, &finished.id);
+    record["state"] = json!("finished");
+    record["prompt"] = json!(finished.prompt);
+    record["finished"] = serde_json::to_value(finished).unwrap();
+    record
+}
+
+/// A record whose process died at work.
+pub(crate) fn dead(session: &Session, id: &str) -> Value {
+    let created = (SystemTime::now() - AGE).duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    json!({
+        "formatVersion": 1,
+        "id": id,
+        "workspace": session.workspace().canonicalize().unwrap(),
+        "createdAt": u64::try_from(created.as_millis()).unwrap(),
+        "owner": {"pid": 1, "startTime": 1, "bootId": "a machine that was switched off"},
+        "state": "running",
+        "mode": "default",
+        "model": "replay:recording.json",
+        "prompt": "add a farewell",
+        "finished": null,
+    })
+}
+
+/// Puts a record where headstart keeps it; gives its file.
+pub(crate) fn keep(session: &Session, record: &Value) -> PathBuf {
+    let folder = session.store().join(record["id"].as_str().unwrap());
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("record.json");
+    fs::write(&file, record.to_string()).unwrap();
+    file
+}
+
+fn read_file(id: &str, path: &str) -> Part {
+    let args = serde_json::Map::from_iter([("file_path".to_owned(), json!(path))]);
+    Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args })
+}
+
+fn written(path: &str, base: Option<&str>, content: &str) -> Change {
+    Change {
+        path: WorkspacePath::parse(path).unwrap(),
+        base: base.map(|text| Fingerprint {
+            kind: EntryKind::File,
+            device: 0,
+            inode: 0,
+            len: text.len() as u64,
+            mode: 0o100_644,
+            modified_ns: 0,
+            changed_ns: 0,
+        }),
+        base_content: base.map(|text| text.as_bytes().to_vec()),
+        kind: ChangeKind::Write { content: content.as_bytes().to_vec(), executable: false, moved_from: None },
+    }
+}

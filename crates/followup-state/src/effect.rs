@@ -1,0 +1,88 @@
+use std::ops::Deref;
+
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use crate::{Millis, Outcome, Suggestion};
+
+/// What the host is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum Effect {
+    /// Put this suggestion on screen. None is there when this comes.
+    Show {
+        /// What to show.
+        suggestion: Suggestion,
+    },
+    /// Take the suggestion off the screen. Harmless when none is there.
+    Hide,
+    /// Put this text into the input line. The line is not sent.
+    Insert {
+        /// The text.
+        text: String,
+    },
+    /// Send [`Event::Wake`](crate::Event::Wake) at this time. A later one replaces it; a wake too many does no harm.
+    WakeAt {
+        /// Absolute, on the clock of `now`.
+        at: Millis,
+    },
+    /// Write this down, for example into an [`OutcomeLedger`](crate::OutcomeLedger).
+    Record {
+        /// What became of a suggestion.
+        outcome: Outcome,
+    },
+    /// Begin to run this suggestion speculatively.
+    StartSpeculation {
+        /// What to run.
+        suggestion: Suggestion,
+    },
+    /// Drop the speculation that was started last and has not been accepted.
+    AbandonSpeculation,
+}
+
+/// The effects of one event, in the order in which to carry them out: at most [`Effects::CAPACITY`], kept inline.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(into = "Vec<Effect>")]
+pub struct Effects(ArrayVec<Effect, { Effects::CAPACITY }>);
+
+impl Effects {
+    /// No event asks for more effects than this.
+    pub const CAPACITY: usize = 4;
+
+    pub(crate) fn push(&mut self, effect: Effect) {
+        self.0.push(effect);
+    }
+}
+
+impl Deref for Effects {
+    type Target = [Effect];
+
+    fn deref(&self) -> &[Effect] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Effects {
+    type Item = Effect;
+    type IntoIter = arrayvec::IntoIter<Effect, { Effects::CAPACITY }>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Effects {
+    type Item = &'a Effect;
+    type IntoIter = std::slice::Iter<'a, Effect>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl From<Effects> for Vec<Effect> {
+    fn from(effects: Effects) -> Self {
+        effects.into_iter().collect()
+    }
+}

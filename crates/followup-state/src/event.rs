@@ -1,0 +1,86 @@
+use serde::{Deserialize, Serialize};
+
+use crate::Suggestion;
+
+/// The number of a request for a suggestion. A host gives each new request a higher number than the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestId(pub u64);
+
+/// The key (or gesture) with which the user took the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum AcceptMethod {
+    /// The Tab key.
+    Tab,
+    /// The Enter key.
+    Enter,
+    /// The Right arrow key.
+    Right,
+}
+
+/// What happened, as the host tells the controller.
+///
+/// An answer ([`Suggested`](Event::Suggested), [`Suppressed`](Event::Suppressed)) is *late* when a newer request is known, or when the
+/// user has meanwhile accepted, dismissed, typed or cleared. A late answer is legal and changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum Event {
+    /// A request for a suggestion went out. Optional: it makes answers to older requests late at once.
+    Requested {
+        /// The request.
+        request: RequestId,
+    },
+    /// A request was answered. `Some` shows after the show delay, `None` takes away what is there at once.
+    Suggested {
+        /// The request that is answered.
+        request: RequestId,
+        /// The answer.
+        suggestion: Option<Suggestion>,
+    },
+    /// A request ended without a suggestion, because a guard or the filter refused.
+    Suppressed {
+        /// The request that is answered.
+        request: RequestId,
+        /// The code of the guard or of the filter's rule.
+        reason: String,
+    },
+    /// The feature was turned on or off. Off takes away what is there.
+    Enabled {
+        /// Whether suggestions may show.
+        enabled: bool,
+    },
+    /// The user asked for the text.
+    Accept {
+        /// With which key.
+        method: AcceptMethod,
+        /// What to insert when no suggestion is on screen, for example the placeholder text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback_text: Option<String>,
+        /// Record the acceptance but insert nothing, for a host that has taken the text itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        skip_insert: bool,
+    },
+    /// The user refused the suggestion.
+    Dismiss,
+    /// A new turn or chat began: forget everything, record nothing.
+    Clear,
+    /// A key was pressed.
+    Keystroke {
+        /// Whether the key put text into the line. Such a key dismisses; any other is only recorded.
+        typed: bool,
+    },
+    /// The time asked for by [`Effect::WakeAt`](crate::Effect::WakeAt) has come. Early and superfluous wakes are legal.
+    Wake,
+    /// The view goes away: forget everything and touch the screen no more.
+    Cleanup,
+}
+
+impl Event {
+    /// An accept without fallback text that inserts.
+    pub fn accept(method: AcceptMethod) -> Self {
+        Self::Accept { method, fallback_text: None, skip_insert: false }
+    }
+}

@@ -1,0 +1,350 @@
+//! The controller, one behaviour a test. Logs are (time, event) and the expected effects are spelt out.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use headstart_followup_state::{
+    AcceptMethod, Config, Effect, Event, FollowupController, Millis, Outcome, OutcomeLedger, RequestId,
+    Source, Suggestion, filter,
+};
+
+fn suggestion(text: &str) -> Suggestion {
+    filter(text).unwrap()
+}
+
+fn suggested(request: u64, text: &str) -> Event {
+    Event::Suggested { request: RequestId(request), suggestion: Some(suggestion(text)) }
+}
+
+fn nothing(request: u64) -> Event {
+    Event::Suggested { request: RequestId(request), suggestion: None }
+}
+
+fn start(text: &str) -> Effect {
+    Effect::StartSpeculation { suggestion: suggestion(text) }
+}
+
+fn show(text: &str) -> Effect {
+    Effect::Show { suggestion: suggestion(text) }
+}
+
+fn insert(text: &str) -> Effect {
+    Effect::Insert { text: text.to_owned() }
+}
+
+fn accepted(source: Source, time: u64, first: Option<u64>, length: usize) -> Effect {
+    Effect::Record {
+        outcome: Outcome::Accepted {
+            accept_method: AcceptMethod::Tab,
+            source,
+            time_to_accept_ms: time,
+            time_to_first_keystroke_ms: first,
+            suggestion_length: length,
+        },
+    }
+}
+
+fn ignored(time: u64, first: Option<u64>, length: usize) -> Effect {
+    Effect::Record {
+        outcome: Outcome::Ignored {
+            time_to_ignore_ms: time,
+            time_to_first_keystroke_ms: first,
+            suggestion_length: length,
+        },
+    }
+}
+
+fn fallback(text: &str) -> Event {
+    Event::Accept { method: AcceptMethod::Tab, fallback_text: Some(text.to_owned()), skip_insert: false }
+}
+
+/// Plays a log and compares the effects of every event.
+fn check(log: impl IntoIterator<Item = (Millis, Event, Vec<Effect>)>) -> FollowupController {
+    let mut controller = FollowupController::new(Config::default());
+    for (step, (now, event, expected)) in log.into_iter().enumerate() {
+        let effects = controller.handle(now, event.clone());
+        assert_eq!(effects.to_vec(), expected, "step {step}: {event:?} at {now}");
+    }
+    controller
+}
+
+/// `run it` is on screen since 300.
+fn shown() -> Vec<(Millis, Event, Vec<Effect>)> {
+    vec![
+        (0, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 300 }]),
+        (300, Event::Wake, vec![show("run it")]),
+    ]
+}
+
+fn after_shown(log: impl IntoIterator<Item = (Millis, Event, Vec<Effect>)>) -> FollowupController {
+    check(shown().into_iter().chain(log))
+}
+
+#[test]
+fn a_suggestion_shows_after_its_delay_and_not_before() {
+    check([
+        (1_000, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 1_300 }]),
+        (1_299, Event::Wake, vec![Effect::WakeAt { at: 1_300 }]),
+        (1_300, Event::Wake, vec![show("run it")]),
+        (1_301, Event::Wake, vec![]),
+    ]);
+}
+
+#[test]
+fn within_the_delay_the_last_suggestion_wins() {
+    check([
+        (0, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 300 }]),
+        (
+            200,
+            suggested(2, "push it"),
+            vec![Effect::AbandonSpeculation, start("push it"), Effect::WakeAt { at: 500 }],
+        ),
+        (300, Event::Wake, vec![Effect::WakeAt { at: 500 }]),
+        (500, Event::Wake, vec![show("push it")]),
+    ]);
+}
+
+#[test]
+fn a_shown_suggestion_stays_until_its_successor_shows() {
+    let controller = after_shown([
+        (
+            400,
+            suggested(2, "push it"),
+            vec![Effect::AbandonSpeculation, start("push it"), Effect::WakeAt { at: 700 }],
+        ),
+        (700, Event::Wake, vec![Effect::Hide, show("push it")]),
+    ]);
+    assert_eq!(controller.visible(), Some(&suggestion("push it")));
+}
+
+#[test]
+fn the_same_text_again_keeps_its_speculation() {
+    after_shown([(400, suggested(2, "run it"), vec![Effect::WakeAt { at: 700 }])]);
+}
+
+#[test]
+fn nothing_hides_at_once_and_always() {
+    check([(0, nothing(1), vec![Effect::Hide]), (1, nothing(2), vec![Effect::Hide])]);
+    after_shown([(400, nothing(2), vec![Effect::AbandonSpeculation, Effect::Hide])]);
+    check([(0, Event::Enabled { enabled: false }, vec![]), (1, nothing(1), vec![Effect::Hide])]);
+}
+
+#[test]
+fn disabled_shows_nothing() {
+    let controller = check([
+        (0, Event::Enabled { enabled: false }, vec![]),
+        (1, suggested(1, "run it"), vec![]),
+        (400, Event::Wake, vec![]),
+    ]);
+    assert!(controller.visible().is_none() && !controller.is_enabled());
+    after_shown([
+        (400, Event::Enabled { enabled: false }, vec![Effect::AbandonSpeculation, Effect::Hide]),
+        (401, Event::Enabled { enabled: true }, vec![]),
+    ]);
+}
+
+#[test]
+fn accept_records_then_hides_then_inserts() {
+    let controller = after_shown([(
+        450,
+        Event::accept(AcceptMethod::Tab),
+        vec![accepted(Source::Live, 150, None, 6), Effect::Hide, insert("run it")],
+    )]);
+    assert!(controller.visible().is_none());
+}
+
+#[test]
+fn accept_does_not_abandon_the_speculation_of_what_it_accepts() {
+    after_shown([
+        (
+            450,
+            Event::accept(AcceptMethod::Tab),
+            vec![accepted(Source::Live, 150, None, 6), Effect::Hide, insert("run it")],
+        ),
+        (460, Event::Clear, vec![Effect::Hide]),
+    ]);
+    after_shown([
+        (
+            400,
+            suggested(2, "push it"),
+            vec![Effect::AbandonSpeculation, start("push it"), Effect::WakeAt { at: 700 }],
+        ),
+        (
+            450,
+            Event::accept(AcceptMethod::Tab),
+            vec![
+                accepted(Source::Live, 150, None, 6),
+                Effect::Hide,
+                Effect::AbandonSpeculation,
+                insert("run it"),
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn a_second_accept_within_the_lock_is_ignored() {
+    after_shown([
+        (
+            450,
+            Event::accept(AcceptMethod::Tab),
+            vec![accepted(Source::Live, 150, None, 6), Effect::Hide, insert("run it")],
+        ),
+        (549, fallback("again"), vec![]),
+        (550, fallback("again"), vec![accepted(Source::Fallback, 0, None, 5), insert("again")]),
+    ]);
+}
+
+#[test]
+fn clear_and_cleanup_open_the_lock() {
+    for event in [Event::Clear, Event::Cleanup] {
+        let mut controller = FollowupController::new(Config::default());
+        controller.handle(0, fallback("one"));
+        controller.handle(1, event);
+        assert_eq!(controller.handle(2, fallback("two")).last(), Some(&insert("two")));
+    }
+}
+
+#[test]
+fn accept_without_text_changes_nothing_and_takes_no_lock() {
+    check([
+        (0, Event::accept(AcceptMethod::Enter), vec![]),
+        (0, fallback(""), vec![]),
+        (1, fallback("now"), vec![accepted(Source::Fallback, 0, None, 3), insert("now")]),
+    ]);
+}
+
+#[test]
+fn accept_drops_what_waits() {
+    check([
+        (0, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 300 }]),
+        (100, Event::accept(AcceptMethod::Tab), vec![Effect::AbandonSpeculation]),
+        (300, Event::Wake, vec![]),
+    ]);
+    check([
+        (0, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 300 }]),
+        (100, fallback("run it"), vec![accepted(Source::Fallback, 0, None, 6), insert("run it")]),
+        (300, Event::Wake, vec![]),
+    ]);
+}
+
+#[test]
+fn a_skipped_insert_is_still_recorded() {
+    let skip = Event::Accept { method: AcceptMethod::Tab, fallback_text: None, skip_insert: true };
+    after_shown([(450, skip, vec![accepted(Source::Live, 150, None, 6), Effect::Hide])]);
+}
+
+#[test]
+fn dismiss_records_only_what_was_on_screen() {
+    check([(0, Event::Dismiss, vec![])]);
+    check([
+        (0, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 300 }]),
+        (100, Event::Dismiss, vec![Effect::AbandonSpeculation]),
+        (300, Event::Wake, vec![]),
+    ]);
+    after_shown([(
+        900,
+        Event::Dismiss,
+        vec![ignored(600, None, 6), Effect::Hide, Effect::AbandonSpeculation],
+    )]);
+}
+
+#[test]
+fn the_first_keystroke_is_recorded_and_typing_dismisses() {
+    after_shown([
+        (350, Event::Keystroke { typed: false }, vec![]),
+        (
+            500,
+            Event::Keystroke { typed: true },
+            vec![ignored(200, Some(50), 6), Effect::Hide, Effect::AbandonSpeculation],
+        ),
+    ]);
+    after_shown([
+        (350, Event::Keystroke { typed: false }, vec![]),
+        (
+            360,
+            Event::accept(AcceptMethod::Tab),
+            vec![accepted(Source::Live, 60, Some(50), 6), Effect::Hide, insert("run it")],
+        ),
+    ]);
+}
+
+#[test]
+fn clear_records_nothing_and_cleanup_leaves_the_screen_alone() {
+    after_shown([(400, Event::Clear, vec![Effect::AbandonSpeculation, Effect::Hide])]);
+    check([(0, Event::Clear, vec![Effect::Hide])]);
+    let controller = after_shown([(400, Event::Cleanup, vec![Effect::AbandonSpeculation])]);
+    assert!(controller.visible().is_none());
+}
+
+#[test]
+fn a_late_answer_changes_nothing() {
+    check([
+        (0, Event::Requested { request: RequestId(2) }, vec![]),
+        (1, suggested(1, "run it"), vec![]),
+        (2, suggested(2, "push it"), vec![start("push it"), Effect::WakeAt { at: 302 }]),
+        (3, nothing(1), vec![]),
+        (4, Event::Suppressed { request: RequestId(1), reason: "empty".into() }, vec![]),
+    ]);
+    for event in
+        [Event::Dismiss, Event::Clear, Event::Keystroke { typed: true }, Event::Cleanup, fallback("x")]
+    {
+        let mut controller = FollowupController::new(Config::default());
+        controller.handle(0, Event::Requested { request: RequestId(1) });
+        controller.handle(1, event.clone());
+        assert!(controller.handle(2, suggested(1, "run it")).is_empty(), "{event:?}");
+        assert!(!controller.handle(3, suggested(2, "run it")).is_empty(), "{event:?}");
+    }
+}
+
+#[test]
+fn a_suppression_is_recorded() {
+    let outcome = Outcome::Suppressed { reason: "early_conversation".into() };
+    check([(
+        0,
+        Event::Suppressed { request: RequestId(1), reason: "early_conversation".into() },
+        vec![Effect::Record { outcome }],
+    )]);
+}
+
+#[test]
+fn a_clock_that_jumps_back_does_no_harm() {
+    check([
+        (1_000, suggested(1, "run it"), vec![start("run it"), Effect::WakeAt { at: 1_300 }]),
+        (10, Event::Wake, vec![Effect::WakeAt { at: 310 }]),
+        (310, Event::Wake, vec![show("run it")]),
+        (
+            5,
+            Event::accept(AcceptMethod::Tab),
+            vec![accepted(Source::Live, 0, None, 6), Effect::Hide, insert("run it")],
+        ),
+        (1, fallback("again"), vec![accepted(Source::Fallback, 0, None, 5), insert("again")]),
+        (Millis::MAX, suggested(2, "push it"), vec![start("push it"), Effect::WakeAt { at: Millis::MAX }]),
+    ]);
+}
+
+#[test]
+fn the_waits_come_from_the_configuration() {
+    let config: Config = serde_json::from_str(r#"{"showDelayMs":0,"acceptLockMs":0}"#).unwrap();
+    let mut controller = FollowupController::new(config);
+    controller.handle(7, suggested(1, "run it"));
+    assert_eq!(controller.handle(7, Event::Wake).to_vec(), [show("run it")]);
+    assert!(controller.handle(7, Event::accept(AcceptMethod::Tab)).contains(&insert("run it")));
+    assert!(controller.handle(7, fallback("more")).contains(&insert("more")));
+}
+
+#[test]
+fn the_ledger_counts_and_rates() {
+    let mut ledger = OutcomeLedger::default();
+    assert_eq!(ledger.acceptance_rate(), None);
+    for effect in
+        [accepted(Source::Live, 1, None, 1), ignored(1, None, 1), ignored(2, None, 1), ignored(3, None, 1)]
+    {
+        let Effect::Record { outcome } = effect else { unreachable!() };
+        ledger.record(&outcome);
+    }
+    for reason in ["empty", "empty", "question"] {
+        ledger.record(&Outcome::Suppressed { reason: reason.into() });
+    }
+    assert_eq!(ledger.acceptance_rate(), Some(0.25));
+    assert_eq!((ledger.accepted, ledger.ignored, ledger.suppressed_total()), (1, 3, 3));
+    assert_eq!(ledger.suppressed["empty"], 2);
+}

@@ -1,0 +1,209 @@
+//! What holds for every sequence of events and every text.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use headstart_followup_state::{
+    AcceptMethod, Config, Effect, Event, FilterReason, FollowupController, Millis, Outcome, RequestId,
+    Suggestion, filter,
+};
+use proptest::prelude::*;
+
+fn a_suggestion() -> impl Strategy<Value = Suggestion> {
+    prop_oneof!["run it", "push it", "commit this", "提交并推送"]
+        .prop_map(|text: String| filter(&text).unwrap())
+}
+
+fn an_event() -> impl Strategy<Value = Event> {
+    let request = || (0_u64..12).prop_map(RequestId);
+    let method = prop_oneof![Just(AcceptMethod::Tab), Just(AcceptMethod::Enter), Just(AcceptMethod::Right)];
+    let fallback =
+        proptest::option::of(prop_oneof![Just(String::new()), Just("run it".to_owned()), ".{0,4}"]);
+    prop_oneof![
+        1 => request().prop_map(|request| Event::Requested { request }),
+        6 => (request(), proptest::option::weighted(0.9, a_suggestion()))
+            .prop_map(|(request, suggestion)| Event::Suggested { request, suggestion }),
+        1 => request().prop_map(|request| Event::Suppressed { request, reason: "empty".into() }),
+        1 => any::<bool>().prop_map(|enabled| Event::Enabled { enabled }),
+        4 => (method, fallback, any::<bool>())
+            .prop_map(|(method, fallback_text, skip_insert)| Event::Accept { method, fallback_text, skip_insert }),
+        1 => Just(Event::Dismiss),
+        1 => Just(Event::Clear),
+        2 => any::<bool>().prop_map(|typed| Event::Keystroke { typed }),
+        8 => Just(Event::Wake),
+        1 => Just(Event::Cleanup),
+    ]
+}
+
+/// Mostly forwards in steps around the two waits, now and then anywhere.
+fn a_log() -> impl Strategy<Value = Vec<(Millis, Event)>> {
+    let step = prop_oneof![20 => (0_u64..400).prop_map(Ok), 1 => any::<u64>().prop_map(Err)];
+    proptest::collection::vec((step, an_event()), 0..60).prop_map(|steps| {
+        let mut now: Millis = 0;
+        let mut requests = 0;
+        steps
+            .into_iter()
+            .map(|(step, mut event)| {
+                now = match step {
+                    Ok(forward) => now.saturating_add(forward),
+                    Err(anywhere) => anywhere,
+                };
+                // Half of the answers belong to a new request, so that not all of them are late.
+                if let Event::Suggested { request, .. } = &mut event
+                    && request.0 % 2 == 0
+                {
+                    requests += 12;
+                    request.0 += requests;
+                }
+                (now, event)
+            })
+            .collect()
+    })
+}
+
+fn play(log: &[(Millis, Event)]) -> Vec<Vec<Effect>> {
+    let mut controller = FollowupController::new(Config::default());
+    log.iter().map(|(now, event)| controller.handle(*now, event.clone()).to_vec()).collect()
+}
+
+/// What a host that obeys the effects has on its screen and under way.
+#[derive(Default)]
+struct Host {
+    screen: Option<Suggestion>,
+    speculating: Option<Suggestion>,
+    last_accept: Option<Millis>,
+}
+
+impl Host {
+    fn obey(&mut self, now: Millis, event: &Event, effects: &[Effect]) -> Result<(), TestCaseError> {
+        let before = self.screen.clone();
+        for effect in effects {
+            match effect {
+                Effect::Show { suggestion } => {
+                    prop_assert!(self.screen.is_none(), "two on screen");
+                    prop_assert_eq!(event, &Event::Wake);
+                    self.screen = Some(suggestion.clone());
+                }
+                Effect::Hide => self.screen = None,
+                Effect::Insert { text } => self.check_insert(now, event, before.as_ref(), text)?,
+                Effect::WakeAt { at } => prop_assert!(now <= *at),
+                Effect::Record { outcome } => Self::check_record(event, before.as_ref(), outcome)?,
+                Effect::StartSpeculation { suggestion } => {
+                    prop_assert!(self.speculating.is_none(), "two speculations");
+                    self.speculating = Some(suggestion.clone());
+                }
+                Effect::AbandonSpeculation => {
+                    prop_assert!(self.speculating.take().is_some(), "abandons what does not run");
+                }
+                _ => prop_assert!(false, "unknown effect"),
+            }
+        }
+        let accepted =
+            effects.iter().any(|e| matches!(e, Effect::Record { outcome: Outcome::Accepted { .. } }));
+        if accepted {
+            // What still runs now was accepted and is the engine's.
+            self.speculating = None;
+            self.last_accept = Some(now);
+        }
+        match event {
+            Event::Cleanup => (self.screen, self.last_accept) = (None, None),
+            Event::Clear | Event::Enabled { .. } => self.last_accept = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check_insert(
+        &self,
+        now: Millis,
+        event: &Event,
+        before: Option<&Suggestion>,
+        text: &str,
+    ) -> Result<(), TestCaseError> {
+        let Event::Accept { fallback_text, skip_insert, .. } = event else {
+            return Err(TestCaseError::fail("inserts without an accept"));
+        };
+        prop_assert!(!skip_insert);
+        let expected = before.map(Suggestion::as_str).or(fallback_text.as_deref());
+        prop_assert_eq!(Some(text), expected);
+        if let Some(last) = self.last_accept {
+            prop_assert!(now < last || 100 <= now - last, "accepts within the lock");
+        }
+        Ok(())
+    }
+
+    fn check_record(
+        event: &Event,
+        before: Option<&Suggestion>,
+        outcome: &Outcome,
+    ) -> Result<(), TestCaseError> {
+        match outcome {
+            Outcome::Accepted { .. } => prop_assert!(matches!(event, Event::Accept { .. }), "not an accept"),
+            Outcome::Ignored { .. } => prop_assert!(before.is_some(), "ignored what was never on screen"),
+            Outcome::Suppressed { .. } => {
+                prop_assert!(matches!(event, Event::Suppressed { .. }), "not a suppression");
+            }
+            _ => prop_assert!(false, "unknown outcome"),
+        }
+        Ok(())
+    }
+}
+
+/// Texts near the filter's rules: words it knows, marks it looks at, and anything.
+fn a_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("run the tests".to_owned()),
+        "[ .。!?？:;,/#*`'\"()<>|&-]{0,3}",
+        "[a-zA-Zа-я]{1,8}",
+        "[\u{4E00}-\u{4E20}\u{3042}-\u{3060}\u{AC00}-\u{AC20}\u{0E01}-\u{0E10}]{1,6}",
+        "(git|push|rm|-rf|--force|delete|all|files|thanks|nice|let me|/commit|yes|no|1\\.|U\\.S\\.|fix:)",
+        "\\PC{0,6}",
+        ".{0,6}",
+    ];
+    proptest::collection::vec((piece, prop_oneof![Just(""), Just(" ")]), 0..8)
+        .prop_map(|pieces| pieces.into_iter().map(|(piece, space)| piece + space).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_host_that_obeys_has_at_most_one_suggestion_on_screen_and_inserts_only_it(log in a_log()) {
+        let mut controller = FollowupController::new(Config::default());
+        let mut host = Host::default();
+        for (now, event) in &log {
+            let effects = controller.handle(*now, event.clone());
+            host.obey(*now, event, &effects)?;
+            prop_assert_eq!(host.screen.as_ref(), controller.visible());
+        }
+    }
+
+    #[test]
+    fn a_replayed_log_gives_the_same_effects(log in a_log()) {
+        let json = serde_json::to_string(&log).unwrap();
+        let replayed: Vec<(Millis, Event)> = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(play(&log), play(&replayed));
+    }
+
+    #[test]
+    fn the_filter_is_total_and_a_kept_text_is_kept_again(text in a_text()) {
+        if let Ok(kept) = filter(&text) {
+            prop_assert_eq!(kept.as_str(), text.trim());
+            prop_assert_eq!(filter(kept.as_str()), Ok(kept.clone()));
+            prop_assert!(kept.as_str().chars().all(|c| !c.is_control()));
+        }
+    }
+
+    #[test]
+    fn a_destructive_command_stays_destructive_in_other_clothes(
+        command in prop_oneof!["rm -rf /", "git push --force", "git reset --hard", "terraform destroy", "drop table users"],
+        before in prop_oneof![Just(""), Just("sudo "), Just("run "), Just("ls && "), Just("please run ")],
+        after in prop_oneof![Just(""), Just(" now"), Just(" && ls"), Just("; ls")],
+        quote in prop_oneof![Just(""), Just("'"), Just("\""), Just("`")],
+        shout in any::<bool>(),
+        spaces in 1_usize..4,
+    ) {
+        let command = if shout { command.to_uppercase() } else { command };
+        let command = command.replace(' ', &" ".repeat(spaces));
+        let text = format!("{before}{quote}{command}{quote}{after}");
+        prop_assert_eq!(filter(&text), Err(FilterReason::Destructive), "{}", text);
+    }
+}

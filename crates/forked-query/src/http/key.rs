@@ -1,0 +1,52 @@
+use std::fmt;
+
+use reqwest::header::HeaderValue;
+
+use crate::{ModelError, Provider};
+
+/// A provider's key. It can be sent, and neither printed nor compared.
+#[derive(Clone)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// The key as the host found it; white space around it is not part of it.
+    pub fn new(key: impl AsRef<str>) -> Self {
+        Self(key.as_ref().trim().to_owned())
+    }
+
+    pub(super) fn bearer(&self, provider: &Provider) -> Result<HeaderValue, ModelError> {
+        let mut value =
+            HeaderValue::from_str(&format!("Bearer {}", self.0)).map_err(|_| ModelError::Misconfigured {
+                provider: provider.name.clone(),
+                message: format!("the key holds characters that no key has; check {}", provider.key_variable),
+            })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// The text without the key in it.
+    pub(super) fn hide_in(&self, text: &str) -> String {
+        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "***") }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let key = ApiKey::new(" sk-secret\n");
+        assert_eq!(format!("{key:?}"), "ApiKey(***)");
+        assert_eq!(key.hide_in("bad key sk-secret!"), "bad key ***!");
+        assert_eq!(ApiKey::new("").hide_in("abc"), "abc");
+        let error = ApiKey::new("sk-\u{7}").bearer(&Provider::openai()).unwrap_err().to_string();
+        assert_eq!(error, "openai: the key holds characters that no key has; check OPENAI_API_KEY");
+    }
+}

@@ -1,0 +1,27 @@
+//! The wire format of OpenAI's chat completions, which most servers speak: pure functions from a request to bytes
+//! and from the data of server-sent events to [`ModelEvent`](crate::ModelEvent)s.
+//!
+//! # How the prefix is kept
+//!
+//! The encoded request is ordered so that what requests of a conversation share comes first: `model`, `stream`,
+//! `tools`, `messages`, and only then what differs between them (answer format, limits, thinking). Each message is encoded
+//! for itself, so a conversation that grew by a message begins with the bytes it had before.
+//!
+//! With [`CacheAnnotations::DashScope`] there are three marks: the system instruction, the last tool, and the last
+//! message that a later request can share. The first two are the same in every request. The third moves as
+//! the conversation grows, so every text is encoded as a list of one block and the mark is the last thing in its block:
+//! all bytes before it, the whole text of that message included, are those of the forked request. Caches compare
+//! the content, not the mark. The message to mark is the last one, except in a request with a response schema: that is
+//! a single question, its last message is never seen again, and the mark belongs on the one before. Writing
+//! a cache for the question would cost more than it ever gives back.
+
+mod arguments;
+mod calls;
+mod decode;
+mod encode;
+mod options;
+
+pub use arguments::MALFORMED_ARGUMENTS;
+pub use decode::Decoder;
+pub use encode::encode;
+pub use options::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};

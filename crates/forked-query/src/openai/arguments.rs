@@ -1,0 +1,53 @@
+use serde_json::{Map, Value};
+
+/// The name of the one argument of a call whose arguments were not a JSON object; its value is what the model wrote.
+///
+/// A tool that checks its arguments answers with an error that names it, and the model can try again: better
+/// than an answer that is lost. A host with tools that ignore unknown arguments should refuse such calls.
+pub const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
+
+/// The arguments in what the model wrote.
+pub(super) fn parse(text: &str) -> Map<String, Value> {
+    if text.trim().is_empty() {
+        return Map::new();
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(args)) => args,
+        Ok(Value::Null) => Map::new(),
+        // Encoded once too often, as some models do.
+        Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
+            Ok(Value::Object(args)) => args,
+            _ => malformed(text),
+        },
+        _ => malformed(text),
+    }
+}
+
+fn malformed(text: &str) -> Map<String, Value> {
+    Map::from_iter([(MALFORMED_ARGUMENTS.to_owned(), Value::String(text.to_owned()))])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_models_write_as_arguments() {
+        let cases = [
+            (r#"{"path":"a"}"#, json!({"path": "a"})),
+            ("", json!({})),
+            (" \n", json!({})),
+            ("null", json!({})),
+            (r#""{\"path\":\"a\"}""#, json!({"path": "a"})),
+            (r#"{"path":"a"#, json!({"malformed_arguments": r#"{"path":"a"#})),
+            ("[1]", json!({"malformed_arguments": "[1]"})),
+            (r#""ls""#, json!({"malformed_arguments": r#""ls""#})),
+            ("{} {}", json!({"malformed_arguments": "{} {}"})),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Value::Object(parse(text)), expected, "{text}");
+        }
+    }
+}

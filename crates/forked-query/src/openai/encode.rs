@@ -1,0 +1,249 @@
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+use crate::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](crate::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
+    let question = request.response_schema.as_ref();
+    let in_words = question.filter(|_| options.structured_output != StructuredOutput::JsonSchema);
+    let limit = request.max_output_tokens;
+    let no_thinking = (!request.thinking).then_some(&options.thinking);
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        tools: tools(&request.tools, options.cache),
+        messages: messages(request, in_words, options.cache),
+        max_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxTokens),
+        max_completion_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxCompletionTokens),
+        response_format: question.and_then(|schema| response_format(schema, options.structured_output)),
+        enable_thinking: no_thinking.filter(|off| **off == ThinkingSwitch::EnableThinking).map(|_| false),
+        chat_template_kwargs: no_thinking
+            .filter(|off| **off == ThinkingSwitch::ChatTemplate)
+            .map(|_| json!({ "enable_thinking": false })),
+        reasoning_effort: no_thinking.and_then(|off| match off {
+            ThinkingSwitch::ReasoningEffort(effort) => Some(effort.as_str()),
+            _ => None,
+        }),
+    };
+    serde_json::to_vec(&body).expect("works because strings, numbers and JSON values are always JSON")
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<WireMessage<'a>>,
+    // From here on requests of one conversation may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_thinking: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_template_kwargs: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: &'a ToolSchema,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    content: Content,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks([Block; 1]),
+}
+
+#[derive(Serialize)]
+struct Block {
+    r#type: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: String,
+}
+
+/// `{"type":"ephemeral"}`
+#[derive(Serialize)]
+struct Mark {
+    r#type: &'static str,
+}
+
+const MARK: Mark = Mark { r#type: "ephemeral" };
+
+fn tools(tools: &[ToolSchema], cache: CacheAnnotations) -> Vec<Tool<'_>> {
+    let mut tools: Vec<_> =
+        tools.iter().map(|function| Tool { r#type: "function", function, cache_control: None }).collect();
+    if let (CacheAnnotations::DashScope, Some(last)) = (cache, tools.last_mut()) {
+        last.cache_control = Some(MARK);
+    }
+    tools
+}
+
+fn messages<'a>(
+    request: &'a ModelRequest,
+    schema_in_words: Option<&Value>,
+    cache: CacheAnnotations,
+) -> Vec<WireMessage<'a>> {
+    let encoder = MessageEncoder { cache };
+    let mut list = Vec::new();
+    if let Some(system) = &request.system {
+        list.push(encoder.message("system", system.clone()));
+        mark(&mut list);
+    }
+    let (shared, question) = match request.messages.split_last() {
+        Some((question, shared)) if request.response_schema.is_some() => (shared, Some(question)),
+        _ => (&*request.messages, None),
+    };
+    list.extend(shared.iter().flat_map(|message| encoder.encode(message)));
+    if !shared.is_empty() {
+        mark(&mut list);
+    }
+    list.extend(question.into_iter().flat_map(|message| encoder.encode(message)));
+    if let (Some(schema), Some(last)) = (schema_in_words, list.last_mut()) {
+        last.content.push_str(&format!(
+            "\n\nThe answer is one JSON object and nothing else. Its JSON schema: {schema}"
+        ));
+    }
+    list
+}
+
+/// Marks the last message that has a text to mark.
+fn mark(messages: &mut [WireMessage<'_>]) {
+    let last = messages.iter_mut().rev().find_map(|message| match &mut message.content {
+        Content::Blocks([block]) => Some(block),
+        Content::Text(_) => None,
+    });
+    if let Some(block) = last {
+        block.cache_control = Some(MARK);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct MessageEncoder {
+    cache: CacheAnnotations,
+}
+
+impl MessageEncoder {
+    fn encode(self, message: &Message) -> Vec<WireMessage<'_>> {
+        match message.role {
+            Role::User => vec![self.message("user", message.to_text())],
+            Role::Model => self.model(message).into_iter().collect(),
+            Role::Tool => message
+                .parts
+                .iter()
+                .filter_map(|part| match part {
+                    Part::ToolResult(result) => Some(self.result(result)),
+                    _ => None,
+                })
+                .collect(),
+        }
+    }
+
+    /// A model that said nothing and called nothing is left out: no server takes such a message.
+    fn model(self, message: &Message) -> Option<WireMessage<'_>> {
+        let text = message.to_text();
+        let tool_calls: Vec<_> = message
+            .tool_calls()
+            .map(|call| WireCall {
+                id: &call.id,
+                r#type: "function",
+                function: WireFunction { name: &call.name, arguments: to_text(&call.args) },
+            })
+            .collect();
+        (!text.is_empty() || !tool_calls.is_empty())
+            .then(|| WireMessage { tool_calls, ..self.message("assistant", text) })
+    }
+
+    fn result(self, result: &ToolResult) -> WireMessage<'_> {
+        let text = match &result.outcome {
+            ToolOutcome::Output(Value::String(text)) => text.clone(),
+            ToolOutcome::Output(value) => to_text(value),
+            ToolOutcome::Error(message) => format!("Error: {message}"),
+        };
+        WireMessage { tool_call_id: Some(&result.id), ..self.message("tool", text) }
+    }
+
+    fn message<'a>(self, role: &'static str, text: String) -> WireMessage<'a> {
+        // An empty block is refused, an empty string is not.
+        let content = if self.cache == CacheAnnotations::None || text.is_empty() {
+            Content::Text(text)
+        } else {
+            Content::Blocks([Block { r#type: "text", text, cache_control: None }])
+        };
+        WireMessage { role, tool_call_id: None, content, tool_calls: Vec::new() }
+    }
+}
+
+impl Content {
+    fn push_str(&mut self, more: &str) {
+        match self {
+            Self::Text(text) => text.push_str(more),
+            Self::Blocks([block]) => block.text.push_str(more),
+        }
+    }
+}
+
+fn response_format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
+    match structured {
+        StructuredOutput::Instruction => None,
+        StructuredOutput::JsonObject => Some(json!({ "type": "json_object" })),
+        StructuredOutput::JsonSchema => {
+            // Strict schemas must close every object; others are taken as a hint.
+            let strict = schema.get("additionalProperties") == Some(&Value::Bool(false));
+            let schema = json!({ "name": "answer", "strict": strict, "schema": schema });
+            Some(json!({ "type": "json_schema", "json_schema": schema }))
+        }
+    }
+}
+
+fn to_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("works because a JSON value is always JSON")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+/// What differs between servers that speak chat completions. The default asks for nothing that one of them lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WireOptions {
+    /// How the prefix is marked for the cache.
+    pub cache: CacheAnnotations,
+    /// How thinking is turned off.
+    pub thinking: ThinkingSwitch,
+    /// How an answer of a given schema is asked for.
+    pub structured_output: StructuredOutput,
+    /// How the limit of the answer is called.
+    pub output_limit: OutputLimit,
+}
+
+/// How the prefix is marked for the provider's cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheAnnotations {
+    /// The provider finds shared prefixes by itself.
+    #[default]
+    None,
+    /// The header `X-DashScope-CacheControl` and `cache_control` marks in the body.
+    DashScope,
+}
+
+/// How thinking is turned off, for a request that does without.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ThinkingSwitch {
+    /// There is no switch.
+    #[default]
+    None,
+    /// `"enable_thinking": false` (DashScope).
+    EnableThinking,
+    /// `"chat_template_kwargs": {"enable_thinking": false}` (vLLM, llama.cpp).
+    ChatTemplate,
+    /// `"reasoning_effort"` with this value, `minimal` for example. Not every model takes every value.
+    ReasoningEffort(String),
+}
+
+/// How an answer of a given schema is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StructuredOutput {
+    /// In words, at the end of the question: works everywhere, for some servers refuse a format beside tools.
+    #[default]
+    Instruction,
+    /// In words, and `response_format` asks for some JSON object.
+    JsonObject,
+    /// `response_format` with the schema. The provider may put the schema before the system instruction, so that
+    /// the prefix is not the conversation's any more.
+    JsonSchema,
+}
+
+/// How the limit of the answer is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputLimit {
+    /// `max_tokens`.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`.
+    MaxCompletionTokens,
+}
+
+impl WireOptions {
+    /// The headers that a request has besides those of every JSON request.
+    pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        match self.cache {
+            CacheAnnotations::None => &[],
+            CacheAnnotations::DashScope => &[("x-dashscope-cachecontrol", "enable")],
+        }
+    }
+}

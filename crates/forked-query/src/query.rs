@@ -1,0 +1,194 @@
+use futures::StreamExt;
+use serde_json::Value;
+
+use crate::{
+    BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Role,
+    Usage,
+};
+
+/// One question on top of a conversation, which leaves no trace in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query<'a> {
+    /// Messages that follow the shared history, the turn that was speculated for example. Legal by themselves.
+    pub after: &'a [Message],
+    /// The question.
+    pub prompt: &'a str,
+    /// JSON schema of the answer.
+    pub schema: Value,
+    /// At most so many tokens in the answer.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryAnswer {
+    /// The words; thoughts and tool calls are dropped.
+    pub text: String,
+    /// The words as JSON, where they are JSON (a code fence around it does not matter). Whether it has the schema
+    /// that was asked for is not checked.
+    pub json: Option<Value>,
+    /// Why the answer ended.
+    pub finish: FinishReason,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// A query that failed, and what it cost all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct QueryError {
+    /// What went wrong.
+    pub error: ModelError,
+    /// What was spent before it did, as far as the provider said.
+    pub usage: Usage,
+}
+
+/// Asks one question in a fork of the conversation.
+///
+/// The conversation's tools stay in the request where that makes its prefix the one that the provider has cached
+/// ([`BackgroundModel::shares_cache`]); elsewhere they are left out, for they cost tokens and are not to be called.
+///
+/// Dropping the future cancels the request.
+pub async fn forked_query(
+    background: &BackgroundModel,
+    params: &CacheSafeParams,
+    query: Query<'_>,
+) -> Result<QueryAnswer, QueryError> {
+    let request = request(background, params, query);
+    let mut answer = Collected::default();
+    match answer.collect(background, &request).await {
+        Ok(finish) => {
+            Ok(QueryAnswer { json: parse_json(&answer.text), text: answer.text, finish, usage: answer.usage })
+        }
+        Err(error) => Err(QueryError { error, usage: answer.usage }),
+    }
+}
+
+fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<'_>) -> ModelRequest {
+    let mut request = params.fork(background);
+    if !background.shares_cache(params) {
+        request.tools.clear();
+    }
+    request.messages.extend_from_slice(query.after);
+    request.messages.push(Message::text(Role::User, query.prompt));
+    request.response_schema = Some(query.schema);
+    request.max_output_tokens = query.max_output_tokens;
+    request
+}
+
+#[derive(Default)]
+struct Collected {
+    text: String,
+    usage: Usage,
+}
+
+impl Collected {
+    async fn collect(
+        &mut self,
+        background: &BackgroundModel,
+        request: &ModelRequest,
+    ) -> Result<FinishReason, ModelError> {
+        let mut stream = background.model.stream(request).await?;
+        let mut finish = None;
+        while let Some(event) = stream.next().await {
+            match event? {
+                ModelEvent::Text(text) => self.text.push_str(&text),
+                ModelEvent::Usage(usage) => self.usage = usage,
+                ModelEvent::Finished(reason) => finish = Some(reason),
+                ModelEvent::Thought(_) | ModelEvent::ToolCall(_) => {}
+            }
+        }
+        finish.ok_or_else(|| ModelError::Cut { provider: background.name.clone() })
+    }
+}
+
+fn parse_json(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let fenced = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inside = fenced.map_or(text, |inside| inside.strip_prefix("json").unwrap_or(inside));
+    serde_json::from_str(inside.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures::executor::block_on;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{Script, call, message, text, tools};
+    use crate::{Part, ProviderRelation};
+
+    fn params() -> CacheSafeParams {
+        let history = [message(Role::User, [text("hi")]), message(Role::Model, [text("hello")])];
+        CacheSafeParams::new(Some("Be brief.".into()), tools(), &history, "main")
+    }
+
+    fn query(prompt: &str) -> Query<'_> {
+        Query { after: &[], prompt, schema: json!({"type": "object"}), max_output_tokens: Some(9) }
+    }
+
+    #[test]
+    fn thoughts_and_calls_are_dropped_and_the_last_usage_counts() {
+        let Part::ToolCall(dropped) = call("1") else { panic!("a call") };
+        let usage = Usage { input_tokens: 10, cached_input_tokens: 8, output_tokens: 2 };
+        let script = Script::answering([
+            Ok(ModelEvent::Thought("hm".into())),
+            Ok(ModelEvent::Usage(Usage { input_tokens: 1, ..Usage::default() })),
+            Ok(ModelEvent::Text("{\"a\"".into())),
+            Ok(ModelEvent::ToolCall(dropped)),
+            Ok(ModelEvent::Text(":1}".into())),
+            Ok(ModelEvent::Usage(usage)),
+            Ok(ModelEvent::Finished(FinishReason::Stop)),
+        ]);
+        let background = BackgroundModel::main(Arc::clone(&script) as Arc<_>, "main");
+        let answer = block_on(forked_query(&background, &params(), query("?"))).unwrap();
+        assert_eq!(answer.text, "{\"a\":1}");
+        assert_eq!((answer.json, answer.usage), (Some(json!({"a": 1})), usage));
+
+        let request = script.last_request();
+        assert_eq!(request.tools, tools());
+        assert!(!request.thinking);
+        assert_eq!(request.messages[..2], *params().history());
+        assert_eq!(request.messages[2], Message::text(Role::User, "?"));
+        assert_eq!(
+            (request.response_schema, request.max_output_tokens),
+            (Some(json!({"type": "object"})), Some(9))
+        );
+    }
+
+    #[test]
+    fn a_model_that_cannot_share_the_cache_gets_no_tools() {
+        for (name, provider) in [("fast", ProviderRelation::Same), ("main", ProviderRelation::Other)] {
+            let script = Script::answering([Ok(ModelEvent::Finished(FinishReason::Stop))]);
+            let background = BackgroundModel::fast(Arc::clone(&script) as Arc<_>, name, provider);
+            block_on(forked_query(&background, &params(), query("?"))).unwrap();
+            assert_eq!((script.last_request().tools.len(), &*script.last_request().model), (0, name));
+        }
+    }
+
+    #[test]
+    fn a_cut_or_failed_answer_is_an_error_that_knows_its_cost() {
+        let usage = Usage { input_tokens: 7, ..Usage::default() };
+        let script = Script::answering([Ok(ModelEvent::Usage(usage)), Ok(ModelEvent::Text("{".into()))]);
+        let background = BackgroundModel::main(script, "main");
+        let error = block_on(forked_query(&background, &params(), query("?"))).unwrap_err();
+        assert_eq!(error, QueryError { error: ModelError::Cut { provider: "main".into() }, usage });
+    }
+
+    #[test]
+    fn json_in_words() {
+        let cases = [
+            ("{\"a\":1}", Some(json!({"a": 1}))),
+            ("\n```json\n{\"a\":1}\n```\n", Some(json!({"a": 1}))),
+            ("```\n[1]\n```", Some(json!([1]))),
+            ("commit this", None),
+            ("{\"a\":", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_json(text), expected, "{text:?}");
+        }
+    }
+}

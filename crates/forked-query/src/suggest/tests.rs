@@ -1,0 +1,132 @@
+use std::sync::Arc;
+
+use futures::executor::block_on;
+
+use super::*;
+use crate::ModelEvent;
+use crate::testing::{Script, call, message, result, text, tools};
+
+fn history() -> Vec<Message> {
+    vec![
+        message(Role::User, [text("add a function")]),
+        message(Role::Model, [call("1")]),
+        message(Role::Tool, [result("1")]),
+        message(Role::Model, [text("It is there.")]),
+    ]
+}
+
+fn params(entries: usize) -> CacheSafeParams {
+    CacheSafeParams::new(Some("Be brief.".into()), tools(), &history()[..entries], "main")
+}
+
+fn ask(script: &Arc<Script>, entries: usize, guards: Guards) -> Result<Generated, Suppressed> {
+    let background = BackgroundModel::main(Arc::clone(script) as Arc<_>, "main");
+    block_on(generate_suggestion(&background, &params(entries), guards))
+}
+
+#[test]
+fn answers_and_what_becomes_of_them() {
+    let cases = [
+        (r#"{"suggestion":"run the tests"}"#, Ok("run the tests")),
+        ("```json\n{\"suggestion\": \"  commit this \"}\n```", Ok("commit this")),
+        (r#""push it""#, Ok("push it")),
+        ("run the tests", Ok("run the tests")),
+        (r#"{"suggestion":""}"#, Err("empty")),
+        (r#"{"suggestion":"  \n"}"#, Err("empty")),
+        (r#"{"suggestion":null}"#, Err("empty")),
+        (r#"{"guess":"run the tests"}"#, Err("empty")),
+        (r#"{"suggestion":["run the tests"]}"#, Err("empty")),
+        (r#"{"suggestion":"run the"#, Err("empty")),
+        ("[]", Err("empty")),
+        ("null", Err("empty")),
+        ("", Err("empty")),
+        (r#"{"suggestion":"thanks, looks good to me"}"#, Err("evaluative")),
+        ("Let me run the tests", Err("ai_voice")),
+    ];
+    for (answer, expected) in cases {
+        let script = Script::saying(answer);
+        let found = ask(&script, 4, Guards::default());
+        let (found, usage) = match &found {
+            Ok(generated) => (Ok(generated.suggestion.as_str()), generated.usage),
+            Err(suppressed) => (Err(suppressed.reason.as_str()), suppressed.usage),
+        };
+        assert_eq!(found, expected, "{answer:?}");
+        assert_eq!(usage.cached_input_tokens, 90, "what was spent is reported, whatever came of it");
+    }
+}
+
+#[test]
+fn guards_keep_the_model_from_being_asked() {
+    let ended = |turn| Guards { turn, ..Guards::default() };
+    let cases = [
+        (2, Guards::default(), "early_conversation"),
+        (4, ended(TurnEnd::Failed), "error"),
+        (4, ended(TurnEnd::Aborted), "aborted"),
+        (4, Guards { plan_mode: true, ..Guards::default() }, "plan_mode"),
+    ];
+    for (entries, guards, expected) in cases {
+        let script = Script::saying(r#"{"suggestion":"run the tests"}"#);
+        let suppressed = ask(&script, entries, guards).unwrap_err();
+        assert_eq!(suppressed.reason.as_str(), expected);
+        assert_eq!((suppressed.usage, script.requests().len()), (Usage::default(), 0));
+    }
+}
+
+#[test]
+fn a_failed_query_and_half_an_answer_are_no_suggestion() {
+    let limited = ModelError::RateLimited { provider: "p".into(), retry_after: None };
+    let suppressed = ask(&Script::answering([Err(limited.clone())]), 4, Guards::default()).unwrap_err();
+    assert_eq!(suppressed.reason, SuppressionReason::QueryFailed(limited));
+    assert_eq!(suppressed.reason.as_str(), "error");
+
+    let half = Script::answering([
+        Ok(ModelEvent::Text("delete the".into())),
+        Ok(ModelEvent::Finished(FinishReason::Length)),
+    ]);
+    assert_eq!(ask(&half, 4, Guards::default()).unwrap_err().reason, SuppressionReason::Empty);
+}
+
+#[test]
+fn the_next_suggestion_sees_the_speculated_turn_with_its_results() {
+    let script = Script::saying(r#"{"suggestion":"commit this"}"#);
+    let background = BackgroundModel::main(Arc::clone(&script) as Arc<_>, "main");
+    let speculated = [
+        message(Role::User, [text("run the tests")]),
+        message(Role::Model, [call("2")]),
+        message(Role::Tool, [result("2")]),
+        message(Role::Model, [text("All green.")]),
+    ];
+    // One entry by the model before: the speculated ones count.
+    let params = params(3);
+    let query = generate_pipelined_suggestion(&background, &params, &speculated, Guards::default());
+    assert_eq!(block_on(query).unwrap().suggestion.as_str(), "commit this");
+    let request = script.last_request();
+    assert_eq!(request.messages[..3], history()[..3]);
+    assert_eq!(request.messages[3..7], speculated);
+    assert_eq!(request.messages[7].to_text(), prompt::PROMPT);
+}
+
+#[test]
+fn the_question_names_its_rules_and_stays_affordable() {
+    for rule in [
+        "language that the user writes in",
+        "empty text",
+        "two to twelve words",
+        "never as a question",
+        "JSON",
+    ] {
+        assert!(prompt::PROMPT.contains(rule), "{rule}");
+    }
+    assert!(prompt::PROMPT.len() < 4_000, "{} bytes are paid for at every turn", prompt::PROMPT.len());
+}
+
+#[test]
+fn the_queries_can_be_spawned() {
+    fn is_send<T: Send>(value: T) -> T {
+        value
+    }
+    let background = BackgroundModel::main(Script::saying("push it"), "main");
+    let params = params(4);
+    let generated = block_on(is_send(generate_suggestion(&background, &params, Guards::default())));
+    assert_eq!(generated.unwrap().suggestion.as_str(), "push it");
+}

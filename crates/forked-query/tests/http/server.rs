@@ -1,0 +1,121 @@
+//! A provider on the loopback that does what a script says: HTTP/1.1 by hand, so that it can also do it wrong.
+#![expect(clippy::unwrap_used, reason = "a server of tests; its failures are theirs")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, oneshot};
+
+/// What the server does after it has read the request.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Sends these bytes as they are.
+    Raw(Vec<u8>),
+    /// Sends these bytes as one chunk of a chunked body.
+    Chunk(Vec<u8>),
+    /// Ends the chunked body.
+    LastChunk,
+    /// Does nothing for a while.
+    Wait(Duration),
+    /// Does nothing until the test says so.
+    Until(Arc<Notify>),
+    /// Reads until the client goes, and tells when it did.
+    UntilClientLeaves,
+}
+
+pub(crate) struct Server {
+    pub(crate) base_url: String,
+    requests: Arc<Mutex<Vec<String>>>,
+    pub(crate) client_left: oneshot::Receiver<()>,
+}
+
+impl Server {
+    /// Serves one connection.
+    pub(crate) async fn start(steps: Vec<Step>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (left, client_left) = oneshot::channel();
+        let log = Arc::clone(&requests);
+        tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let request = read_request(&mut socket).await;
+            log.lock().unwrap().push(request);
+            for step in steps {
+                if play(&mut socket, step).await.is_err() {
+                    break;
+                }
+            }
+            let _ = left.send(());
+        });
+        Self { base_url, requests, client_left }
+    }
+
+    /// The head and body of the request.
+    pub(crate) fn request(&self) -> (String, String) {
+        let requests = self.requests.lock().unwrap();
+        let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+}
+
+async fn play(socket: &mut TcpStream, step: Step) -> std::io::Result<()> {
+    match step {
+        Step::Raw(bytes) => socket.write_all(&bytes).await?,
+        Step::Chunk(bytes) => {
+            socket.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
+            socket.write_all(&bytes).await?;
+            socket.write_all(b"\r\n").await?;
+        }
+        Step::LastChunk => socket.write_all(b"0\r\n\r\n").await?,
+        Step::Wait(time) => tokio::time::sleep(time).await,
+        Step::Until(told) => told.notified().await,
+        Step::UntilClientLeaves => {
+            let mut sink = [0; 64];
+            while 0 < socket.read(&mut sink).await? {}
+        }
+    }
+    socket.flush().await
+}
+
+async fn read_request(socket: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4_096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes).to_string();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
+            });
+            if length.unwrap_or(0) <= body.len() {
+                return text;
+            }
+        }
+        let read = socket.read(&mut buffer).await.unwrap();
+        assert!(0 < read, "the client hung up in the middle of its request");
+        bytes.extend_from_slice(&buffer[..read]);
+    }
+}
+
+/// The head of a streaming answer.
+pub(crate) fn streaming() -> Step {
+    Step::Raw(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec(),
+    )
+}
+
+/// One server-sent event.
+pub(crate) fn event(data: &str) -> Step {
+    Step::Chunk(format!("data: {data}\n\n").into_bytes())
+}
+
+/// A whole answer that is no stream.
+pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<Step> {
+    let length = body.len();
+    vec![Step::Raw(
+        format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\n\r\n{body}").into_bytes(),
+    )]
+}

@@ -1,0 +1,184 @@
+use std::fmt::Write as _;
+
+use headstart_workspace_path::WorkspacePath;
+use similar::{Algorithm, ChangeTag, DiffOp};
+
+use super::rows::{Row, Side};
+use crate::EntryKind;
+
+/// Lines around a change.
+const CONTEXT: usize = 3;
+/// Above this many lines that differ on both sides, they are shown as replaced in one piece: the search for the
+/// smallest difference takes the product of both.
+const COMPARED_LINES: usize = 20_000;
+
+/// The rows as a patch, in the form that `git apply` takes.
+pub(super) fn unified(rows: &[Row<'_>]) -> String {
+    let mut patch = String::new();
+    for row in rows {
+        write_row(&mut patch, row);
+    }
+    patch
+}
+
+/// Lines added and removed between two texts; zeros for what is not text.
+pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let (Some(old), Some(new)) = (as_text(old), as_text(new)) else { return (0, 0) };
+    let sum = |range: fn(&DiffOp) -> usize, ops: &[DiffOp]| ops.iter().map(range).sum();
+    let ops: Vec<_> = compare(&lines(old), &lines(new))
+        .into_iter()
+        .filter(|op| op.tag() != similar::DiffTag::Equal)
+        .collect();
+    (sum(|op| op.new_range().len(), &ops), sum(|op| op.old_range().len(), &ops))
+}
+
+/// The content, if it is text: UTF-8 without NUL.
+pub(super) fn as_text(content: &[u8]) -> Option<&str> {
+    std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
+}
+
+fn write_row(patch: &mut String, row: &Row<'_>) {
+    let kind = |side: &Option<Side<'_>>| side.as_ref().map(|side| side.kind);
+    if kind(&row.old) == Some(EntryKind::Directory) || kind(&row.new) == Some(EntryKind::Directory) {
+        // A patch has no folders: what was in the other's place is all it can say.
+        let mut row = row.clone();
+        row.old.take_if(|side| side.kind == EntryKind::Directory);
+        row.new.take_if(|side| side.kind == EntryKind::Directory);
+        if row.old.is_some() || row.new.is_some() {
+            write_file(patch, &row);
+        }
+        return;
+    }
+    match (&row.old, &row.new) {
+        (Some(old), Some(new)) if old.kind != new.kind => {
+            write_file(patch, &Row { new: None, ..row.clone() });
+            write_file(patch, &Row { old: None, from: None, ..row.clone() });
+        }
+        _ => write_file(patch, row),
+    }
+}
+
+/// Infallible: writing to a string.
+macro_rules! line {
+    ($patch:expr, $($format:tt)*) => { writeln!($patch, $($format)*).expect("works because a string takes all") };
+}
+
+fn write_file(patch: &mut String, row: &Row<'_>) {
+    let from = row.from.unwrap_or(row.path);
+    line!(patch, "diff --git {} {}", quoted("a/", from), quoted("b/", row.path));
+    match (&row.old, &row.new) {
+        (None, Some(new)) => line!(patch, "new file mode {}", mode(new)),
+        (Some(old), None) => line!(patch, "deleted file mode {}", mode(old)),
+        (Some(old), Some(new)) if mode(old) != mode(new) => {
+            line!(patch, "old mode {}", mode(old));
+            line!(patch, "new mode {}", mode(new));
+        }
+        _ => {}
+    }
+    if let (Some(from), Some(_)) = (row.from, &row.new) {
+        line!(patch, "rename from {}", quoted("", from));
+        line!(patch, "rename to {}", quoted("", row.path));
+    }
+    let content = |side: &Option<Side<'_>>| side.as_ref().map_or(&[][..], |side| side.content).to_vec();
+    let (old, new) = (content(&row.old), content(&row.new));
+    if old == new {
+        return;
+    }
+    let name = |side: &Option<Side<'_>>, prefix, path: &WorkspacePath| match side {
+        None => "/dev/null".to_owned(),
+        Some(_) => quoted(prefix, path),
+    };
+    let (old_name, new_name) = (name(&row.old, "a/", from), name(&row.new, "b/", row.path));
+    let (Some(old), Some(new)) = (as_text(&old), as_text(&new)) else {
+        line!(patch, "Binary files {old_name} and {new_name} differ");
+        return;
+    };
+    line!(patch, "--- {}", ended(&old_name));
+    line!(patch, "+++ {}", ended(&new_name));
+    write_hunks(patch, &lines(old), &lines(new));
+}
+
+fn write_hunks(patch: &mut String, old: &[&str], new: &[&str]) {
+    for group in similar::group_diff_ops(compare(old, new), CONTEXT) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let old_range = first.old_range().start..last.old_range().end;
+        let new_range = first.new_range().start..last.new_range().end;
+        line!(patch, "@@ -{} +{} @@", span(&old_range), span(&new_range));
+        for change in group.iter().flat_map(|op| op.iter_changes(old, new)) {
+            patch.push(match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            });
+            patch.push_str(change.value());
+            if !change.value().ends_with('\n') {
+                patch.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+}
+
+fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);
+    let same_end =
+        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
+    let (old_len, new_len) = (old_rest.len() - same_end, new_rest.len() - same_end);
+    if old_len.min(new_len) < COMPARED_LINES {
+        return similar::capture_diff_slices(Algorithm::Myers, old, new);
+    }
+    let (old_index, new_index) = (same_start, same_start);
+    vec![
+        DiffOp::Equal { old_index: 0, new_index: 0, len: same_start },
+        DiffOp::Replace { old_index, old_len, new_index, new_len },
+        DiffOp::Equal { old_index: old_index + old_len, new_index: new_index + new_len, len: same_end },
+    ]
+}
+
+/// Lines end at a line feed only, as git sees them.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// A range of lines in a hunk's head: lines count from 1, an empty range names the line before it.
+fn span(range: &std::ops::Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => format!("{}", range.start + 1),
+        len => format!("{},{len}", range.start + 1),
+    }
+}
+
+fn mode(side: &Side<'_>) -> &'static str {
+    match side.kind {
+        EntryKind::Symlink => "120000",
+        _ if side.executable => "100755",
+        _ => "100644",
+    }
+}
+
+/// A path as git writes it: in quotes with C escapes where it holds quotes, control characters or no UTF-8.
+fn quoted(prefix: &str, path: &WorkspacePath) -> String {
+    let is_plain = |text: &str| !text.contains(|c: char| c.is_control() || c == '"' || c == '\\');
+    if let Some(text) = path.as_str().filter(|text| is_plain(text)) {
+        return format!("{prefix}{text}");
+    }
+    let mut name = format!("\"{prefix}");
+    for byte in path.as_bytes() {
+        match byte {
+            b'"' | b'\\' => name.extend(['\\', char::from(*byte)]),
+            b'\n' => name.push_str("\\n"),
+            b'\t' => name.push_str("\\t"),
+            b' '..=b'~' => name.push(char::from(*byte)),
+            byte => write!(name, "\\{byte:03o}").expect("works because a string takes all"),
+        }
+    }
+    name.push('"');
+    name
+}
+
+/// A name with a space needs a tab behind it, or a reader would take the rest for a date.
+fn ended(name: &str) -> String {
+    let tab = if name.contains(' ') && !name.starts_with('"') { "\t" } else { "" };
+    format!("{name}{tab}")
+}

@@ -1,0 +1,82 @@
+use std::collections::{HashMap, HashSet};
+
+use headstart_workspace_path::WorkspacePath;
+
+use crate::{Change, ChangeKind, EntryKind};
+
+/// One thing that a person sees happen: a rename is one row although it is two changes.
+#[derive(Clone)]
+pub(super) struct Row<'a> {
+    pub(super) path: &'a WorkspacePath,
+    /// The path before a rename.
+    pub(super) from: Option<&'a WorkspacePath>,
+    pub(super) old: Option<Side<'a>>,
+    pub(super) new: Option<Side<'a>>,
+}
+
+/// What is at a path before or after.
+#[derive(Clone)]
+pub(super) struct Side<'a> {
+    pub(super) kind: EntryKind,
+    pub(super) content: &'a [u8],
+    pub(super) executable: bool,
+}
+
+/// The rows of these changes, by path. Folders whose content has rows of its own have none.
+pub(super) fn rows(changes: &[Change]) -> Vec<Row<'_>> {
+    let sources: HashMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
+    let mut moved = HashSet::new();
+    let mut rows: Vec<_> = changes.iter().map(|change| row(change, &sources, &mut moved)).collect();
+    rows.retain(|row| row.new.is_some() || !moved.contains(row.path));
+    rows.sort_by_key(|row| row.path);
+    let is_only_folder = |row: &Row<'_>| {
+        let is_folder =
+            |side: &Option<Side<'_>>| side.as_ref().is_none_or(|side| side.kind == EntryKind::Directory);
+        is_folder(&row.old) && is_folder(&row.new)
+    };
+    let mut implied = HashSet::new();
+    for row in &rows {
+        let mut parent = row.path.parent();
+        while let Some(folder) = parent.filter(|folder| !implied.contains(folder)) {
+            parent = folder.parent();
+            implied.insert(folder);
+        }
+    }
+    for path in moved {
+        implied.extend(std::iter::successors(path.parent(), WorkspacePath::parent));
+    }
+    rows.retain(|row| !is_only_folder(row) || !implied.contains(row.path));
+    rows
+}
+
+fn row<'a>(
+    change: &'a Change,
+    sources: &HashMap<&'a WorkspacePath, &'a Change>,
+    moved: &mut HashSet<&'a WorkspacePath>,
+) -> Row<'a> {
+    let (new, moved_from) = match &change.kind {
+        ChangeKind::Delete => (None, None),
+        ChangeKind::CreateDirectory => {
+            (Some(Side { kind: EntryKind::Directory, content: &[], executable: false }), None)
+        }
+        ChangeKind::Link { target, moved_from } => {
+            (Some(Side { kind: EntryKind::Symlink, content: target, executable: false }), moved_from.as_ref())
+        }
+        ChangeKind::Write { content, executable, moved_from } => {
+            (Some(Side { kind: EntryKind::File, content, executable: *executable }), moved_from.as_ref())
+        }
+    };
+    let old = base(change);
+    // What was moved onto a path that had something else is a change of that path, for git and for people.
+    let source = moved_from.filter(|_| old.is_none()).and_then(|from| sources.get(from));
+    let source = source.filter(|source| base(source).map(|old| old.kind) == new.as_ref().map(|new| new.kind));
+    let Some(source) = source else { return Row { path: &change.path, from: None, old, new } };
+    moved.insert(&source.path);
+    Row { path: &change.path, from: Some(&source.path), old: base(source), new }
+}
+
+fn base(change: &Change) -> Option<Side<'_>> {
+    let base = change.base.as_ref()?;
+    let content = change.base_content.as_deref().unwrap_or_default();
+    Some(Side { kind: base.kind, content, executable: base.is_executable() })
+}

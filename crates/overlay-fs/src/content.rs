@@ -1,0 +1,180 @@
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::{EntryKind, Fingerprint};
+
+/// The XXH3 hash of a content: tells whether it is the same, not who wrote it.
+///
+/// In JSON: 32 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContentHash(u128);
+
+impl ContentHash {
+    /// The hash of these bytes.
+    pub fn of(content: &[u8]) -> Self {
+        Self(xxh3_128(content))
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let all_digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match u128::from_str_radix(&text, 16) {
+            Ok(hash) if all_digits => Ok(Self(hash)),
+            _ => Err(serde::de::Error::custom(format!(
+                "{text:?} is not a content hash of 32 hexadecimal digits"
+            ))),
+        }
+    }
+}
+
+/// Content that is staged, shared by whoever looks at it.
+#[derive(Debug, Clone)]
+pub(crate) struct Content {
+    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) hash: ContentHash,
+}
+
+impl Content {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self::shared(bytes.into())
+    }
+
+    pub(crate) fn shared(bytes: Arc<[u8]>) -> Self {
+        Self { hash: ContentHash::of(&bytes), bytes }
+    }
+}
+
+/// The device number of what is staged: no real device has it.
+const STAGED_DEVICE: u64 = u64::MAX;
+
+impl Fingerprint {
+    /// The fingerprint of something that is staged and on no disk: equal content gives an equal fingerprint.
+    pub(crate) fn staged(kind: EntryKind, content: &[u8], hash: ContentHash, executable: bool) -> Self {
+        let [high, low] = [hash.0 >> 64, hash.0]
+            .map(|half| u64::try_from(half & u128::from(u64::MAX)).expect("works because 64 bits are left"));
+        Self {
+            kind,
+            device: STAGED_DEVICE,
+            inode: high,
+            len: content.len() as u64,
+            mode: if executable { 0o755 } else { 0o644 },
+            modified_ns: low.cast_signed(),
+            changed_ns: 0,
+        }
+    }
+
+    /// The fingerprint of a folder of which nothing but its being a folder was seen.
+    pub(crate) fn directory() -> Self {
+        Self {
+            kind: EntryKind::Directory,
+            device: STAGED_DEVICE,
+            inode: 0,
+            len: 0,
+            mode: 0o755,
+            modified_ns: 0,
+            changed_ns: 0,
+        }
+    }
+}
+
+/// Bytes in JSON: a string where they are UTF-8, else `{"base64": "…"}`.
+pub(crate) mod encoding {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Bytes that are read and written in this form.
+    pub(crate) struct Encoded(pub(crate) Vec<u8>);
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Spelling<T> {
+        Text(T),
+        Binary { base64: String },
+    }
+
+    impl Serialize for Encoded {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serialize(&self.0, serializer)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Encoded {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            match Spelling::<String>::deserialize(deserializer)? {
+                Spelling::Text(text) => Ok(Self(text.into_bytes())),
+                Spelling::Binary { base64 } => {
+                    STANDARD.decode(base64).map(Self).map_err(serde::de::Error::custom)
+                }
+            }
+        }
+    }
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Spelling::Text(text).serialize(serializer),
+            Err(_) => Spelling::<&str>::Binary { base64: STANDARD.encode(bytes) }.serialize(serializer),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        Encoded::deserialize(deserializer).map(|encoded| encoded.0)
+    }
+
+    /// The same for content that may be missing.
+    pub(crate) mod optional {
+        use super::{Deserialize, Deserializer, Encoded, Serialize, Serializer};
+
+        #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
+        pub(crate) fn serialize<S: Serializer>(
+            bytes: &Option<Vec<u8>>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            bytes.clone().map(Encoded).serialize(serializer)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Vec<u8>>, D::Error> {
+            Ok(Option::<Encoded>::deserialize(deserializer)?.map(|encoded| encoded.0))
+        }
+    }
+
+    /// The same for a list of names that may be missing.
+    pub(crate) mod names {
+        use super::{Deserialize, Deserializer, Encoded, Serialize, Serializer};
+
+        #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
+        pub(crate) fn serialize<S: Serializer>(
+            names: &Option<Vec<Vec<u8>>>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            let names = names.as_ref().map(|names| names.iter().cloned().map(Encoded).collect::<Vec<_>>());
+            names.serialize(serializer)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Vec<Vec<u8>>>, D::Error> {
+            let names = Option::<Vec<Encoded>>::deserialize(deserializer)?;
+            Ok(names.map(|names| names.into_iter().map(|name| name.0).collect()))
+        }
+    }
+}

@@ -1,0 +1,268 @@
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use headstart_workspace_path::{PathError, WorkspacePath};
+
+use crate::walk::Walk;
+use crate::{Change, ChangeKind, ChangeSet, CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata};
+use crate::{Tree, TreeError, Workspace, conflicts};
+
+/// A workspace in memory: for tests, for hosts without a disk, and as the reference for the real one.
+///
+/// Its fingerprints hold a counter that every edit raises. What it does not model: permissions (besides the
+/// executable bit), owners, times, hard links, limits on names or space, and errors of a medium; a commit never
+/// fails halfway. The root is always there.
+#[derive(Debug, Default)]
+pub struct MemoryTree {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct State {
+    nodes: BTreeMap<WorkspacePath, Node>,
+    edits: i64,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    what: What,
+    changed: i64,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    File { content: Vec<u8>, executable: bool },
+    Link { target: Vec<u8> },
+    Directory,
+    Other,
+}
+
+impl MemoryTree {
+    /// An empty workspace.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A workspace of these files; folders are made as needed.
+    ///
+    /// ```
+    /// # use headstart_overlay_fs::{MemoryTree, PathError};
+    /// let tree = MemoryTree::from_files([("src/main.rs", "fn main() {}\n"), ("README.md", "# hi\n")])?;
+    /// # Ok::<(), PathError>(())
+    /// ```
+    pub fn from_files<P: AsRef<str>, C: Into<Vec<u8>>>(
+        files: impl IntoIterator<Item = (P, C)>,
+    ) -> Result<Self, PathError> {
+        let tree = Self::new();
+        for (path, content) in files {
+            tree.write(&WorkspacePath::parse(path.as_ref())?, content);
+        }
+        Ok(tree)
+    }
+
+    /// Writes a file as its user would, in place of whatever is there; a file above it becomes a folder.
+    pub fn write(&self, path: &WorkspacePath, content: impl Into<Vec<u8>>) {
+        let mut state = self.lock();
+        let executable = matches!(state.what(path), Some(What::File { executable: true, .. }));
+        state.put(path, What::File { content: content.into(), executable });
+    }
+
+    /// Makes a symbolic link, in place of whatever is there.
+    pub fn link(&self, path: &WorkspacePath, target: impl Into<Vec<u8>>) {
+        self.lock().put(path, What::Link { target: target.into() });
+    }
+
+    /// Makes a folder, and those above it; nothing happens where one is.
+    pub fn make_dir(&self, path: &WorkspacePath) {
+        self.lock().put(path, What::Directory);
+    }
+
+    /// Makes something that is no file, folder or link, as a FIFO is.
+    pub fn special(&self, path: &WorkspacePath) {
+        self.lock().put(path, What::Other);
+    }
+
+    /// Sets the executable bit of a file; nothing happens where none is.
+    pub fn make_executable(&self, path: &WorkspacePath, executable: bool) {
+        let mut state = self.lock();
+        if let Some(What::File { content, .. }) = state.what(path).cloned() {
+            state.put(path, What::File { content, executable });
+        }
+    }
+
+    /// Removes whatever is at and below the path.
+    pub fn remove(&self, path: &WorkspacePath) {
+        self.lock().remove(path);
+    }
+
+    /// Every path and its content, for comparison: a folder ends in `/`, a link shows `-> target`.
+    pub fn snapshot(&self) -> BTreeMap<String, Vec<u8>> {
+        let state = self.lock();
+        let rows = state.nodes.iter().map(|(path, node)| match &node.what {
+            What::File { content, executable: false } => (path.to_string(), content.clone()),
+            What::File { content, executable: true } => (format!("{path}*"), content.clone()),
+            What::Link { target } => (format!("{path} ->"), target.clone()),
+            What::Directory => (format!("{path}/"), Vec::new()),
+            What::Other => (format!("{path}|"), Vec::new()),
+        });
+        rows.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn what(&self, path: &WorkspacePath) -> Option<&What> {
+        if path.is_root() {
+            return Some(&What::Directory);
+        }
+        self.nodes.get(path).map(|node| &node.what)
+    }
+
+    fn put(&mut self, path: &WorkspacePath, what: What) {
+        if path.is_root() {
+            return;
+        }
+        self.edits += 1;
+        let changed = self.edits;
+        let mut parent = path.parent();
+        while let Some(folder) = parent {
+            if !matches!(self.what(&folder), Some(What::Directory)) {
+                self.nodes.insert(folder.clone(), Node { what: What::Directory, changed });
+            }
+            parent = folder.parent();
+        }
+        match (self.what(path), &what) {
+            (Some(What::Directory), What::Directory) => return,
+            (Some(What::Directory), _) => self.remove(path),
+            _ => {}
+        }
+        self.nodes.insert(path.clone(), Node { what, changed });
+    }
+
+    fn remove(&mut self, path: &WorkspacePath) {
+        self.edits += 1;
+        self.nodes.retain(|at, _| !at.starts_with(path));
+    }
+
+    /// Where the path leads, with the links above its last name (and, if asked, at it) followed.
+    fn resolve(&self, path: &WorkspacePath, follow_last: bool) -> Result<(WorkspacePath, &What), TreeError> {
+        let mut walk = Walk::new(path);
+        while let Some(next) = walk.next()? {
+            match self.what(&next) {
+                None => return Err(TreeError::NotFound { path: path.clone() }),
+                Some(What::Link { target }) if follow_last || !walk.is_last() => walk.follow(target)?,
+                Some(What::Directory) => walk.enter(next),
+                Some(what) if walk.is_last() => return Ok((next, what)),
+                Some(_) => return Err(TreeError::NotADirectory { path: next }),
+            }
+        }
+        Ok((walk.at().clone(), &What::Directory))
+    }
+
+    fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        let (path, what) = self.resolve(path, false)?;
+        let changed = self.nodes.get(&path).map_or(0, |node| node.changed);
+        let (kind, len, mode) = match what {
+            What::File { content, executable: false } => (EntryKind::File, content.len(), 0o644),
+            What::File { content, executable: true } => (EntryKind::File, content.len(), 0o755),
+            What::Link { target } => (EntryKind::Symlink, target.len(), 0o777),
+            What::Directory => (EntryKind::Directory, 0, 0o755),
+            What::Other => (EntryKind::Other, 0, 0o644),
+        };
+        let len = len as u64;
+        let fingerprint =
+            Fingerprint { kind, device: 0, inode: 0, len, mode, modified_ns: changed, changed_ns: changed };
+        Ok(Metadata {
+            kind,
+            len,
+            executable: matches!(what, What::File { executable: true, .. }),
+            links: 1,
+            fingerprint,
+        })
+    }
+
+    fn apply(&mut self, change: &Change) {
+        match &change.kind {
+            ChangeKind::Delete => self.remove(&change.path),
+            ChangeKind::CreateDirectory => self.put(&change.path, What::Directory),
+            ChangeKind::Link { target, .. } => self.put(&change.path, What::Link { target: target.clone() }),
+            ChangeKind::Write { content, executable, .. } => {
+                let executable = match (&change.base, self.what(&change.path)) {
+                    // The bit as the user has it now, unless the change set changes it.
+                    (Some(base), Some(What::File { executable: now, .. }))
+                        if *executable == base.is_executable() =>
+                    {
+                        *now
+                    }
+                    _ => *executable,
+                };
+                self.put(&change.path, What::File { content: content.clone(), executable });
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Tree for MemoryTree {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        self.lock().metadata(path)
+    }
+
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        match self.lock().resolve(path, true)?.1 {
+            What::File { content, .. } => Ok(content.clone()),
+            What::Directory => Err(TreeError::IsADirectory { path: path.clone() }),
+            _ => Err(TreeError::not_a_file(path)),
+        }
+    }
+
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        let state = self.lock();
+        let (folder, What::Directory) = state.resolve(path, true)? else {
+            return Err(TreeError::NotADirectory { path: path.clone() });
+        };
+        let below = state.nodes.iter().filter(|(at, _)| at.parent().as_ref() == Some(&folder));
+        let mut entries: Vec<_> = below
+            .filter_map(|(at, node)| {
+                let kind = match node.what {
+                    What::File { .. } => EntryKind::File,
+                    What::Link { .. } => EntryKind::Symlink,
+                    What::Directory => EntryKind::Directory,
+                    What::Other => EntryKind::Other,
+                };
+                Some(DirEntry { name: at.file_name()?.to_vec(), kind })
+            })
+            .collect();
+        entries.sort();
+        Ok(entries)
+    }
+
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        match self.lock().resolve(path, false)?.1 {
+            What::Link { target } => Ok(target.clone()),
+            _ => Err(TreeError::not_a_link(path)),
+        }
+    }
+}
+
+#[async_trait]
+impl Workspace for MemoryTree {
+    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
+        loop {
+            let before = self.lock().edits;
+            let found = conflicts(self, changes).await?;
+            if !found.is_empty() {
+                return Ok(CommitOutcome::Conflict(found));
+            }
+            let mut state = self.lock();
+            if state.edits == before {
+                changes.changes.iter().for_each(|change| state.apply(change));
+                return Ok(CommitOutcome::Committed);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A workspace on a real disk. Everything goes through one directory handle.
+
+mod apply;
+mod commit;
+mod lock;
+mod plan;
+mod read;
+mod rename;
+mod staging;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt as _};
+use headstart_workspace_path::WorkspacePath;
+use rustix::io::Errno;
+
+pub use self::sweep::{SweepOutcome, Swept};
+use crate::{EntryKind, Fingerprint, Metadata, TreeError};
+
+/// A folder on disk and all that is in it (feature `os`; Linux, macOS and other Unix systems).
+///
+/// After [`open`](Self::open) nothing is reached by an absolute path: every call starts at the folder's handle,
+/// and the kernel (or, where it cannot, cap-std) refuses what would leave it. The calls block: a read from a
+/// local disk takes microseconds. A host whose disk is slow runs them where it may block.
+///
+/// A commit works in a private folder `.headstart-staging-…` directly in the workspace, which no listing
+/// shows and which is gone when the commit ends; see [`sweep`](Self::sweep) for what a killed process leaves.
+#[derive(Debug)]
+pub struct OsTree {
+    root: Dir,
+}
+
+impl OsTree {
+    /// Opens a workspace. If `path` is or goes through a symbolic link, where that leads now is the workspace
+    /// from here on.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TreeError> {
+        let path = path.as_ref();
+        match Dir::open_ambient_dir(path, ambient_authority()) {
+            Ok(root) => Ok(Self { root }),
+            Err(error) => {
+                let message = format!("cannot open the workspace {}: {error}", path.display());
+                Err(TreeError::Io { path: WorkspacePath::root(), message })
+            }
+        }
+    }
+}
+
+/// One name, or the target of a link, as the operating system takes it.
+fn os_name(name: &[u8]) -> &OsStr {
+    OsStr::from_bytes(name)
+}
+
+/// The path as the operating system takes it, relative to the root.
+fn os_path(path: &WorkspacePath) -> &OsStr {
+    if path.is_root() { OsStr::new(".") } else { os_name(path.as_bytes()) }
+}
+
+/// The error for a path; cap-std's own refusals have no number of the system.
+fn tree_error(path: &WorkspacePath, error: &io::Error) -> TreeError {
+    let path = path.clone();
+    match (error.kind(), Errno::from_io_error(error)) {
+        (io::ErrorKind::PermissionDenied, None) | (_, Some(Errno::LOOP | Errno::XDEV)) => {
+            TreeError::Escapes { path }
+        }
+        (io::ErrorKind::NotFound, _) => TreeError::NotFound { path },
+        (_, Some(Errno::NOTDIR)) => TreeError::NotADirectory { path },
+        (_, Some(Errno::ISDIR)) => TreeError::IsADirectory { path },
+        _ => TreeError::Io { path, message: error.to_string() },
+    }
+}
+
+fn metadata_of(found: &cap_std::fs::Metadata) -> Metadata {
+    let kind = kind_of(found.file_type());
+    let len = if kind == EntryKind::Directory { 0 } else { found.len() };
+    let nanoseconds = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+    let fingerprint = Fingerprint {
+        kind,
+        device: found.dev(),
+        inode: found.ino(),
+        len,
+        mode: found.mode() & 0o7777,
+        modified_ns: nanoseconds(found.mtime(), found.mtime_nsec()),
+        changed_ns: nanoseconds(found.ctime(), found.ctime_nsec()),
+    };
+    Metadata { kind, len, executable: fingerprint.is_executable(), links: found.nlink(), fingerprint }
+}
+
+fn kind_of(found: cap_std::fs::FileType) -> EntryKind {
+    if found.is_file() {
+        EntryKind::File
+    } else if found.is_dir() {
+        EntryKind::Directory
+    } else if found.is_symlink() {
+        EntryKind::Symlink
+    } else {
+        EntryKind::Other
+    }
+}

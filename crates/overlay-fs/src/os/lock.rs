@@ -1,0 +1,45 @@
+use std::time::Duration;
+
+use cap_std::fs::Dir;
+use headstart_workspace_path::WorkspacePath;
+use rustix::fd::OwnedFd;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
+use rustix::io::Errno;
+
+use crate::TreeError;
+
+/// How long a commit waits for another one to end: some seconds, where a commit takes milliseconds.
+const ATTEMPTS: u32 = 2_500;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The right to commit to a workspace: one process, one thread at a time.
+///
+/// It is an advisory lock on the workspace folder itself, so it leaves no file, and the kernel releases it when
+/// the process dies.
+#[derive(Debug)]
+pub(super) struct CommitLock {
+    _folder: OwnedFd,
+}
+
+impl CommitLock {
+    pub(super) fn take(root: &Dir) -> Result<Self, TreeError> {
+        let failed = |message: String| TreeError::Io { path: WorkspacePath::root(), message };
+        // A lock belongs to one opening of the folder: two threads with clones of one handle would share it.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(root, ".", flags, Mode::empty())
+            .map_err(|error| failed(format!("the workspace folder cannot be opened to lock it: {error}")))?;
+        for _ in 0..ATTEMPTS {
+            match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { _folder: folder }),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => pause(),
+                Err(error) => return Err(failed(format!("the workspace folder cannot be locked: {error}"))),
+            }
+        }
+        Err(failed("another process is committing to this workspace and does not end; try again".to_owned()))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the lock of another process can only be waited for")]
+fn pause() {
+    std::thread::sleep(PAUSE);
+}

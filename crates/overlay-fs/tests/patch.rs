@@ -1,0 +1,206 @@
+//! The diff of a change set, taken by the real git.
+#![cfg(unix)]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "git works on a real folder")]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use headstart_overlay_fs::{
+    ChangeSet, CommitOutcome, EntryKind, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
+};
+use proptest::prelude::*;
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::parse(text).unwrap()
+}
+
+/// Files and links by path; a folder is not something git knows.
+type Files = BTreeMap<Vec<u8>, (&'static str, Vec<u8>)>;
+
+fn files(tree: &MemoryTree) -> Files {
+    let mut found = Files::new();
+    let mut todo = vec![WorkspacePath::root()];
+    while let Some(folder) = todo.pop() {
+        for entry in block_on(tree.list(&folder)).unwrap() {
+            let at = folder.join_bytes(&entry.name).unwrap();
+            let (kind, content) = match entry.kind {
+                EntryKind::Directory => {
+                    todo.push(at);
+                    continue;
+                }
+                EntryKind::Symlink => ("link", block_on(tree.read_link(&at)).unwrap()),
+                _ => {
+                    let executable = block_on(tree.metadata(&at)).unwrap().executable;
+                    (if executable { "executable" } else { "file" }, block_on(tree.read(&at)).unwrap())
+                }
+            };
+            found.insert(at.as_bytes().to_vec(), (kind, content));
+        }
+    }
+    found
+}
+
+fn files_on_disk(root: &Path) -> Files {
+    let mut found = Files::new();
+    let mut todo = vec![root.to_owned()];
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let at = entry.unwrap().path();
+            let metadata = fs::symlink_metadata(&at).unwrap();
+            if metadata.is_dir() {
+                todo.push(at);
+                continue;
+            }
+            let row = if metadata.is_symlink() {
+                ("link", fs::read_link(&at).unwrap().as_os_str().as_bytes().to_vec())
+            } else {
+                let kind = if metadata.permissions().mode() & 0o100 == 0 { "file" } else { "executable" };
+                (kind, fs::read(&at).unwrap())
+            };
+            found.insert(at.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec(), row);
+        }
+    }
+    found
+}
+
+/// Writes the files to a folder, lets git apply the patch there, and reads them back.
+fn applied(before: &Files, patch: &str) -> Result<Files, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, (kind, content)) in before {
+        let at = folder.path().join(std::ffi::OsStr::from_bytes(at));
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        if *kind == "link" {
+            symlink(std::ffi::OsStr::from_bytes(content), &at).unwrap();
+            continue;
+        }
+        fs::write(&at, content).unwrap();
+        let mode = if *kind == "executable" { 0o755 } else { 0o644 };
+        fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut git = Command::new("git")
+        .args(["apply", "--whitespace=nowarn", "-"])
+        .current_dir(folder.path())
+        .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    git.stdin.take().unwrap().write_all(patch.as_bytes()).unwrap();
+    let output = git.wait_with_output().unwrap();
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(files_on_disk(folder.path()))
+}
+
+fn start() -> Arc<MemoryTree> {
+    let long = (0..40).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
+    let tree = MemoryTree::from_files([
+        ("long.txt", long.as_str()),
+        ("src/old name.rs", "fn main() {\n    run();\n}\n"),
+        ("no newline", "one\ntwo"),
+        ("empty", ""),
+        ("gone.txt", "gone\n"),
+        ("carriage", "a\r\nb\rc\r\n"),
+        ("folder/inside", "in\n"),
+    ])
+    .unwrap();
+    tree.link(&path("link"), "long.txt");
+    tree.write(&WorkspacePath::from_bytes(b"odd \"\\\t\n\xff").unwrap(), "odd\n");
+    Arc::new(tree)
+}
+
+fn staged(tree: &Arc<MemoryTree>) -> ChangeSet {
+    let overlay = Overlay::new(tree.clone(), Quota::default());
+    let odd = WorkspacePath::from_bytes(b"odd \"\\\t\n\xff").unwrap();
+    block_on(async {
+        let long = String::from_utf8(overlay.read(&path("long.txt")).await.unwrap()).unwrap();
+        let long =
+            long.replace("line 3\n", "LINE 3\n").replace("line 30\n", "").replace("line 39\n", "line 39");
+        overlay.write(&path("long.txt"), long.into()).await.unwrap();
+        overlay.rename(&path("src/old name.rs"), &path("src/sub dir/new name.rs")).await.unwrap();
+        overlay
+            .write(&path("src/sub dir/new name.rs"), b"fn main() {\n    walk();\n}\n".to_vec())
+            .await
+            .unwrap();
+        overlay.set_executable(&path("src/sub dir/new name.rs"), true).await.unwrap();
+        overlay.write(&path("no newline"), b"one\ntwo\n".to_vec()).await.unwrap();
+        overlay.write(&path("empty"), b"no longer\n".to_vec()).await.unwrap();
+        overlay.delete(&path("gone.txt")).await.unwrap();
+        overlay.write(&path("carriage"), b"a\r\nB\rc\r\n".to_vec()).await.unwrap();
+        overlay.write(&path("new/file.txt"), b"new".to_vec()).await.unwrap();
+        overlay.write(&path("new/empty"), vec![]).await.unwrap();
+        overlay.rename(&path("link"), &path("moved link")).await.unwrap();
+        overlay.write(&odd, b"odder\n".to_vec()).await.unwrap();
+        overlay.delete(&path("folder")).await.unwrap();
+        overlay.write(&path("folder"), b"a file now\n".to_vec()).await.unwrap();
+        overlay.create_dir(&path("only a folder")).await.unwrap();
+    });
+    overlay.change_set()
+}
+
+#[test]
+fn git_applies_every_kind_of_change() {
+    let tree = start();
+    let changes = staged(&tree);
+    let before = files(&tree);
+    assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+    assert_eq!(applied(&before, &changes.diff()).unwrap(), files(&tree), "{}", changes.diff());
+}
+
+#[test]
+fn the_patch_and_the_summary_read_well() {
+    let changes = staged(&start());
+    insta::assert_snapshot!("patch", changes.diff());
+    insta::assert_json_snapshot!("summary", changes.summary());
+}
+
+#[test]
+fn binary_content_is_said_to_differ() {
+    let tree = start();
+    let overlay = Overlay::new(tree, Quota::default());
+    block_on(overlay.write(&path("picture"), vec![0, 1, 2])).unwrap();
+    let changes = overlay.change_set();
+    assert!(changes.diff().contains("Binary files /dev/null and b/picture differ"), "{}", changes.diff());
+    assert!(changes.summary()[0].binary);
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(proptest::sample::select(&["a\n", "b\n", "c\n", "\n", "d", "\r"][..]), 0..12)
+        .prop_map(|lines| lines.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn git_applies_any_edit(old in proptest::collection::vec(any_text(), 3), new in proptest::collection::vec(any_text(), 3), moved: bool) {
+        let names = ["one", "two words", "three"];
+        let tree = Arc::new(MemoryTree::from_files(names.into_iter().zip(old)).unwrap());
+        let overlay = Overlay::new(tree.clone(), Quota::default());
+        block_on(async {
+            for (name, content) in names.into_iter().zip(new) {
+                overlay.write(&path(name), content.into()).await.unwrap();
+            }
+            if moved {
+                overlay.rename(&path("one"), &path("two")).await.unwrap();
+                overlay.rename(&path("three"), &path("one")).await.unwrap();
+            }
+        });
+        let changes = overlay.change_set();
+        let before = files(&tree);
+        prop_assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+        if !changes.is_empty() {
+            prop_assert_eq!(applied(&before, &changes.diff()), Ok(files(&tree)), "{}", changes.diff());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+use std::collections::HashSet;
+
+use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
+use headstart_overlay_fs::{ChangeSummary, CommitOutcome, Conflict, TreeError, Workspace};
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Verdict};
+
+use crate::{Ending, Finished, Transcript};
+
+/// How an accept ended, when nothing went wrong.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Acceptance {
+    /// The changes are in the workspace.
+    Accepted(Accepted),
+    /// The user changed what the work rests on. Nothing was changed.
+    Conflict(Vec<Conflict>),
+    /// A call that ran is not allowed any more. Nothing was changed.
+    Withdrawn {
+        /// The call.
+        call: ToolCall,
+        /// What the gate says of it now.
+        verdict: Verdict,
+    },
+    /// There is nothing to give: nothing was done, or it was aborted.
+    Nothing,
+}
+
+/// What an accept hands over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accepted {
+    /// What was changed in the workspace.
+    pub changes: Vec<ChangeSummary>,
+    /// What is added to the conversation. If it holds a pending call, the host asks the user and goes on in a
+    /// foreground turn ([`Engine::turn`](crate::Engine::turn)), without asking the model again.
+    pub transcript: Transcript,
+    /// How the work had ended. Unless completed, the turn is not over: the host goes on in the foreground.
+    pub ending: Ending,
+    /// The next suggestion, if it is there already.
+    pub next: Option<String>,
+    /// Milliseconds of work that the user did not wait for (their reading time is not counted).
+    pub time_saved_ms: u64,
+}
+
+/// Why an accept went wrong. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// The work was handed over before.
+    #[error("speculation {id} is accepted already")]
+    Taken {
+        /// The speculation.
+        id: String,
+    },
+    /// A record from elsewhere holds a transcript that no provider would take.
+    #[error("the transcript of speculation {id} is damaged: {message}")]
+    Damaged {
+        /// The speculation.
+        id: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The tree could not be written; what was begun is rolled back.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+}
+
+/// Why a speculation was not started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// No text.
+    #[error("the prompt is empty")]
+    Empty,
+    /// A slash command is for the host, not for a model.
+    #[error("{prompt:?} is a command, not a prompt")]
+    Command {
+        /// The prompt.
+        prompt: String,
+    },
+}
+
+/// Hands finished work over: judges again every call that ran, by the rules in force now, then commits all of the
+/// changes or none.
+pub async fn accept(
+    finished: &Finished,
+    workspace: &dyn Workspace,
+    gate: &Gate,
+    context: &GateContext,
+) -> Result<Acceptance, AcceptError> {
+    let transcript = &finished.transcript;
+    let did_something = transcript.messages.len() > 1 || transcript.pending_call().is_some();
+    if finished.ending == Ending::Aborted || !did_something {
+        return Ok(Acceptance::Nothing);
+    }
+    check_pairing(&transcript.messages)
+        .map_err(|error| AcceptError::Damaged { id: finished.id.clone(), message: error.to_string() })?;
+    if let Some((call, verdict)) = withdrawn(finished, gate, context) {
+        return Ok(Acceptance::Withdrawn { call, verdict });
+    }
+    if let CommitOutcome::Conflict(conflicts) = workspace.commit(&finished.changes).await? {
+        return Ok(Acceptance::Conflict(conflicts));
+    }
+    Ok(Acceptance::Accepted(Accepted {
+        changes: finished.changes.summary(),
+        transcript: transcript.clone(),
+        ending: finished.ending.clone(),
+        next: finished.next.clone(),
+        time_saved_ms: finished.cost.work_ms,
+    }))
+}
+
+/// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.
+fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
+    let messages = &finished.transcript.messages;
+    let ran: HashSet<&str> =
+        messages.iter().flat_map(|message| &message.parts).filter_map(ran_call).collect();
+    messages.iter().flat_map(Message::tool_calls).filter(|call| ran.contains(call.id.as_str())).find_map(
+        |call| {
+            let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
+            (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
+        },
+    )
+}
+
+fn ran_call(part: &Part) -> Option<&str> {
+    match part {
+        Part::ToolResult(ToolResult { id, outcome: ToolOutcome::Output(_), .. }) => Some(id),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+use std::sync::{Arc, Mutex};
+
+use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
+use headstart_overlay_fs::{Overlay, Tree, Workspace};
+use headstart_tool_gate::Gate;
+use headstart_toolbox::Toolbox;
+
+use crate::accept::accept;
+use crate::event::EventSender;
+use crate::permit::{Foreground, Speculative, Tools};
+use crate::run::{Progress, Run, lock};
+use crate::speculation::{Driver, Work};
+use crate::{
+    AcceptError, Acceptance, Cost, Ending, Events, Finished, Host, Limits, Speculation, StartError,
+    Transcript,
+};
+
+/// Everything that a speculation and a foreground turn run with. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    /// The model and the name of it that background work uses: the main model, or a fast one.
+    pub background: BackgroundModel,
+    /// The tools that run here. What the conversation offers besides is a boundary.
+    pub toolbox: Toolbox,
+    /// The real tree. It is read by everybody and written by an accept and by foreground turns.
+    pub workspace: Arc<dyn Workspace>,
+    /// Judges every call.
+    pub gate: Arc<Gate>,
+    /// Clock, rules in force, the user.
+    pub host: Arc<dyn Host>,
+    /// What a speculation may spend.
+    pub limits: Limits,
+}
+
+impl Engine {
+    /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
+    ///
+    /// Nothing happens until the [`Driver`] is polled: spawn it. Dropping the driver stalls the speculation; only
+    /// [`Speculation::abort`] ends it.
+    pub fn start(
+        &self,
+        id: impl Into<String>,
+        params: &CacheSafeParams,
+        prompt: &str,
+    ) -> Result<(Speculation, Driver, Events), StartError> {
+        let prompt = prompt.trim();
+        if prompt.is_empty() {
+            return Err(StartError::Empty);
+        }
+        if prompt.starts_with('/') {
+            return Err(StartError::Command { prompt: prompt.into() });
+        }
+        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
+        let overlay = Arc::new(Overlay::new(base, self.limits.staged));
+        let progress =
+            Arc::new(Mutex::new(Progress { transcript: Transcript::new(prompt), cost: Cost::default() }));
+        let (sender, events) = EventSender::channel();
+        let work = Work {
+            id: id.into(),
+            engine: self.clone(),
+            params: params.clone(),
+            prompt: prompt.into(),
+            overlay,
+            progress,
+            events: sender,
+        };
+        let (speculation, driver) = Speculation::new(work);
+        Ok((speculation, driver, events))
+    }
+
+    /// Accepts what another process speculated; see [`accept`].
+    pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
+        let context = self.host.gate_context();
+        accept(finished, &*self.workspace, &self.gate, &context).await
+    }
+
+    /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the
+    /// workspace before the next call.
+    ///
+    /// `request` holds the conversation before the turn. `transcript` is new, or what an accept gave: its pending
+    /// call is asked for and run first, without asking the model again.
+    pub fn turn(
+        &self,
+        model: Arc<dyn Model>,
+        request: ModelRequest,
+        transcript: Transcript,
+        limits: Limits,
+    ) -> (Turn, Events) {
+        let (events, receiver) = EventSender::channel();
+        let permits = Foreground {
+            tools: self.tools(&request),
+            workspace: Arc::clone(&self.workspace),
+            quota: limits.staged,
+        };
+        let progress = Mutex::new(Progress { transcript, cost: Cost::default() });
+        (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
+    }
+
+    pub(crate) fn speculative(&self, request: &ModelRequest, overlay: &Arc<Overlay>) -> Speculative {
+        Speculative { tools: self.tools(request), overlay: Arc::clone(overlay) }
+    }
+
+    fn tools(&self, request: &ModelRequest) -> Tools {
+        Tools {
+            toolbox: self.toolbox.clone(),
+            offered: request.tools.clone(),
+            gate: Arc::clone(&self.gate),
+            host: Arc::clone(&self.host),
+            limits: self.limits.tools,
+        }
+    }
+}
+
+/// A foreground turn. What it has done so far can be read while it runs and after it was interrupted.
+pub struct Turn {
+    model: Arc<dyn Model>,
+    request: ModelRequest,
+    permits: Foreground,
+    host: Arc<dyn Host>,
+    limits: Limits,
+    progress: Mutex<Progress>,
+    events: EventSender,
+}
+
+impl Turn {
+    /// Runs to its end. Dropping the future interrupts the turn: the request is cancelled, and
+    /// [`transcript`](Self::transcript) holds what was done.
+    pub async fn run(&self) -> Ending {
+        let run = Run {
+            model: &*self.model,
+            base: &self.request,
+            permits: &self.permits,
+            host: &*self.host,
+            limits: &self.limits,
+            progress: &self.progress,
+            events: &self.events,
+        };
+        run.to_end().await
+    }
+
+    /// What the turn adds to the conversation, as far as it has come.
+    pub fn transcript(&self) -> Transcript {
+        lock(&self.progress).transcript.clone()
+    }
+
+    /// What it cost so far.
+    pub fn cost(&self) -> Cost {
+        lock(&self.progress).cost
+    }
+}

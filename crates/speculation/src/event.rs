@@ -1,0 +1,44 @@
+use futures::channel::mpsc;
+use headstart_forked_query::{ToolCall, ToolResult};
+use serde::Serialize;
+
+/// What happens while a run is at work, for whoever shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Event {
+    /// Words of the model, as they come.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A call is about to run.
+    ToolCall {
+        /// The call, as the model wrote it.
+        call: ToolCall,
+    },
+    /// A call has its result.
+    ToolResult {
+        /// The result, as the model will read it.
+        result: ToolResult,
+    },
+}
+
+/// The events of one run, in order. The stream ends when the run does.
+pub type Events = mpsc::UnboundedReceiver<Event>;
+
+/// Sends events to whoever listens; nobody listening is fine.
+#[derive(Clone)]
+pub(crate) struct EventSender(mpsc::UnboundedSender<Event>);
+
+impl EventSender {
+    pub(crate) fn channel() -> (Self, Events) {
+        let (sender, receiver) = mpsc::unbounded();
+        (Self(sender), receiver)
+    }
+
+    pub(crate) fn send(&self, event: Event) {
+        // A closed channel means that nobody watches; the work goes on all the same.
+        let _ = self.0.unbounded_send(event);
+    }
+}

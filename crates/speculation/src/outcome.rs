@@ -1,0 +1,135 @@
+use headstart_forked_query::{ToolCall, Usage};
+use headstart_overlay_fs::ChangeSet;
+use headstart_tool_gate::Verdict;
+use serde::{Deserialize, Serialize};
+
+use crate::Transcript;
+
+/// Where a speculation is, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// The model or a tool is at work.
+    Running,
+    /// The model said its last word.
+    Completed,
+    /// A call needs the user's consent.
+    Boundary,
+    /// A limit ended it.
+    Exhausted,
+    /// An error ended it.
+    Failed,
+    /// The host gave it up; nothing of it is left.
+    Aborted,
+}
+
+/// How a speculation (or a foreground turn) ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Ending {
+    /// The model said its last word.
+    Completed,
+    /// The call at the head of [`Transcript::rest`] needs the user's consent.
+    Boundary {
+        /// What the gate said of it.
+        verdict: Verdict,
+    },
+    /// A limit was reached.
+    Exhausted {
+        /// Which.
+        limit: Limit,
+    },
+    /// An error: the model's, or an empty answer.
+    Failed {
+        /// In words.
+        error: String,
+    },
+    /// The host gave it up.
+    Aborted,
+}
+
+/// What there is a limit of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Limit {
+    /// Answers of the model.
+    Turns,
+    /// Entries of the transcript.
+    Messages,
+    /// Tokens read and written by the model.
+    Tokens,
+    /// Files or bytes staged.
+    Staged,
+    /// Wall time.
+    Time,
+    /// The provider's limit on the length of one answer.
+    Output,
+}
+
+/// What a run cost and how long its work took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cost {
+    /// Tokens, all requests together.
+    #[serde(flatten)]
+    pub tokens: Usage,
+    /// Answers of the model.
+    pub turns: u32,
+    /// Calls that ran.
+    pub tool_calls: u32,
+    /// Paths staged.
+    pub staged_files: u64,
+    /// Content staged, in bytes.
+    pub staged_bytes: u64,
+    /// Milliseconds spent waiting for the model.
+    pub model_ms: u64,
+    /// Milliseconds spent in tools.
+    pub tool_ms: u64,
+    /// Milliseconds from the start to the end of the work (the user's reading time is not in it).
+    pub work_ms: u64,
+}
+
+/// All that is left of a speculation when it has ended; enough to accept it in another process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finished {
+    /// The speculation's id.
+    pub id: String,
+    /// The prompt it ran.
+    pub prompt: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it would add to the conversation; at a boundary the pending call is in its rest.
+    pub transcript: Transcript,
+    /// What it would change in the workspace.
+    pub changes: ChangeSet,
+    /// The suggestion for what comes after, where there is one.
+    pub next: Option<String>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+impl Ending {
+    /// In one word.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Completed => Status::Completed,
+            Self::Boundary { .. } => Status::Boundary,
+            Self::Exhausted { .. } => Status::Exhausted,
+            Self::Failed { .. } => Status::Failed,
+            Self::Aborted => Status::Aborted,
+        }
+    }
+}
+
+impl Finished {
+    /// The call that waits for the user's consent.
+    pub fn pending_call(&self) -> Option<&ToolCall> {
+        match self.ending {
+            Ending::Boundary { .. } => self.transcript.pending_call(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
+use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace, WorkspacePath};
+use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
+use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
+
+use crate::run::output;
+use crate::{Consent, Host, Limit};
+
+/// Whether a call runs, and how: what tells a speculation from a foreground turn.
+#[async_trait]
+pub(crate) trait Permits: Send + Sync {
+    async fn permit(&self, call: &ToolCall) -> Permit;
+
+    /// Runs a permitted call. The error is a limit that ends the whole run.
+    async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit>;
+}
+
+pub(crate) enum Permit {
+    Run(Permitted),
+    /// It does not run; the model reads why.
+    Refuse(String),
+    /// The run ends before this call.
+    Stop(Verdict),
+}
+
+/// The rules under which a call was permitted; it runs under the same.
+pub(crate) struct Permitted {
+    context: GateContext,
+    verdict: Verdict,
+    consented: bool,
+}
+
+/// Everything that both kinds of run need to judge and run a call.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    pub(crate) toolbox: Toolbox,
+    pub(crate) offered: Vec<ToolSchema>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) limits: ToolLimits,
+}
+
+impl Tools {
+    fn judge(&self, call: &ToolCall) -> (GateContext, Verdict) {
+        let context = self.host.gate_context();
+        let verdict = self.gate.judge(CallRef { name: &call.name, args: &call.args }, &context);
+        (context, verdict)
+    }
+
+    /// A name that nobody offered cannot do anything: the model gets an error that it can act on.
+    fn nobody_offers(&self, call: &ToolCall) -> Option<String> {
+        let offered = self.offered.iter().any(|schema| schema.name == call.name);
+        (!offered && !self.toolbox.offers(&call.name))
+            .then(|| self.toolbox.unknown_tool(&call.name).to_string())
+    }
+
+    async fn run(
+        &self,
+        call: &ToolCall,
+        view: &Overlay,
+        permitted: &Permitted,
+    ) -> Result<ToolOutcome, Limit> {
+        let context = ToolContext {
+            view,
+            gate: &permitted.context,
+            limits: &self.limits,
+            hardened: if permitted.consented { None } else { permitted.verdict.hardened.as_ref() },
+            consented: permitted.consented,
+        };
+        match self.toolbox.run(call, context).await {
+            Ok(text) => Ok(output(text)),
+            Err(ToolError::Quota { .. }) => Err(Limit::Staged),
+            Err(error) => Ok(ToolOutcome::Error(error.to_string())),
+        }
+    }
+}
+
+/// The permits of a speculation: what the gate allows, over one overlay; nobody is asked.
+pub(crate) struct Speculative {
+    pub(crate) tools: Tools,
+    pub(crate) overlay: Arc<Overlay>,
+}
+
+#[async_trait]
+impl Permits for Speculative {
+    async fn permit(&self, call: &ToolCall) -> Permit {
+        if let Some(message) = self.tools.nobody_offers(call) {
+            return Permit::Refuse(message);
+        }
+        let (context, verdict) = self.tools.judge(call);
+        if verdict.decision == Decision::Boundary {
+            return Permit::Stop(verdict);
+        }
+        if let Some(path) = self.staged_read(call, &verdict) {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!("the command may read {path}, which is changed in the overlay only"),
+            ));
+        }
+        Permit::Run(Permitted { context, verdict, consented: false })
+    }
+
+    async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit> {
+        self.tools.run(call, &self.overlay, &permitted).await
+    }
+}
+
+impl Speculative {
+    /// A path that a shell command may read and that is staged: the command would see the file as it was.
+    fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
+        if BuiltinTool::from_name(&call.name) != Some(BuiltinTool::Shell) {
+            return None;
+        }
+        verdict
+            .reads
+            .iter()
+            .find(|path| WorkspacePath::parse(path).map_or(true, |path| self.overlay.touches(&path)))
+            .cloned()
+    }
+}
+
+/// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
+/// are committed before the next call runs.
+pub(crate) struct Foreground {
+    pub(crate) tools: Tools,
+    pub(crate) workspace: Arc<dyn Workspace>,
+    pub(crate) quota: Quota,
+}
+
+#[async_trait]
+impl Permits for Foreground {
+    async fn permit(&self, call: &ToolCall) -> Permit {
+        if let Some(message) = self.tools.nobody_offers(call) {
+            return Permit::Refuse(message);
+        }
+        let (context, verdict) = self.tools.judge(call);
+        if verdict.decision != Decision::Boundary {
+            return Permit::Run(Permitted { context, verdict, consented: false });
+        }
+        if matches!(verdict.reason, Reason::DeniedPath) {
+            return Permit::Refuse(verdict.detail);
+        }
+        if context.mode == ApprovalMode::Plan {
+            return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
+        }
+        if context.mode == ApprovalMode::Yolo {
+            return Permit::Run(Permitted { context, verdict, consented: true });
+        }
+        match self.tools.host.consent(call, &verdict).await {
+            Consent::Run => Permit::Run(Permitted { context, verdict, consented: true }),
+            Consent::Decline => Permit::Refuse("the user declined this call".into()),
+            Consent::Stop => Permit::Stop(verdict),
+        }
+    }
+
+    async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit> {
+        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
+        let overlay = Overlay::new(base, self.quota);
+        let outcome = self.tools.run(call, &overlay, &permitted).await?;
+        let changes = overlay.change_set();
+        if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {
+            return Ok(outcome);
+        }
+        Ok(match self.workspace.commit(&changes).await {
+            Ok(CommitOutcome::Committed) => outcome,
+            Ok(CommitOutcome::Conflict(conflicts)) => {
+                let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
+                ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))
+            }
+            Err(error) => ToolOutcome::Error(error.to_string()),
+        })
+    }
+}

@@ -1,0 +1,215 @@
+use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::{Either, select};
+use headstart_forked_query::{
+    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolCall, ToolOutcome, ToolResult, Usage,
+};
+use serde_json::Value;
+
+use crate::event::EventSender;
+use crate::permit::{Permit, Permits};
+use crate::transcript::{call_ids, make_ids_unique};
+use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
+
+/// What a run has come to so far; read by others while it is at work, and after it is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) transcript: Transcript,
+    pub(crate) cost: Cost,
+}
+
+/// Shared progress. The lock is held for a moment only, never while anything is awaited.
+pub(crate) type SharedProgress = Arc<Mutex<Progress>>;
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere does not make the value wrong: every change under the lock is a single step.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The loop that a speculation and a foreground turn share: ask the model, run its calls, ask again.
+pub(crate) struct Run<'a> {
+    pub(crate) model: &'a dyn Model,
+    /// The conversation so far and everything else that is the same in every request of the run.
+    pub(crate) base: &'a ModelRequest,
+    pub(crate) permits: &'a dyn Permits,
+    pub(crate) host: &'a dyn Host,
+    pub(crate) limits: &'a Limits,
+    pub(crate) progress: &'a Mutex<Progress>,
+    pub(crate) events: &'a EventSender,
+}
+
+impl Run<'_> {
+    /// Works until there is an ending. Dropped in between, the progress stays as it is: legal.
+    pub(crate) async fn to_end(&self) -> Ending {
+        let started = self.host.now();
+        let clock = pin!(self.host.sleep(self.limits.time));
+        let ending = match select(pin!(self.work()), clock).await {
+            Either::Left((ending, _)) => ending,
+            Either::Right(((), _)) => Ending::Exhausted { limit: Limit::Time },
+        };
+        lock(self.progress).cost.work_ms += millis(self.host.now().saturating_sub(started));
+        ending
+    }
+
+    async fn work(&self) -> Ending {
+        let mut ids = call_ids(&self.base.messages);
+        ids.extend(call_ids(&lock(self.progress).transcript.messages));
+        loop {
+            if let Some(ending) = self.run_pending_calls().await {
+                return ending;
+            }
+            if let Some(limit) = self.limit_before_asking() {
+                return Ending::Exhausted { limit };
+            }
+            let answer = match self.ask().await {
+                Ok(answer) => answer,
+                Err(error) => return Ending::Failed { error: error.to_string() },
+            };
+            if let Some(ending) = self.take(answer, &mut ids) {
+                return ending;
+            }
+        }
+    }
+
+    fn limit_before_asking(&self) -> Option<Limit> {
+        let progress = lock(self.progress);
+        if progress.cost.turns >= self.limits.turns {
+            return Some(Limit::Turns);
+        }
+        // An answer with calls adds two entries.
+        if progress.transcript.messages.len() + 2 > self.limits.messages {
+            return Some(Limit::Messages);
+        }
+        (progress.cost.spent_tokens() >= self.limits.tokens).then_some(Limit::Tokens)
+    }
+
+    /// One request and its whole answer.
+    async fn ask(&self) -> Result<Answer, ModelError> {
+        let mut request = self.base.clone();
+        request.messages.extend_from_slice(&lock(self.progress).transcript.messages);
+        let mut answer = Answer::default();
+        let asked = self.timed(self.read_answer(&request, &mut answer)).await;
+        let (result, time) = asked;
+        let mut progress = lock(self.progress);
+        progress.cost.model_ms += millis(time);
+        progress.cost.turns += 1;
+        progress.cost.tokens += answer.usage;
+        result.map(|()| answer)
+    }
+
+    async fn read_answer(&self, request: &ModelRequest, answer: &mut Answer) -> Result<(), ModelError> {
+        let mut stream = self.model.stream(request).await?;
+        while let Some(event) = stream.next().await {
+            match event? {
+                ModelEvent::Text(text) => {
+                    self.events.send(Event::Text { text: text.clone() });
+                    answer.push_text(text);
+                }
+                ModelEvent::ToolCall(call) => answer.parts.push(Part::ToolCall(call)),
+                ModelEvent::Usage(usage) => answer.usage = usage,
+                ModelEvent::Finished(reason) => answer.finish = Some(reason),
+                _ => {}
+            }
+        }
+        match answer.finish {
+            Some(_) => Ok(()),
+            None => Err(ModelError::Cut { provider: "the model".into() }),
+        }
+    }
+
+    /// Puts an answer into the transcript; an ending where the run is over with it.
+    fn take(&self, mut answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
+        let mut progress = lock(self.progress);
+        match answer.finish {
+            Some(FinishReason::Length) => {
+                // The last call may be cut in the middle of its arguments: none of them is run.
+                answer.parts.retain(|part| matches!(part, Part::Text { .. }));
+                progress.transcript.answer(answer.parts);
+                return Some(Ending::Exhausted { limit: Limit::Output });
+            }
+            Some(FinishReason::ContentFilter) => {
+                return Some(Ending::Failed { error: "the provider withheld the answer".into() });
+            }
+            _ => {}
+        }
+        if answer.is_empty() {
+            return Some(Ending::Failed { error: "the model's answer was empty".into() });
+        }
+        make_ids_unique(&mut answer.parts, ids);
+        progress.transcript.answer(answer.parts);
+        if progress.transcript.pending_call().is_none() {
+            return Some(Ending::Completed);
+        }
+        (progress.cost.spent_tokens() >= self.limits.tokens)
+            .then_some(Ending::Exhausted { limit: Limit::Tokens })
+    }
+
+    async fn run_pending_calls(&self) -> Option<Ending> {
+        loop {
+            let call = lock(self.progress).transcript.pending_call()?.clone();
+            self.events.send(Event::ToolCall { call: call.clone() });
+            let outcome = match self.permits.permit(&call).await {
+                Permit::Run(permitted) => {
+                    let (ran, time) = self.timed(self.permits.run(&call, permitted)).await;
+                    let mut progress = lock(self.progress);
+                    progress.cost.tool_ms += millis(time);
+                    progress.cost.tool_calls += 1;
+                    match ran {
+                        Ok(output) => output,
+                        Err(limit) => return Some(Ending::Exhausted { limit }),
+                    }
+                }
+                Permit::Refuse(message) => ToolOutcome::Error(message),
+                Permit::Stop(verdict) => return Some(Ending::Boundary { verdict }),
+            };
+            self.resolve(&call, outcome);
+        }
+    }
+
+    fn resolve(&self, call: &ToolCall, outcome: ToolOutcome) {
+        let result = ToolResult { id: call.id.clone(), name: call.name.clone(), outcome: outcome.clone() };
+        lock(self.progress).transcript.resolve(outcome);
+        self.events.send(Event::ToolResult { result });
+    }
+
+    async fn timed<T>(&self, work: impl Future<Output = T>) -> (T, Duration) {
+        let started = self.host.now();
+        let output = work.await;
+        (output, self.host.now().saturating_sub(started))
+    }
+}
+
+/// What the model said, put together.
+#[derive(Default)]
+struct Answer {
+    parts: Vec<Part>,
+    usage: Usage,
+    finish: Option<FinishReason>,
+}
+
+impl Answer {
+    fn push_text(&mut self, more: String) {
+        match self.parts.last_mut() {
+            Some(Part::Text { text }) => text.push_str(&more),
+            _ => self.parts.push(Part::Text { text: more }),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text { text } if text.trim().is_empty()))
+    }
+}
+
+/// A tool's text as a result.
+pub(crate) fn output(text: String) -> ToolOutcome {
+    ToolOutcome::Output(Value::String(text))
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,165 @@
+//! For random scripts of tool calls, speculating and then accepting leaves the same tree and the same history as
+//! running the script in the foreground. In memory and on a real disk.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and looks at the real disk"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::support::{Answer, Bench, call, calls, says};
+use futures::executor::block_on;
+use headstart_forked_query::Message;
+use headstart_overlay_fs::{MemoryTree, OsTree, Workspace};
+use headstart_speculation::{Acceptance, Ending, Limits, Transcript};
+use headstart_tool_gate::ApprovalMode;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const FILES: [(&str, &str); 4] =
+    [("a.txt", "one\ntwo\n"), ("b.txt", ""), ("dir/c.txt", "one\n"), (".gitignore", "ignored\n")];
+
+fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
+    let name = || {
+        prop::sample::select(vec![
+            "a.txt",
+            "b.txt",
+            "dir/c.txt",
+            "dir/new.txt",
+            "ignored",
+            "dir",
+            "x/y/z",
+            "../out",
+        ])
+    };
+    let words = || prop::sample::select(vec!["one", "two", "one\n", "", "three\n"]);
+    prop_oneof![
+        (name(), words())
+            .prop_map(|(name, text)| ("write_file", json!({ "file_path": name, "content": text }))),
+        (name(), words(), words(), any::<bool>()).prop_map(|(name, old, new, all)| (
+            "edit",
+            json!({ "file_path": name, "old_string": old, "new_string": new, "replace_all": all })
+        )),
+        name().prop_map(|name| ("read_file", json!({ "file_path": name }))),
+        name().prop_map(|name| ("ls", json!({ "path": name }))),
+        words().prop_map(|pattern| ("grep", json!({ "pattern": pattern }))),
+        Just(("glob", json!({ "pattern": "**/*" }))),
+        Just(("nonsense", json!({}))),
+        Just(("read_file", json!({ "file_path": 1 }))),
+    ]
+}
+
+/// Paths outside are a boundary for a speculation and a question in the foreground: not the same thing.
+fn stays_inside(script: &[Vec<(&'static str, Value)>]) -> bool {
+    !script.iter().flatten().any(|(_, args)| args.to_string().contains("../"))
+}
+
+fn answers(script: &[Vec<(&'static str, Value)>]) -> Vec<Answer> {
+    let mut answers: Vec<Answer> =
+        script.iter().map(|turn| calls(turn.iter().map(|(name, args)| call(name, args)))).collect();
+    answers.push(says("Done."));
+    answers
+}
+
+fn in_foreground(bench: &Bench) -> Vec<Message> {
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("go"), Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    turn.transcript().messages
+}
+
+fn ahead(bench: &Bench) -> Vec<Message> {
+    let (speculation, finished) = bench.speculate("go");
+    assert_eq!(finished.ending, Ending::Completed);
+    match block_on(speculation.accept()).unwrap() {
+        Acceptance::Accepted(accepted) => accepted.transcript.messages,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn on_disk() -> (tempfile::TempDir, Arc<dyn Workspace>) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in FILES {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    let tree = Arc::new(OsTree::open(folder.path()).unwrap());
+    (folder, tree)
+}
+
+fn files_below(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn walk(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                files.insert(name + "/", Vec::new());
+                walk(root, &path, files);
+            } else {
+                files.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(root, root, &mut files);
+    files
+}
+
+fn script() -> impl Strategy<Value = Vec<Vec<(&'static str, Value)>>> {
+    prop::collection::vec(prop::collection::vec(a_call(), 1..4), 0..5)
+        .prop_filter("a path outside is judged differently", |script| stays_inside(script))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_in_memory(script in script()) {
+        let tree = || Arc::new(MemoryTree::from_files(FILES).unwrap());
+        let (one, other) = (tree(), tree());
+        let direct = Bench::over(one.clone(), one, ApprovalMode::AutoEdit, answers(&script));
+        let speculated = Bench::over(other.clone(), other, ApprovalMode::AutoEdit, answers(&script));
+        let (history, ahead) = (in_foreground(&direct), ahead(&speculated));
+        prop_assert_eq!(history, ahead);
+        prop_assert_eq!(direct.tree.snapshot(), speculated.tree.snapshot());
+    }
+
+    #[test]
+    fn the_same_on_a_real_disk(script in script()) {
+        let unused = Arc::new(MemoryTree::new());
+        let (one, tree) = on_disk();
+        let direct = Bench::over(tree, unused.clone(), ApprovalMode::AutoEdit, answers(&script));
+        let (other, tree) = on_disk();
+        let before = files_below(other.path());
+        let speculated = Bench::over(tree, unused, ApprovalMode::AutoEdit, answers(&script));
+        let (speculation, finished) = speculated.speculate("go");
+        prop_assert_eq!(&finished.ending, &Ending::Completed);
+        prop_assert_eq!(files_below(other.path()), before, "nothing changes before an accept");
+        prop_assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Accepted(_)));
+        prop_assert_eq!(in_foreground(&direct), finished.transcript.messages.clone());
+        prop_assert_eq!(files_below(one.path()), files_below(other.path()));
+    }
+}
+
+#[test]
+fn the_events_tell_the_calls_in_order() {
+    use futures::StreamExt;
+    let bench = Bench::new(
+        ApprovalMode::AutoEdit,
+        [calls([call("ls", &json!({})), call("nonsense", &json!({}))]), says("Done.")],
+    );
+    let (_speculation, driver, events) = bench.start("go");
+    let events: Vec<String> = block_on(async {
+        driver.await;
+        events
+            .map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned())
+            .collect()
+            .await
+    });
+    assert_eq!(events, ["toolCall", "toolResult", "toolCall", "toolResult", "text"]);
+}

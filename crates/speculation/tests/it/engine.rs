@@ -1,0 +1,410 @@
+//! The engine against a scripted model: every ending, accept in every state, abort.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::{Answer, Bench, call, calls, path, says, spawn};
+use futures::executor::{LocalPool, block_on};
+use headstart_forked_query::{
+    FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
+};
+use headstart_overlay_fs::Tree;
+use headstart_speculation::{
+    AcceptError, Acceptance, Accepted, Consent, Ending, Finished, Limit, Limits, StartError, Status,
+    Transcript,
+};
+use headstart_tool_gate::ApprovalMode;
+use serde_json::json;
+
+fn edit() -> ModelEvent {
+    call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
+}
+
+fn write(name: &str, content: &str) -> ModelEvent {
+    call("write_file", &json!({ "file_path": name, "content": content }))
+}
+
+fn accepted(acceptance: Acceptance) -> Accepted {
+    match acceptance {
+        Acceptance::Accepted(accepted) => accepted,
+        other => panic!("not accepted: {other:?}"),
+    }
+}
+
+fn limit(finished: &Finished) -> Option<Limit> {
+    match finished.ending {
+        Ending::Exhausted { limit } => Some(limit),
+        _ => None,
+    }
+}
+
+#[test]
+fn completed_work_is_committed_with_its_history() {
+    let bench =
+        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "new\n")]), says("Done.")]);
+    bench.model.suggest("commit this");
+    let before = bench.tree.snapshot();
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    assert_eq!(bench.tree.snapshot(), before, "nothing changes before an accept");
+    assert_eq!(speculation.status(), Status::Completed);
+    let accepted = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    assert_eq!(bench.tree.snapshot()["NEW.md"], b"new\n");
+    assert_eq!(accepted.next.as_deref(), Some("commit this"));
+    let roles: Vec<_> = accepted.transcript.messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Model, Role::Tool, Role::Model]);
+    check_pairing(&accepted.transcript.messages).unwrap();
+    assert_eq!(finished.cost.turns, 2);
+    assert_eq!(finished.cost.tool_calls, 2);
+    assert_eq!(finished.cost.staged_files, 2);
+    assert_eq!(finished.cost.tokens.cached_input_tokens, 160);
+    assert!(0 < finished.cost.work_ms && accepted.time_saved_ms <= finished.cost.work_ms);
+}
+
+#[test]
+fn an_accept_is_possible_once() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    accepted(block_on(speculation.accept()).unwrap());
+    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::Taken { .. })));
+}
+
+#[test]
+fn requests_begin_with_the_conversation_and_think_no_thoughts() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    bench.speculate("do it");
+    let requests = bench.model.requests.lock().unwrap();
+    let main = bench.request();
+    for request in requests.iter() {
+        assert_eq!(request.system, main.system);
+        assert_eq!(request.tools, main.tools);
+        assert_eq!(request.messages[..2], main.messages[..]);
+        assert!(!request.thinking);
+    }
+    assert_eq!(requests[0].messages[2], Message::text(Role::User, "do it"));
+}
+
+#[test]
+fn every_tool_sees_what_was_staged() {
+    let bench = Bench::new(
+        ApprovalMode::AutoEdit,
+        [
+            calls([write("notes/todo.md", "buy bread\n")]),
+            calls([
+                call("read_file", &json!({ "file_path": "notes/todo.md" })),
+                call("grep", &json!({ "pattern": "bread" })),
+                call("glob", &json!({ "pattern": "**/*.md" })),
+                call("ls", &json!({ "path": "notes" })),
+            ]),
+            says("Done."),
+        ],
+    );
+    let (_, finished) = bench.speculate("do it");
+    let results: Vec<_> = finished.transcript.messages[4]
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::ToolResult(result) => result.outcome.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(results.len(), 4);
+    for (result, expected) in results.iter().zip(["buy bread", "notes/todo.md", "notes/todo.md", "todo.md"]) {
+        let ToolOutcome::Output(output) = result else { panic!("{result:?}") };
+        assert!(output.as_str().unwrap().contains(expected), "{output} lacks {expected}");
+    }
+}
+
+#[test]
+fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
+    let bench = Bench::new(
+        ApprovalMode::AutoEdit,
+        [
+            calls([
+                edit(),
+                call("shell", &json!({ "command": "touch x" })),
+                call("ls", &json!({ "path": "." })),
+            ]),
+            says("All done."),
+        ],
+    );
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending.status(), Status::Boundary);
+    assert_eq!(finished.pending_call().unwrap().args["command"], "touch x");
+    let accepted = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    check_pairing(&accepted.transcript.messages).unwrap();
+
+    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), accepted.transcript, Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    assert_eq!(bench.host.asked.lock().unwrap().len(), 1);
+    // One request before the boundary, one after the user's consent: the model was not asked again for the call.
+    assert_eq!(bench.model.requests.lock().unwrap().len(), 2);
+    let transcript = turn.transcript();
+    check_pairing(&transcript.messages).unwrap();
+    assert_eq!(transcript.messages[1].tool_calls().count(), 3);
+    assert_eq!(transcript.messages[2].parts.len(), 3);
+}
+
+#[test]
+fn a_declined_call_is_told_to_the_model() {
+    let bench = Bench::new(
+        ApprovalMode::Default,
+        [calls([call("shell", &json!({ "command": "rm -r src" }))]), says("Fine.")],
+    );
+    let (speculation, _) = bench.speculate("do it");
+    let accepted = accepted(block_on(speculation.accept()).unwrap());
+    bench.host.consents.lock().unwrap().push_back(Consent::Decline);
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), accepted.transcript, Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    let Part::ToolResult(result) = &turn.transcript().messages[2].parts[0] else { panic!() };
+    assert_eq!(result.outcome, ToolOutcome::Error("the user declined this call".into()));
+}
+
+#[test]
+fn edits_are_boundaries_where_the_mode_asks() {
+    for mode in [ApprovalMode::Default, ApprovalMode::Plan] {
+        let bench = Bench::new(mode, [calls([edit()]), says("Done.")]);
+        let (_, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending.status(), Status::Boundary, "{mode:?}");
+        assert!(finished.changes.is_empty());
+    }
+}
+
+#[test]
+fn a_command_that_may_read_a_staged_file_is_a_boundary() {
+    let reads = call("shell", &json!({ "command": "cat src/lib.rs" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads.clone(), edit(), reads]), says("Done.")]);
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending.status(), Status::Boundary);
+    assert_eq!(finished.cost.tool_calls, 2, "the first command ran: nothing was staged then");
+
+    let elsewhere = call("shell", &json!({ "command": "cat README.md" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), elsewhere]), says("Done.")]);
+    assert_eq!(bench.speculate("do it").1.ending, Ending::Completed);
+}
+
+#[test]
+fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("fly", &json!({}))]), says("I cannot fly.")]);
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
+    assert!(
+        matches!(&result.outcome, ToolOutcome::Error(message) if message.contains("fly") && message.contains("read_file"))
+    );
+}
+
+#[test]
+fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
+    let bench = Bench::new(
+        ApprovalMode::AutoEdit,
+        [calls([call("read_file", &json!({ "file_path": 7 }))]), says("Sorry.")],
+    );
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
+    assert!(
+        matches!(&result.outcome, ToolOutcome::Error(message) if message.contains("file_path")),
+        "{result:?}"
+    );
+}
+
+#[test]
+fn a_limit_or_an_empty_reply_is_never_completed() {
+    let list = || calls([call("ls", &json!({ "path": "." }))]);
+
+    let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list(), list()]);
+    bench.engine.limits.turns = 2;
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(limit(&finished), Some(Limit::Turns));
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(given.transcript.messages.len(), 5, "what was done until then is given");
+
+    let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list()]);
+    bench.engine.limits.messages = 3;
+    assert_eq!(limit(&bench.speculate("do it").1), Some(Limit::Messages));
+
+    let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list()]);
+    bench.engine.limits.tokens = 100;
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(limit(&finished), Some(Limit::Tokens));
+    assert!(finished.transcript.pending_call().is_some(), "the call is kept for whoever goes on");
+
+    let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls([write("a", "four"), write("b", "four")])]);
+    bench.engine.limits.staged.bytes = 6;
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(limit(&finished), Some(Limit::Staged));
+    assert_eq!(finished.changes.changes.len(), 1);
+
+    let cut =
+        Answer::Events(vec![ModelEvent::Text("and so".into()), ModelEvent::Finished(FinishReason::Length)]);
+    let bench = Bench::new(ApprovalMode::AutoEdit, [cut]);
+    assert_eq!(limit(&bench.speculate("do it").1), Some(Limit::Output));
+
+    for silence in [says(" \n"), Answer::Events(vec![ModelEvent::Finished(FinishReason::Stop)]), Answer::Cut]
+    {
+        let bench = Bench::new(ApprovalMode::AutoEdit, [silence]);
+        let (speculation, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending.status(), Status::Failed, "{finished:?}");
+        assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
+    }
+}
+
+#[test]
+fn the_clock_ends_a_model_that_never_answers() {
+    let dropped = Arc::new(AtomicBool::new(false));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Hangs(Arc::clone(&dropped))]);
+    let (speculation, driver, _events) = bench.start("do it");
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    pool.run_until_stalled();
+    assert_eq!(speculation.status(), Status::Running);
+    drop(speculation);
+
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Hangs(Arc::clone(&dropped))]);
+    bench.host.time_is_up.store(true, Ordering::SeqCst);
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(limit(&finished), Some(Limit::Time));
+}
+
+#[test]
+fn a_failing_model_leaves_what_was_done() {
+    let error = ModelError::Server { provider: "test".into(), status: 500, message: "no".into() };
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Fails(error)]);
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Failed { error: "test failed (500): no".into() });
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(given.ending.status(), Status::Failed);
+    assert_eq!(given.transcript.messages.len(), 3);
+}
+
+#[test]
+fn abort_drops_the_request_at_once_and_leaves_nothing() {
+    let dropped = Arc::new(AtomicBool::new(false));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Hangs(Arc::clone(&dropped))]);
+    let before = bench.tree.snapshot();
+    let (speculation, driver, _events) = bench.start("do it");
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    pool.run_until_stalled();
+    assert_eq!(speculation.changes().changes.len(), 1);
+    assert!(!dropped.load(Ordering::SeqCst));
+    speculation.abort();
+    assert!(dropped.load(Ordering::SeqCst), "the request is gone before abort returns");
+    assert_eq!(speculation.status(), Status::Aborted);
+    assert!(speculation.changes().is_empty());
+    pool.run();
+    assert_eq!(block_on(speculation.finished()).ending, Ending::Aborted);
+    assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
+    assert_eq!(block_on(speculation.next()), None);
+    assert_eq!(bench.tree.snapshot(), before);
+}
+
+#[test]
+fn abort_after_the_end_gives_nothing_either() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    speculation.abort();
+    assert_eq!(speculation.status(), Status::Aborted);
+    assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
+}
+
+#[test]
+fn accepting_a_running_speculation_joins_it() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, driver, _events) = bench.start("do it");
+    assert_eq!(speculation.status(), Status::Running);
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    let accepted = accepted(pool.run_until(speculation.accept()).unwrap());
+    assert_eq!(accepted.ending, Ending::Completed);
+    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+}
+
+#[test]
+fn a_users_edit_meanwhile_is_a_conflict_and_stays() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    bench.tree.write(&path("src/lib.rs"), "mine\n");
+    let before = bench.tree.snapshot();
+    let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
+    assert_eq!(conflicts[0].path, path("src/lib.rs"));
+    assert_eq!(bench.tree.snapshot(), before);
+    assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Conflict(_)), "one may try again");
+}
+
+#[test]
+fn a_file_that_was_only_read_counts_too() {
+    let read = call("read_file", &json!({ "file_path": "README.md" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([read, write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    bench.tree.write(&path("README.md"), "other\n");
+    assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Conflict(_)));
+}
+
+#[test]
+fn what_is_withdrawn_meanwhile_counts_at_accept() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    let before = bench.tree.snapshot();
+    bench.host.set_mode(ApprovalMode::Default);
+    let Acceptance::Withdrawn { call, .. } = block_on(speculation.accept()).unwrap() else { panic!() };
+    assert_eq!(call.name, "edit");
+    assert_eq!(bench.tree.snapshot(), before);
+    bench.host.set_mode(ApprovalMode::AutoEdit);
+    accepted(block_on(speculation.accept()).unwrap());
+}
+
+#[test]
+fn commands_and_blanks_are_not_started() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, []);
+    for prompt in ["", " \n", "/commit", " /clear"] {
+        let error = bench.engine.start("x", &bench.params(), prompt).err().unwrap();
+        assert!(matches!(error, StartError::Empty | StartError::Command { .. }), "{prompt:?}");
+    }
+}
+
+#[test]
+fn a_record_survives_json() {
+    let bench =
+        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", &json!({ "command": "make" }))])]);
+    let (_, finished) = bench.speculate("do it");
+    let json = serde_json::to_string(&*finished).unwrap();
+    let back: Finished = serde_json::from_str(&json).unwrap();
+    assert_eq!(back, *finished);
+    let accepted = accepted(block_on(bench.engine.accept(&back)).unwrap());
+    assert!(accepted.transcript.pending_call().is_some());
+    assert_eq!(block_on(bench.tree.read(&path("src/lib.rs"))).unwrap(), b"pub fn one() -> u32 {\n    2\n}\n");
+}
+
+#[test]
+fn a_damaged_record_is_refused() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (_, finished) = bench.speculate("do it");
+    let mut damaged = (*finished).clone();
+    damaged.transcript.messages.remove(2);
+    let before = bench.tree.snapshot();
+    assert!(matches!(block_on(bench.engine.accept(&damaged)), Err(AcceptError::Damaged { .. })));
+    assert_eq!(bench.tree.snapshot(), before);
+}
+
+#[test]
+fn a_foreground_turn_commits_as_it_goes_and_asks_first() {
+    let bench = Bench::new(
+        ApprovalMode::Default,
+        [calls([edit()]), calls([call("read_file", &json!({ "file_path": "src/lib.rs" }))]), says("Done.")],
+    );
+    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("do it"), Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
+    let asked = bench.host.asked.lock().unwrap();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].name, "edit");
+}

@@ -1,0 +1,262 @@
+//! A scripted model, a host whose clock stands still, and an engine over both.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::executor::LocalPool;
+use futures::stream;
+use futures::task::LocalSpawnExt;
+use headstart_forked_query::{
+    BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
+    ModelRequest, Role, ToolCall, Usage,
+};
+use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
+use headstart_speculation::{Consent, Engine, Events, Finished, Host, Limits, Speculation};
+use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
+use serde_json::{Value, json};
+
+/// One answer of the scripted model.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Events(Vec<ModelEvent>),
+    Fails(ModelError),
+    /// Never answers; the flag is raised when the request is dropped.
+    Hangs(Arc<AtomicBool>),
+    /// Ends without `Finished`.
+    Cut,
+}
+
+/// Plays its answers in order and keeps the requests.
+#[derive(Default)]
+pub(crate) struct Script {
+    answers: Mutex<VecDeque<Answer>>,
+    pub(crate) suggestions: Mutex<VecDeque<String>>,
+    pub(crate) requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl Script {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+        Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
+    }
+
+    pub(crate) fn suggest(&self, text: &str) {
+        self.suggestions.lock().unwrap().push_back(text.to_owned());
+    }
+}
+
+struct RaiseOnDrop(Arc<AtomicBool>);
+
+impl Drop for RaiseOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Model for Script {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        self.requests.lock().unwrap().push(request.clone());
+        if request.response_schema.is_some() {
+            let text = self.suggestions.lock().unwrap().pop_front().unwrap_or_default();
+            let answer = json!({ "suggestion": text }).to_string();
+            return Ok(Box::pin(stream::iter([
+                Ok(ModelEvent::Text(answer)),
+                Ok(ModelEvent::Finished(FinishReason::Stop)),
+            ])));
+        }
+        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Answer::Cut);
+        match answer {
+            Answer::Events(events) => Ok(Box::pin(stream::iter(events.into_iter().map(Ok)))),
+            Answer::Fails(error) => Err(error),
+            Answer::Hangs(flag) => {
+                let guard = RaiseOnDrop(flag);
+                Ok(Box::pin(stream::poll_fn(move |_| {
+                    let _held = &guard;
+                    std::task::Poll::Pending
+                })))
+            }
+            Answer::Cut => Ok(Box::pin(stream::iter([Ok(ModelEvent::Text("half an".into()))]))),
+        }
+    }
+}
+
+pub(crate) fn call(name: &str, args: &Value) -> ModelEvent {
+    let args = args.as_object().cloned().unwrap_or_default();
+    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args })
+}
+
+pub(crate) fn says(text: &str) -> Answer {
+    Answer::Events(vec![
+        ModelEvent::Text(text.into()),
+        ModelEvent::Usage(Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 }),
+        ModelEvent::Finished(FinishReason::Stop),
+    ])
+}
+
+pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
+    let mut events: Vec<_> = calls.into_iter().collect();
+    events.push(ModelEvent::Usage(Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 }));
+    events.push(ModelEvent::Finished(FinishReason::Stop));
+    Answer::Events(events)
+}
+
+/// Rules that a test can change, a clock that it moves, consents that it gives.
+pub(crate) struct TestHost {
+    pub(crate) rules: Mutex<GateContext>,
+    pub(crate) clock_ms: AtomicU64,
+    /// Once this much time is asked for, `sleep` resolves at once: the clock of a run that takes too long.
+    pub(crate) time_is_up: AtomicBool,
+    pub(crate) consents: Mutex<VecDeque<Consent>>,
+    pub(crate) asked: Mutex<Vec<ToolCall>>,
+}
+
+impl TestHost {
+    pub(crate) fn new(mode: ApprovalMode) -> Arc<Self> {
+        Arc::new(Self {
+            rules: Mutex::new(rules(mode)),
+            clock_ms: AtomicU64::new(0),
+            time_is_up: AtomicBool::new(false),
+            consents: Mutex::default(),
+            asked: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn set_mode(&self, mode: ApprovalMode) {
+        *self.rules.lock().unwrap() = rules(mode);
+    }
+}
+
+pub(crate) fn rules(mode: ApprovalMode) -> GateContext {
+    GateContext { mode, workspace: "/workspace".into(), ..GateContext::default() }
+}
+
+#[async_trait]
+impl Host for TestHost {
+    fn now(&self) -> Duration {
+        // Every look at the clock takes a millisecond, so that times are never zero and always the same.
+        Duration::from_millis(self.clock_ms.fetch_add(1, Ordering::SeqCst))
+    }
+
+    async fn sleep(&self, _time: Duration) {
+        if !self.time_is_up.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn gate_context(&self) -> GateContext {
+        self.rules.lock().unwrap().clone()
+    }
+
+    async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
+        self.asked.lock().unwrap().push(call.clone());
+        self.consents.lock().unwrap().pop_front().unwrap_or(Consent::Stop)
+    }
+}
+
+/// A shell that only says what it was asked to run.
+pub(crate) struct EchoRunner;
+
+#[async_trait]
+impl CommandRunner for EchoRunner {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        Ok(CommandOutput {
+            output: format!("ran {}\n", request.command),
+            exit_code: Some(0),
+            timed_out: false,
+            truncated: false,
+        })
+    }
+}
+
+/// An engine over a small tree in memory.
+pub(crate) struct Bench {
+    pub(crate) engine: Engine,
+    pub(crate) tree: Arc<MemoryTree>,
+    pub(crate) host: Arc<TestHost>,
+    pub(crate) model: Arc<Script>,
+}
+
+impl Bench {
+    pub(crate) fn new(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Self {
+        let tree = Arc::new(
+            MemoryTree::from_files([
+                ("README.md", "# sample\n"),
+                ("src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n"),
+            ])
+            .unwrap(),
+        );
+        Self::over(Arc::clone(&tree) as Arc<dyn Workspace>, tree, mode, answers)
+    }
+
+    pub(crate) fn over(
+        workspace: Arc<dyn Workspace>,
+        tree: Arc<MemoryTree>,
+        mode: ApprovalMode,
+        answers: impl IntoIterator<Item = Answer>,
+    ) -> Self {
+        let host = TestHost::new(mode);
+        let model = Script::new(answers);
+        let engine = Engine {
+            background: BackgroundModel::main(Arc::clone(&model) as Arc<dyn Model>, "test"),
+            toolbox: Toolbox::standard(Some(Arc::new(EchoRunner))),
+            workspace,
+            gate: Arc::new(Gate::new()),
+            host: Arc::clone(&host) as Arc<dyn Host>,
+            limits: Limits::default(),
+        };
+        Self { engine, tree, host, model }
+    }
+
+    pub(crate) fn history() -> Vec<Message> {
+        vec![Message::text(Role::User, "hello"), Message::text(Role::Model, "Hello. What shall I do?")]
+    }
+
+    pub(crate) fn params(&self) -> CacheSafeParams {
+        CacheSafeParams::new(
+            Some("Be brief.".into()),
+            self.engine.toolbox.schemas(),
+            &Self::history(),
+            "test",
+        )
+    }
+
+    pub(crate) fn request(&self) -> ModelRequest {
+        ModelRequest {
+            model: "test".into(),
+            system: Some("Be brief.".into()),
+            tools: self.engine.toolbox.schemas(),
+            messages: Self::history(),
+            thinking: false,
+            response_schema: None,
+            max_output_tokens: None,
+        }
+    }
+
+    pub(crate) fn start(&self, prompt: &str) -> (Speculation, headstart_speculation::Driver, Events) {
+        self.engine.start("s1", &self.params(), prompt).unwrap()
+    }
+
+    /// Runs a speculation to its end.
+    pub(crate) fn speculate(&self, prompt: &str) -> (Speculation, Arc<Finished>) {
+        let (speculation, driver, _events) = self.start(prompt);
+        let finished = futures::executor::block_on(async {
+            driver.await;
+            speculation.finished().await
+        });
+        (speculation, finished)
+    }
+}
+
+/// A pool on which a driver can be polled step by step.
+pub(crate) fn spawn(pool: &LocalPool, driver: headstart_speculation::Driver) {
+    pool.spawner().spawn_local(driver).unwrap();
+}
+
+pub(crate) fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::parse(text).unwrap()
+}

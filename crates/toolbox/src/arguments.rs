@@ -1,0 +1,108 @@
+use headstart_tool_gate::BuiltinTool;
+use serde_json::{Map, Value};
+
+use crate::ToolError;
+
+/// The arguments of one call, read by name and type, with errors that say what was expected.
+///
+/// A key that the tool does not have is an error: a model that meant something by it should hear that it was not
+/// heard. `null` counts as absent.
+pub(crate) struct Arguments<'a> {
+    tool: BuiltinTool,
+    args: &'a Map<String, Value>,
+}
+
+impl<'a> Arguments<'a> {
+    /// `known` are the tool's arguments; the path may have another of the names that the gate knows for it.
+    pub(crate) fn new(
+        tool: BuiltinTool,
+        args: &'a Map<String, Value>,
+        known: &[&str],
+    ) -> Result<Self, ToolError> {
+        let arguments = Self { tool, args };
+        let unknown = args.keys().find(|key| !known.contains(&key.as_str()) && !arguments.is_path_name(key));
+        match unknown {
+            None => Ok(arguments),
+            Some(key) => {
+                Err(arguments
+                    .invalid(&format!("there is no argument {key:?}; it takes {}", known.join(", "))))
+            }
+        }
+    }
+
+    /// The path of the call as the gate takes it (for the shell: the folder), if one is given.
+    pub(crate) fn path(&self) -> Result<Option<&'a str>, ToolError> {
+        self.tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
+    }
+
+    /// The path of a call that cannot do without; `name` is how the tool calls it.
+    pub(crate) fn required_path(&self, name: &str) -> Result<&'a str, ToolError> {
+        self.path()?.ok_or_else(|| self.missing(name, "a string"))
+    }
+
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ToolError> {
+        self.text(name)?.ok_or_else(|| self.missing(name, "a string"))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, ToolError> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.mistyped(name, "a string")),
+        }
+    }
+
+    /// A whole number that is not negative; `10.0` is one too, some models write it so.
+    pub(crate) fn count(&self, name: &str) -> Result<Option<usize>, ToolError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let whole = value.as_u64().or_else(|| {
+            let text = value.as_f64().filter(|number| number.fract() == 0.0)?.to_string();
+            text.parse().ok()
+        });
+        let whole = whole.ok_or_else(|| self.mistyped(name, "a whole number that is not negative"))?;
+        Ok(Some(usize::try_from(whole).unwrap_or(usize::MAX)))
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, ToolError> {
+        match self.value(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(self.mistyped(name, "true or false")),
+        }
+    }
+
+    pub(crate) fn invalid(&self, message: &str) -> ToolError {
+        ToolError::InvalidArgument { tool: self.tool.name().to_owned(), message: message.to_owned() }
+    }
+
+    /// Whether the gate takes an argument of this name as the path: asked with a call that has no other.
+    fn is_path_name(&self, name: &str) -> bool {
+        let probe = Map::from_iter([(name.to_owned(), Value::from("."))]);
+        self.tool.path_arg(&probe).is_some()
+    }
+
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.args.get(name).filter(|value| !value.is_null())
+    }
+
+    fn missing(&self, name: &str, expected: &str) -> ToolError {
+        self.invalid(&format!("the argument {name} is missing; give {expected}"))
+    }
+
+    fn mistyped(&self, name: &str, expected: &str) -> ToolError {
+        let found = match self.value(name) {
+            None | Some(Value::Null) => "nothing",
+            Some(Value::Bool(_)) => "a boolean",
+            Some(Value::Number(_)) => "a number",
+            Some(Value::String(_)) => "a string",
+            Some(Value::Array(_)) => "an array",
+            Some(Value::Object(_)) => "an object",
+        };
+        // A number of the wrong kind (-1, 1.5) is told apart by its value.
+        let found = match self.value(name) {
+            Some(Value::Number(number)) => format!("{number}"),
+            _ => found.to_owned(),
+        };
+        self.invalid(&format!("the argument {name} must be {expected}, not {found}"))
+    }
+}

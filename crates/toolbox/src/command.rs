@@ -1,0 +1,62 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_overlay_fs::WorkspacePath;
+
+use crate::ToolError;
+
+/// A command for the system's shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRequest {
+    /// The command line, for `bash -c`.
+    pub command: String,
+    /// Where it runs.
+    pub directory: WorkspacePath,
+    /// The environment it starts from.
+    pub surroundings: Surroundings,
+    /// Variables set for it, over the environment it starts from.
+    pub environment: BTreeMap<String, String>,
+    /// It is ended after this time.
+    pub time_limit: Duration,
+    /// At most so many bytes of output are kept.
+    pub output_limit: usize,
+}
+
+/// The environment that a command starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Surroundings {
+    /// Nothing that could choose a program or an option: for a command that nobody was asked about.
+    Clean,
+    /// The user's own: for a command that the user approved.
+    Users,
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutput {
+    /// Standard output and standard error, in the order they came.
+    pub output: String,
+    /// The exit code; `None` where a signal ended it.
+    pub exit_code: Option<i32>,
+    /// Whether the time limit ended it.
+    pub timed_out: bool,
+    /// Whether output was cut.
+    pub truncated: bool,
+}
+
+/// The port to the system's shell, which sees the real tree, not the staged one.
+///
+/// # Guarantees
+///
+/// Dropping the future ends the command and what it started. Standard input is empty. A directory that is not in the
+/// real tree is an error.
+///
+/// # Not guaranteed
+///
+/// What the command does: the runner contains nothing. Whether it may run is the gate's question, asked before.
+#[async_trait]
+pub trait CommandRunner: Send + Sync {
+    /// Runs a command to its end.
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError>;
+}

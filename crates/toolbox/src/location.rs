@@ -1,0 +1,110 @@
+use std::collections::VecDeque;
+
+use headstart_overlay_fs::{Overlay, Tree, TreeError, WorkspacePath};
+
+use crate::{ToolContext, ToolError};
+
+/// As many links as a path may lead through; the kernel's own limit.
+const MAX_LINKS: usize = 40;
+
+/// The path that an argument means: inside the workspace, links resolved, closed by no deny rule.
+///
+/// Links are resolved here, and not left to the tree, because a rule on the real path counts for every name of it.
+pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {
+    let named = WorkspacePath::resolve(path, &context.gate.workspace)
+        .map_err(|error| ToolError::Failed { message: error.to_string() })?;
+    refuse_denied(&named, &named, context)?;
+    let real = follow_links(&named, context.view, &context.gate.workspace).await?;
+    refuse_denied(&named, &real, context)?;
+    Ok(real)
+}
+
+/// As [`locate`], for a path that is written: a link must not lead into `.git`, where a file can become a program.
+pub(crate) async fn locate_for_write(
+    path: &str,
+    context: ToolContext<'_>,
+) -> Result<WorkspacePath, ToolError> {
+    let real = locate(path, context).await?;
+    let named = WorkspacePath::resolve(path, &context.gate.workspace).unwrap_or_default();
+    let in_git = |path: &WorkspacePath| path.names().any(|name| name.eq_ignore_ascii_case(b".git"));
+    if in_git(&real) && !in_git(&named) {
+        let message =
+            format!("{named} leads into .git through a symbolic link and is not written; name {real} itself");
+        return Err(ToolError::Failed { message });
+    }
+    if real.is_root() {
+        return Err(ToolError::Failed {
+            message: format!("{named} is the workspace itself; name a file in it"),
+        });
+    }
+    Ok(real)
+}
+
+fn refuse_denied(
+    named: &WorkspacePath,
+    real: &WorkspacePath,
+    context: ToolContext<'_>,
+) -> Result<(), ToolError> {
+    if !context.gate.denies(real) {
+        return Ok(());
+    }
+    let how = if named == real { "is" } else { "leads through a symbolic link to a path that is" };
+    Err(ToolError::Failed {
+        message: format!("{named} {how} closed by a deny rule of the user; go on without it"),
+    })
+}
+
+async fn follow_links(
+    path: &WorkspacePath,
+    view: &Overlay,
+    workspace: &str,
+) -> Result<WorkspacePath, ToolError> {
+    let escapes = || TreeError::Escapes { path: path.clone() };
+    let mut real = WorkspacePath::root();
+    let mut rest: VecDeque<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
+    let mut links = 0;
+    while let Some(name) = rest.pop_front() {
+        // `..` comes from a link only, and means the real folder above, not the one that the text names.
+        if name == b".." {
+            real = real.parent().ok_or_else(escapes)?;
+            continue;
+        }
+        let next = real.join_bytes(&name).map_err(|_| escapes())?;
+        match view.metadata(&next).await {
+            Ok(metadata) if metadata.kind == headstart_overlay_fs::EntryKind::Symlink => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(escapes().into());
+                }
+                let target = view.read_link(&next).await?;
+                if target.starts_with(b"/") {
+                    let target = std::str::from_utf8(&target).map_err(|_| escapes())?;
+                    let target = WorkspacePath::resolve(target, workspace).map_err(|_| escapes())?;
+                    real = WorkspacePath::root();
+                    prepend(&mut rest, target.as_bytes());
+                } else {
+                    prepend(&mut rest, &target);
+                }
+            }
+            Ok(_) => real = next,
+            // Nothing is there (yet): what follows can only be a plain name.
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => {
+                let mut missing = next;
+                for name in rest {
+                    missing = missing.join_bytes(&name).map_err(|_| escapes())?;
+                }
+                return Ok(missing);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(real)
+}
+
+fn prepend(rest: &mut VecDeque<Vec<u8>>, target: &[u8]) {
+    for name in target.split(|byte| *byte == b'/').rev() {
+        if !matches!(name, b"" | b".") {
+            rest.push_front(name.to_vec());
+        }
+    }
+}

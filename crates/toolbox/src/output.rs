@@ -1,0 +1,45 @@
+use crate::content::cut;
+
+/// Lines for the model, up to a number of bytes, and then notes in brackets.
+pub(crate) struct Output {
+    text: String,
+    limit: usize,
+}
+
+impl Output {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit }
+    }
+
+    /// Adds a line; `false`, and nothing added, where it does not fit any more. The first line is cut to fit.
+    pub(crate) fn push_line(&mut self, line: &str) -> bool {
+        if self.text.is_empty() && line.len() >= self.limit {
+            self.text.push_str(cut(line, self.limit));
+            self.text.push('\n');
+            return true;
+        }
+        if self.text.len() + line.len() >= self.limit {
+            return false;
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+        true
+    }
+
+    /// Adds a note, whatever the limit.
+    pub(crate) fn note(&mut self, note: &str) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push('[');
+        self.text.push_str(note);
+        self.text.push_str("]\n");
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        if self.text.ends_with('\n') {
+            self.text.pop();
+        }
+        self.text
+    }
+}

@@ -1,0 +1,130 @@
+use memchr::memmem;
+
+/// A content in which a text was replaced.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    pub(crate) content: Vec<u8>,
+    /// The lines, counted from 1, where the replaced texts began.
+    pub(crate) lines: Vec<usize>,
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotReplaced {
+    /// The text is not there; perhaps a line like its first one is, but for the space around it.
+    Missing { similar_line: Option<usize> },
+    /// The text is there several times, beginning in these lines.
+    Ambiguous { lines: Vec<usize> },
+}
+
+/// Replaces `old`, which is not empty, by `new`: once, or everywhere.
+///
+/// Line ends are no part of the comparison, and stay as the file has them: `\n` in `old` finds `\r\n`, and `\n` in
+/// `new` is written as the replaced text had it, or as most lines of the file have it. Only where `old` and `new` differ
+/// in nothing but line ends are they taken literally. Bytes that are not UTF-8 stay as they are.
+pub(crate) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, NotReplaced> {
+    let (flat_old, flat_new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+    let literal = flat_old == flat_new;
+    let flat = if literal { Flat::literal(content) } else { Flat::of(content) };
+    let (needle, new) = if literal { (old, new) } else { (flat_old.as_str(), flat_new.as_str()) };
+
+    let starts: Vec<usize> = memmem::find_iter(&flat.bytes, needle).collect();
+    let lines = flat.lines_of(&starts);
+    match starts.len() {
+        0 => return Err(NotReplaced::Missing { similar_line: similar_line(&flat.bytes, needle) }),
+        1 => {}
+        _ if all => {}
+        _ => return Err(NotReplaced::Ambiguous { lines }),
+    }
+
+    let mut replaced = Vec::with_capacity(content.len() + new.len());
+    let mut copied = 0;
+    for start in starts {
+        let region = flat.raw(start)..flat.raw(start + needle.len());
+        replaced.extend_from_slice(&content[copied..region.start]);
+        let found = &content[region.clone()];
+        if !literal && flat.wants_crlf(found) {
+            replaced.extend_from_slice(new.replace('\n', "\r\n").as_bytes());
+        } else {
+            replaced.extend_from_slice(new.as_bytes());
+        }
+        copied = region.end;
+    }
+    replaced.extend_from_slice(&content[copied..]);
+    Ok(Replaced { content: replaced, lines })
+}
+
+/// A text of new lines in the line ends of the content it takes the place of, if that has one kind only.
+pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> std::borrow::Cow<'a, str> {
+    let flat = Flat::of(before);
+    let all_crlf = !flat.dropped.is_empty() && flat.dropped.len() == flat.line_count();
+    if all_crlf && !text.contains('\r') && text.contains('\n') {
+        text.replace('\n', "\r\n").into()
+    } else {
+        text.into()
+    }
+}
+
+/// A content with `\n` for every `\r\n`.
+struct Flat {
+    bytes: Vec<u8>,
+    /// Where in `bytes` a `\n` stands that was `\r\n`; ascending.
+    dropped: Vec<usize>,
+}
+
+impl Flat {
+    fn literal(content: &[u8]) -> Self {
+        Self { bytes: content.to_vec(), dropped: Vec::new() }
+    }
+
+    fn of(content: &[u8]) -> Self {
+        let mut bytes = Vec::with_capacity(content.len());
+        let mut dropped = Vec::new();
+        let mut copied = 0;
+        for carriage_return in memmem::find_iter(content, b"\r\n") {
+            bytes.extend_from_slice(&content[copied..carriage_return]);
+            dropped.push(bytes.len());
+            copied = carriage_return + 1;
+        }
+        bytes.extend_from_slice(&content[copied..]);
+        Self { bytes, dropped }
+    }
+
+    /// The position in the content that a position between two flat bytes stands for: before a `\r\n`, or behind it.
+    fn raw(&self, flat: usize) -> usize {
+        flat + self.dropped.partition_point(|newline| *newline < flat)
+    }
+
+    fn line_count(&self) -> usize {
+        memchr::memchr_iter(b'\n', &self.bytes).count()
+    }
+
+    /// `\r\n` where what was found has it; where it has no line end at all, what most lines have.
+    fn wants_crlf(&self, found: &[u8]) -> bool {
+        if memchr::memchr(b'\n', found).is_some() {
+            return memmem::find(found, b"\r\n").is_some();
+        }
+        self.line_count() < self.dropped.len() * 2
+    }
+
+    fn lines_of(&self, starts: &[usize]) -> Vec<usize> {
+        let mut line = 1;
+        let mut counted = 0;
+        let mut lines = Vec::with_capacity(starts.len());
+        for start in starts {
+            line += memchr::memchr_iter(b'\n', &self.bytes[counted..*start]).count();
+            counted = *start;
+            lines.push(line);
+        }
+        lines
+    }
+}
+
+fn similar_line(content: &[u8], needle: &str) -> Option<usize> {
+    let wanted = needle.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let same = |line: &[u8]| line.trim_ascii() == wanted.as_bytes();
+    content.split(|byte| *byte == b'\n').position(same).map(|index| index + 1)
+}
+
+#[cfg(test)]
+mod tests;

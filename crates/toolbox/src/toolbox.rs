@@ -1,0 +1,89 @@
+use std::fmt;
+use std::sync::Arc;
+
+use headstart_forked_query::{ToolCall, ToolSchema};
+use headstart_tool_gate::BuiltinTool;
+
+use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
+use crate::{CommandRunner, Tool, ToolContext, ToolError};
+
+/// The tools of one agent.
+#[derive(Clone, Default)]
+pub struct Toolbox {
+    tools: Vec<Offered>,
+}
+
+/// A tool and how it is offered, asked once.
+#[derive(Clone)]
+struct Offered {
+    schema: ToolSchema,
+    tool: Arc<dyn Tool>,
+}
+
+impl Toolbox {
+    /// `read_file`, `grep`, `glob`, `ls`, `edit`, `write_file`, and `shell` where there is a runner.
+    pub fn standard(runner: Option<Arc<dyn CommandRunner>>) -> Self {
+        let toolbox = Self::default()
+            .with(Arc::new(ReadFile))
+            .with(Arc::new(Grep))
+            .with(Arc::new(Glob))
+            .with(Arc::new(Ls))
+            .with(Arc::new(Edit))
+            .with(Arc::new(WriteFile));
+        match runner {
+            Some(runner) => toolbox.with(Arc::new(Shell::new(runner))),
+            None => toolbox,
+        }
+    }
+
+    /// Adds a tool of the host's own; it replaces one that answers to the same name.
+    #[must_use]
+    pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
+        let offered = Offered { schema: tool.schema(), tool };
+        match self.tools.iter_mut().find(|known| same_name(&known.schema.name, &offered.schema.name)) {
+            Some(known) => *known = offered,
+            None => self.tools.push(offered),
+        }
+        self
+    }
+
+    /// The tools as they are offered to a model, in a fixed order.
+    pub fn schemas(&self) -> Vec<ToolSchema> {
+        self.tools.iter().map(|offered| offered.schema.clone()).collect()
+    }
+
+    /// Whether a call of this name finds a tool.
+    pub fn offers(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// What a call of a name that is not offered is told.
+    pub fn unknown_tool(&self, name: &str) -> ToolError {
+        let known: Vec<&str> = self.tools.iter().map(|offered| offered.schema.name.as_str()).collect();
+        ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
+    }
+
+    /// Runs one call; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
+    pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
+        match self.find(&call.name) {
+            Some(offered) => offered.tool.run(&call.args, context).await,
+            None => Err(self.unknown_tool(&call.name)),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Offered> {
+        self.tools.iter().find(|offered| same_name(&offered.schema.name, name))
+    }
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|offered| &offered.schema.name)).finish()
+    }
+}
+
+/// Two names of one built-in tool are the same name, so that the tool which runs is the one that was judged.
+fn same_name(one: &str, other: &str) -> bool {
+    one == other
+        || BuiltinTool::from_name(one).is_some_and(|tool| BuiltinTool::from_name(other) == Some(tool))
+}

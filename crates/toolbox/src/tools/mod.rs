@@ -1,0 +1,35 @@
+//! The tools, one a file.
+
+mod edit;
+mod glob;
+mod grep;
+mod ls;
+mod read_file;
+mod shell;
+mod write_file;
+
+pub(crate) use edit::Edit;
+pub(crate) use glob::Glob;
+pub(crate) use grep::Grep;
+pub(crate) use ls::Ls;
+pub(crate) use read_file::ReadFile;
+pub(crate) use shell::Shell;
+pub(crate) use write_file::WriteFile;
+
+use headstart_forked_query::ToolSchema;
+use headstart_tool_gate::BuiltinTool;
+use serde_json::{Value, json};
+
+/// A schema whose arguments are exactly `properties`.
+fn schema(tool: BuiltinTool, description: &str, properties: &Value, required: &[&str]) -> ToolSchema {
+    ToolSchema {
+        name: tool.name().to_owned(),
+        description: description.to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+    }
+}

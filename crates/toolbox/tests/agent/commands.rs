@@ -1,0 +1,114 @@
+//! `shell`, against a runner that remembers what it was asked.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use crate::session::Session;
+use async_trait::async_trait;
+use headstart_tool_gate::Hardened;
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError, Toolbox};
+use serde_json::json;
+
+/// Answers every command with what the test set.
+struct Recorder {
+    asked: Mutex<Vec<CommandRequest>>,
+    answer: Mutex<Result<CommandOutput, ToolError>>,
+}
+
+#[async_trait]
+impl CommandRunner for Recorder {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        self.asked.lock().expect("no test panics here").push(request);
+        self.answer.lock().expect("no test panics here").clone()
+    }
+}
+
+fn done(output: &str, exit_code: Option<i32>) -> CommandOutput {
+    CommandOutput { output: output.to_owned(), exit_code, timed_out: false, truncated: false }
+}
+
+fn session() -> (Session, Arc<Recorder>) {
+    let runner =
+        Arc::new(Recorder { asked: Mutex::default(), answer: Mutex::new(Ok(done("hi\n", Some(0)))) });
+    let files = [("src/main.rs", ""), ("secrets/key", ""), ("link -> src", ""), ("alias -> secrets", "")];
+    let mut session = Session::new(&files).deny(&["secrets"]);
+    session.toolbox = Toolbox::standard(Some(runner.clone()));
+    (session, runner)
+}
+
+#[test]
+fn a_command_reaches_the_runner_as_it_was_judged() {
+    let (mut session, runner) = session();
+    assert_eq!(session.ok("Bash", json!({"command": "echo hi", "description": "Greets"})), "hi");
+    session.consented = true;
+    session.ok("shell", json!({"command": "make", "directory": "/home/ada/project/link/."}));
+    session.consented = false;
+    session.hardened = Some(Hardened {
+        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]),
+        command: Some("git --no-pager status".to_owned()),
+    });
+    session.ok("run_shell_command", json!({"command": "git status"}));
+
+    let asked = runner.asked.lock().unwrap();
+    let limits = session.limits;
+    let root = CommandRequest {
+        command: "echo hi".to_owned(),
+        directory: crate::session::path("."),
+        surroundings: Surroundings::Clean,
+        environment: BTreeMap::new(),
+        time_limit: limits.command_time,
+        output_limit: limits.output_bytes,
+    };
+    let approved = CommandRequest {
+        command: "make".to_owned(),
+        directory: crate::session::path("src"),
+        surroundings: Surroundings::Users,
+        ..root.clone()
+    };
+    let hardened = CommandRequest {
+        command: "git --no-pager status".to_owned(),
+        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]),
+        ..root.clone()
+    };
+    assert_eq!(*asked, [root, approved, hardened]);
+}
+
+#[test]
+fn the_answer_says_how_the_command_ended() {
+    let (mut session, runner) = session();
+    let answers = [
+        Ok(done("", Some(0))),
+        Ok(done("one\ntwo", Some(2))),
+        Ok(done("", Some(1))),
+        Ok(done("killed\n", None)),
+        Ok(CommandOutput { timed_out: true, ..done("started\n", None) }),
+        Ok(CommandOutput { truncated: true, ..done("a\n[… 7 bytes left out …]\nb\n", Some(0)) }),
+        Err(ToolError::Failed { message: "x is not on disk, and a command cannot run in it".to_owned() }),
+    ];
+    for answer in answers {
+        *runner.answer.lock().unwrap() = answer;
+        let _ = session.call("shell", json!({"command": "true"}));
+    }
+    insta::assert_snapshot!(session.transcript());
+}
+
+#[test]
+fn a_call_that_makes_no_sense_reaches_no_runner() {
+    let (mut session, runner) = session();
+    for args in [
+        json!({}),
+        json!({"command": " \n"}),
+        json!({"command": "a\0b"}),
+        json!({"command": ["ls"]}),
+        json!({"command": "ls", "timeout": 5}),
+        json!({"command": "ls", "directory": "missing"}),
+        json!({"command": "ls", "directory": "src/main.rs"}),
+        json!({"command": "ls", "directory": "/etc"}),
+        json!({"command": "ls", "directory": "alias"}),
+        json!({"command": "ls", "directory": 5}),
+    ] {
+        assert!(session.call("shell", args).is_err());
+    }
+    assert!(runner.asked.lock().unwrap().is_empty());
+    insta::assert_snapshot!(session.transcript());
+}

@@ -1,0 +1,9 @@
+//! What an agent sees of the tools, through the public interface.
+
+mod calls;
+mod commands;
+mod disk;
+mod reading;
+mod searching;
+mod session;
+mod writing;

@@ -1,0 +1,111 @@
+//! `edit` and `write_file`.
+
+use std::sync::Arc;
+
+use crate::session::{Session, path, tree};
+use headstart_overlay_fs::{Overlay, Quota};
+use headstart_toolbox::ToolError;
+use serde_json::json;
+
+#[test]
+fn an_edit_says_what_it_did_or_what_to_do() {
+    let base = tree(&[
+        ("src/lib.rs", "fn one() {}\nfn two() {\n    one();\n    one();\n}\n"),
+        ("empty", ""),
+        ("folder/x", ""),
+        ("hooks -> .git/hooks", ""),
+        ("alias -> src/lib.rs", ""),
+        ("dangling -> src/made.rs", ""),
+    ]);
+    base.write(&path("binary"), b"a\0b".as_slice());
+    let mut session = Session::over(Arc::new(base));
+    for (file, old, new) in [
+        ("src/lib.rs", "fn two()", "fn second()"),
+        ("src/lib.rs", "one();", "two();"),
+        ("src/lib.rs", "nothing like it", "x"),
+        ("src/lib.rs", "  fn one()  {}\n", "x"),
+        ("src/lib.rs", "\tone();\n\n", "x"),
+        ("src/lib.rs", "same", "same"),
+        ("src/lib.rs", "", "x"),
+        ("empty", "", "now filled\n"),
+        ("new/file.txt", "", "made\n"),
+        ("missing", "a", "b"),
+        ("folder", "a", "b"),
+        ("binary", "a", "b"),
+        ("alias", "fn one() {}", "fn first() {}"),
+        ("dangling", "", "made\n"),
+        ("hooks/pre-commit", "", "#!/bin/sh\n"),
+        (".", "a", "b"),
+        ("src/lib.rs/x", "", "b"),
+        ("../x", "a", "b"),
+    ] {
+        let _ = session.call("edit", json!({"file_path": file, "old_string": old, "new_string": new}));
+    }
+    session.ok(
+        "edit",
+        json!({"file_path": "src/lib.rs", "old_string": "one();", "new_string": "first();", "replace_all": true}),
+    );
+    session.ok("read_file", json!({"file_path": "src/lib.rs"}));
+    insta::assert_snapshot!(session.transcript());
+    assert_eq!(session.content("src/made.rs"), b"made\n");
+}
+
+#[test]
+fn an_edit_keeps_what_it_does_not_mean() {
+    let base = tree(&[("run.sh*", "#!/bin/sh\necho one\n")]);
+    base.write(&path("latin1"), b"caf\xe9\none\n".as_slice());
+    base.write(&path("windows"), "\u{feff}one\r\ntwo\r\n");
+    let mut session = Session::over(Arc::new(base));
+    for file in ["run.sh", "latin1", "windows"] {
+        session.ok("edit", json!({"file_path": file, "old_string": "one\n", "new_string": "1\n2\n"}));
+    }
+    assert!(session.is_executable("run.sh"));
+    assert_eq!(session.content("latin1"), b"caf\xe9\n1\n2\n");
+    assert_eq!(session.content("windows"), "\u{feff}1\r\n2\r\ntwo\r\n".as_bytes());
+}
+
+#[test]
+fn a_file_is_written_whole() {
+    let base = Arc::new(tree(&[
+        ("old.txt", "one\ntwo\n"),
+        ("run.sh*", "#!/bin/sh\n"),
+        ("windows.txt", "\u{feff}one\r\ntwo\r\n"),
+        ("folder/x", ""),
+        ("link.txt -> old.txt", ""),
+    ]));
+    let mut session = Session::over(base);
+    for (file, content) in [
+        ("a/b/new.txt", "hello\n"),
+        ("old.txt", "one\ntwo\n"),
+        ("link.txt", "three\n"),
+        ("run.sh", "#!/bin/bash\n"),
+        ("windows.txt", "three\nfour\n"),
+        ("folder", "x"),
+        ("folder/x/below", "x"),
+        (".", "x"),
+        ("../outside", "x"),
+    ] {
+        let _ = session.call("write_file", json!({"file_path": file, "content": content}));
+    }
+    insta::assert_snapshot!(session.transcript());
+    assert_eq!(session.content("old.txt"), b"three\n");
+    assert!(session.is_executable("run.sh"));
+    assert_eq!(session.content("windows.txt"), "\u{feff}three\r\nfour\r\n".as_bytes());
+}
+
+#[test]
+fn a_full_overlay_is_told_apart() {
+    let mut session = Session::new(&[("a", "a")]);
+    session.overlay = Overlay::new(Arc::new(tree(&[("a", "a")])), Quota { files: 1, bytes: 10 });
+    let long = "x".repeat(11);
+    for (tool, args) in [
+        ("write_file", json!({"file_path": "b", "content": long})),
+        ("edit", json!({"file_path": "a", "old_string": "a", "new_string": long})),
+    ] {
+        let error = session.call(tool, args).unwrap_err();
+        assert!(matches!(error, ToolError::Quota { .. }), "{error:?}");
+    }
+    session.ok("write_file", json!({"file_path": "b", "content": "x"}));
+    let error = session.call("write_file", json!({"file_path": "c", "content": "x"})).unwrap_err();
+    assert!(matches!(error, ToolError::Quota { .. }), "{error:?}");
+}

@@ -1,0 +1,131 @@
+//! Arrows point upwards only: a crate depends on crates above it in the table of ARCHITECTURE.md.
+
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::MetadataCommand;
+
+use super::{Broken, RuleError};
+
+/// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
+pub(crate) const PURE_CRATES: [&str; 7] =
+    ["workspace-path", "followup-state", "tool-gate", "overlay-fs", "forked-query", "toolbox", "speculation"];
+
+/// The folders of the packages that join the pure crates with a world: nothing depends on them.
+const HOSTS: [&str; 4] = ["crates/wasm", "crates/cli", "xtask", "xtask/wasm-probe"];
+
+/// A package of the workspace.
+#[derive(Debug, Clone)]
+pub(super) struct Package {
+    /// Its name in Cargo.toml.
+    pub(super) name: String,
+    /// Its folder, relative to the repository, with `/`.
+    pub(super) folder: String,
+    /// Its manifest.
+    pub(super) manifest: PathBuf,
+    /// The names of its direct dependencies of every kind: normal, build and dev.
+    pub(super) dependencies: Vec<String>,
+}
+
+pub(super) fn workspace_packages(repository: &Path) -> Result<Vec<Package>, RuleError> {
+    let metadata = MetadataCommand::new().current_dir(repository).no_deps().exec()?;
+    let root = metadata.workspace_root.as_path();
+    let packages = metadata.packages.iter().map(|package| {
+        let folder = package.manifest_path.parent().unwrap_or(root);
+        Package {
+            name: package.name.to_string(),
+            folder: folder.strip_prefix(root).unwrap_or(folder).as_str().replace('\\', "/"),
+            manifest: package.manifest_path.clone().into_std_path_buf(),
+            dependencies: package.dependencies.iter().map(|dependency| dependency.name.clone()).collect(),
+        }
+    });
+    Ok(packages.collect())
+}
+
+pub(super) fn check(packages: &[Package]) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for package in packages {
+        let Some(own) = place(&package.folder) else {
+            broken.push(Broken::new(
+                &package.folder,
+                "a crate that the table does not know; give it a row in ARCHITECTURE.md and a place in xtask/src/rules/dependencies.rs",
+            ));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let Some(other) = packages.iter().find(|other| other.name == *dependency) else { continue };
+            let allowed = other.name == package.name
+                || matches!((own, place(&other.folder)), (Place::Pure(own), Some(Place::Pure(other))) if other < own)
+                || matches!((own, place(&other.folder)), (Place::Host, Some(Place::Pure(_))));
+            if !allowed {
+                broken.push(Broken::new(
+                    &package.folder,
+                    format!("depends on {dependency}, which is not above it in the table of ARCHITECTURE.md"),
+                ));
+            }
+        }
+    }
+    broken
+}
+
+/// Where a package stands in the table.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// The row, counted from above.
+    Pure(usize),
+    /// Below all pure crates.
+    Host,
+}
+
+fn place(folder: &str) -> Option<Place> {
+    if HOSTS.contains(&folder) {
+        return Some(Place::Host);
+    }
+    let name = folder.strip_prefix("crates/")?;
+    PURE_CRATES.iter().position(|pure| *pure == name).map(Place::Pure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, folder: &str, dependencies: &[&str]) -> Package {
+        Package {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            manifest: PathBuf::new(),
+            dependencies: dependencies.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// `check` over a gate, an engine, the binary and one more package.
+    fn places_broken(package_under_test: Package) -> Vec<String> {
+        let packages = [
+            package("headstart-tool-gate", "crates/tool-gate", &["serde"]),
+            package("headstart-speculation", "crates/speculation", &["headstart-tool-gate"]),
+            package("headstart", "crates/cli", &["headstart-speculation", "headstart-tool-gate"]),
+            package_under_test,
+        ];
+        check(&packages).into_iter().map(|broken| broken.place).collect()
+    }
+
+    #[test]
+    fn arrows_point_upwards_only() {
+        let cases: [(&str, &[&str], bool); 6] = [
+            ("crates/overlay-fs", &["serde"], true),
+            ("crates/overlay-fs", &["headstart-tool-gate"], true),
+            ("crates/overlay-fs", &["headstart-speculation"], false),
+            ("crates/overlay-fs", &["headstart"], false),
+            ("crates/wasm", &["headstart-speculation"], true),
+            ("crates/wasm", &["headstart"], false),
+        ];
+        for (folder, dependencies, holds) in cases {
+            let broken = places_broken(package("under-test", folder, dependencies));
+            assert_eq!(broken.is_empty(), holds, "{folder} with {dependencies:?}: {broken:?}");
+        }
+    }
+
+    #[test]
+    fn a_crate_must_have_its_row() {
+        assert_eq!(places_broken(package("headstart-index", "crates/index", &[])), ["crates/index"]);
+    }
+}

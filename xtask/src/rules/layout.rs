@@ -1,0 +1,77 @@
+//! The lints reach every crate.
+
+use std::path::Path;
+
+use super::dependencies::{PURE_CRATES, Package};
+use super::{Broken, RuleError};
+
+const PURE_LINTS: &str = "../../lints/pure.clippy.toml";
+
+pub(super) fn check(repository: &Path, packages: &[Package]) -> Result<Vec<Broken>, RuleError> {
+    let mut broken = Vec::new();
+    for name in PURE_CRATES {
+        let place = format!("crates/{name}/clippy.toml");
+        // A link, not a copy: a lint that is added holds in every pure crate at once.
+        let linked =
+            std::fs::read_link(repository.join(&place)).is_ok_and(|target| target == Path::new(PURE_LINTS));
+        if !linked {
+            broken.push(Broken::new(place, format!("must be a symbolic link to {PURE_LINTS}")));
+        }
+    }
+    for package in packages {
+        let path = package.manifest.display().to_string();
+        let manifest =
+            std::fs::read_to_string(&package.manifest).map_err(|source| RuleError::Read { path, source })?;
+        if !inherits_lints(&manifest) {
+            broken.push(Broken::new(
+                format!("{}/Cargo.toml", package.folder),
+                "needs `lints.workspace = true`",
+            ));
+        }
+    }
+    Ok(broken)
+}
+
+fn inherits_lints(manifest: &str) -> bool {
+    let Ok(manifest) = manifest.parse::<toml::Table>() else { return false };
+    let inherits = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+    inherits.and_then(toml::Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn lints_are_inherited_in_any_spelling() {
+        assert!(inherits_lints("[lints]\nworkspace = true"));
+        assert!(inherits_lints("lints.workspace = true"));
+        assert!(!inherits_lints("[lints]\nworkspace = false"));
+        assert!(!inherits_lints("[lints.rust]\nunsafe_code = \"forbid\""));
+        assert!(!inherits_lints("[package]\nname = \"lints\""));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_of_the_pure_lints_is_not_a_link_to_them() {
+        let repository = tempfile::tempdir().unwrap();
+        for name in PURE_CRATES {
+            fs::create_dir_all(repository.path().join("crates").join(name)).unwrap();
+            std::os::unix::fs::symlink(
+                PURE_LINTS,
+                repository.path().join("crates").join(name).join("clippy.toml"),
+            )
+            .unwrap();
+        }
+        assert_eq!(check(repository.path(), &[]).unwrap(), []);
+
+        let copied = repository.path().join("crates/toolbox/clippy.toml");
+        fs::remove_file(&copied).unwrap();
+        fs::write(&copied, "disallowed-methods = []").unwrap();
+        let broken = check(repository.path(), &[]).unwrap();
+        assert_eq!(broken.len(), 1);
+        assert_eq!(broken[0].place, "crates/toolbox/clippy.toml");
+    }
+}
