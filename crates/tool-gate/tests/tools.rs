@@ -369,3 +369,10 @@ fn verdicts_have_a_fixed_form() {
     .collect();
     insta::assert_json_snapshot!(verdicts);
 }
+
+#[test]
+fn a_gate_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&Gate::new());
+    shared(&support::context());
+}
