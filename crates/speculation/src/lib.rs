@@ -60,7 +60,8 @@
 //!
 //! # Limitations
 //!
-//! A shell command sees the real tree: one that may read a staged file is a boundary. The calls of an answer run one
+//! A shell command sees the real tree: one that may read a staged file is a boundary. Files that it names are part of the
+//! read set; what it reads below a folder is not. The calls of an answer run one
 //! after the other. The suggestion after a speculation is not itself run ahead. Work that a record holds is trusted as
 //! far as its transcript goes: whoever can write the record can change what is applied.
 

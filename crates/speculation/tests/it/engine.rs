@@ -132,6 +132,7 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
     let (speculation, finished) = bench.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     assert_eq!(finished.pending_call().unwrap().args["command"], "touch x");
+    insta::assert_json_snapshot!(&*finished);
     let accepted = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
     check_pairing(&accepted.transcript.messages).unwrap();
@@ -186,6 +187,24 @@ fn a_command_that_may_read_a_staged_file_is_a_boundary() {
     let elsewhere = call("shell", &json!({ "command": "cat README.md" }));
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), elsewhere]), says("Done.")]);
     assert_eq!(bench.speculate("do it").1.ending, Ending::Completed);
+}
+
+#[test]
+fn a_link_does_not_hide_that_a_command_reads_a_staged_file() {
+    let linked = call("shell", &json!({ "command": "cat link" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), linked]), says("Done.")]);
+    bench.tree.link(&path("link"), "src/lib.rs");
+    assert_eq!(bench.speculate("do it").1.ending.status(), Status::Boundary);
+}
+
+#[test]
+fn a_file_that_a_command_read_counts_at_accept() {
+    let reads = call("shell", &json!({ "command": "cat README.md" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads, write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    bench.tree.write(&path("README.md"), "# simple\n");
+    let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
+    assert_eq!(conflicts[0].path, path("README.md"));
 }
 
 #[test]
