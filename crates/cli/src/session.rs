@@ -45,6 +45,11 @@ impl Session {
         Self { engine, host, model, model_name, tools, history, params, last_turn: TurnEnd::Completed }
     }
 
+    /// What the provider calls the model of the conversation.
+    pub(crate) fn model_name(&self) -> &str {
+        &self.model_name
+    }
+
     /// A foreground turn over a transcript: a new one, or one that an accept gave.
     pub(crate) fn turn(&self, transcript: Transcript) -> (Turn, Events) {
         let limits = self.foreground_limits();

@@ -27,11 +27,10 @@ impl Ahead {
 
     /// Whether a submitted text is the prompt that runs, but for blanks around it and a full stop at its end.
     pub(super) fn is_for(&self, text: &str) -> bool {
-        let plain = |text: &str| text.trim().trim_end_matches(['.', '。']).trim_end().to_owned();
-        plain(text) == plain(self.speculation.prompt())
+        without_full_stop(text) == without_full_stop(self.speculation.prompt())
     }
 
-    /// A line for the status above the prompt.
+    /// A line for the status above the prompt. It does not tell the prompt before the suggestion shows.
     pub(super) fn status(&self) -> String {
         let calls = self.told.iter().filter(|event| matches!(event, Event::ToolResult { .. })).count();
         let staged = self.speculation.changes().changes.len();
@@ -41,6 +40,15 @@ impl Ahead {
             Status::Boundary => "waits for you",
             _ => "stopped early",
         };
-        format!("{word}: {} ({calls} calls, {staged} changes staged)", self.speculation.prompt())
+        format!("{word}: {}, {} staged", counted(calls, "call"), counted(staged, "change"))
     }
+}
+
+fn without_full_stop(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_suffix(['.', '。']).unwrap_or(text).trim_end()
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -1,6 +1,9 @@
 use headstart_tool_gate::ApprovalMode;
 
+use super::Chat;
 use crate::config::parse_mode;
+use crate::error::CliError;
+use crate::terminal::Style;
 
 /// What a line that begins with a slash asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub(super) const HELP: &str = "\
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
 Tab or Right takes the suggestion into the prompt, Esc dismisses it, Enter sends what is in the prompt.
-Ctrl-C interrupts a turn.";
+Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-C interrupts a turn.";
 
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
@@ -35,9 +38,75 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     Some(command)
 }
 
+/// A mode as [`parse_mode`] reads it.
+pub(super) fn mode_name(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Default => "default",
+        ApprovalMode::Plan => "plan",
+        ApprovalMode::AutoEdit => "auto-edit",
+        ApprovalMode::Yolo => "yolo",
+    }
+}
+
+impl Chat {
+    pub(super) fn on_command(&mut self, command: &Command) -> Result<(), CliError> {
+        match command {
+            Command::Help => self.face.say(HELP, Style::Plain),
+            Command::Quit => {
+                self.over = true;
+                Ok(())
+            }
+            Command::Mode(mode) => self.change_mode(*mode),
+            Command::Clear if self.working.is_some() => {
+                self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
+            }
+            Command::Clear => {
+                self.forget_suggestion();
+                self.session.reset();
+                self.face.say("the conversation is forgotten", Style::Dim)
+            }
+            Command::Diff => self.show_diff(),
+        }
+    }
+
+    fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
+        self.session.set_mode(mode);
+        if mode != ApprovalMode::Plan {
+            return self.face.say("the mode counts from now on, also for work that ran ahead", Style::Dim);
+        }
+        // Nothing is suggested in plan mode.
+        self.forget_suggestion();
+        self.face.say("the mode counts from now on; what ran ahead is dropped", Style::Dim)
+    }
+
+    fn show_diff(&mut self) -> Result<(), CliError> {
+        let diff = self.ahead.as_ref().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
+        if diff.is_empty() {
+            return self.face.say("nothing is staged", Style::Dim);
+        }
+        for line in diff.lines() {
+            let style = match line.as_bytes().first() {
+                Some(b'+') => Style::Added,
+                Some(b'-') => Style::Removed,
+                _ => Style::Dim,
+            };
+            self.face.say(line, style)?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mode_is_read_by_its_name() {
+        use ApprovalMode::{AutoEdit, Default, Plan, Yolo};
+        for mode in [Default, Plan, AutoEdit, Yolo] {
+            assert_eq!(parse_mode(mode_name(mode)), Ok(mode));
+        }
+    }
 
     #[test]
     fn lines_with_a_slash_are_commands() {

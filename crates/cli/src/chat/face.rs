@@ -1,16 +1,31 @@
 use std::io::{self, Stdout};
 
-use headstart_speculation::Event;
+use headstart_speculation::{Ending, Event};
+use serde::Serialize;
 
 use super::show;
 use crate::error::CliError;
-use crate::output::{Output, print, print_json};
-use crate::terminal::{Consent, LineEditor, Palette, Screen, Size, Style, TerminalGuard, View, render};
+use crate::output::{Output, note, print, print_json};
+use crate::terminal::{
+    Consent, LineEditor, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
+};
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
 pub(crate) enum Face {
     Terminal(Box<Terminal>),
-    Lines(Output),
+    Lines {
+        output: Output,
+        /// Whether the answer's line has no end yet.
+        open: bool,
+    },
+}
+
+/// The last line of a turn with `--json`.
+#[derive(Serialize)]
+struct Finished<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    ending: &'a Ending,
 }
 
 /// A terminal in our mode. The screen goes before the guard, so that it can clean up.
@@ -22,9 +37,8 @@ pub(crate) struct Terminal {
 
 impl Face {
     pub(crate) fn terminal(palette: Palette) -> io::Result<Self> {
-        let size = Size::of_terminal()?;
         let guard = TerminalGuard::new()?;
-        let screen = Screen::new(io::stdout(), size, palette);
+        let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette);
         Ok(Self::Terminal(Box::new(Terminal { screen, palette, _guard: guard })))
     }
 
@@ -32,42 +46,37 @@ impl Face {
         matches!(self, Self::Terminal(_))
     }
 
-    pub(super) fn resize(&mut self, size: Size) {
-        if let Self::Terminal(terminal) = self {
-            terminal.screen.resize(size);
-        }
+    /// The answers go to standard output, everything else to standard error.
+    pub(crate) fn lines(output: Output) -> Self {
+        Self::Lines { output, open: false }
     }
 
-    /// A remark to the person; programs that read JSON do not get it.
+    /// A remark to the person.
     pub(super) fn say(&mut self, text: &str, style: Style) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.print_above(text, style).map_err(CliError::Output),
-            Self::Lines(output) if output.is_json() => Ok(()),
-            Self::Lines(_) => print(&format!("{}\n", crate::output::printable(text))),
+            Self::Lines { .. } => {
+                self.end_line()?;
+                note(text);
+                Ok(())
+            }
         }
     }
 
     /// Something that a turn does.
     pub(super) fn event(&mut self, event: &Event) -> Result<(), CliError> {
-        match self {
-            Self::Terminal(terminal) => {
-                let screen = &mut terminal.screen;
-                match event {
-                    Event::Text { text } => screen.stream_above(text, Style::Plain),
-                    other => match show::event_line(other) {
-                        Some((line, style)) => screen.print_above(&line, style),
-                        None => Ok(()),
-                    },
-                }
-                .map_err(CliError::Output)
+        match (self, event) {
+            (Self::Terminal(terminal), Event::Text { text }) => {
+                terminal.screen.stream_above(text, Style::Plain).map_err(CliError::Output)
             }
-            Self::Lines(output) if output.is_json() => print_json(event),
-            Self::Lines(_) => match event {
-                Event::Text { text } => print(&crate::output::printable(text)),
-                other => match show::event_line(other) {
-                    Some((line, _)) => print(&format!("\n{}\n", crate::output::printable(&line))),
-                    None => Ok(()),
-                },
+            (Self::Lines { output, .. }, event) if output.is_json() => print_json(event),
+            (Self::Lines { open, .. }, Event::Text { text }) => {
+                *open = !text.ends_with('\n');
+                print(&sanitize(text))
+            }
+            (face, event) => match show::event_line(event) {
+                Some((line, style)) => face.say(&line, style),
+                None => Ok(()),
             },
         }
     }
@@ -76,8 +85,22 @@ impl Face {
     pub(super) fn end_line(&mut self) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.end_line().map_err(CliError::Output),
-            Self::Lines(output) if output.is_json() => Ok(()),
-            Self::Lines(_) => print("\n"),
+            Self::Lines { open, .. } if std::mem::take(open) => print("\n"),
+            Self::Lines { .. } => Ok(()),
+        }
+    }
+
+    /// Says how a turn ended, unless it is done.
+    pub(super) fn end_turn(&mut self, ending: &Ending) -> Result<(), CliError> {
+        self.end_line()?;
+        if let Some(text) = show::ending(ending) {
+            self.say(&text, Style::Removed)?;
+        }
+        match self {
+            Self::Lines { output, .. } if output.is_json() => {
+                print_json(&Finished { r#type: "finished", ending })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -89,6 +112,7 @@ impl Face {
         status: Option<&str>,
     ) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
+        terminal.screen.resize(Size::of_terminal().map_err(CliError::Output)?);
         let view = View { size: terminal.screen.size(), palette: terminal.palette, status };
         let frame = match question {
             Some(question) => question.render(&view),

@@ -4,32 +4,37 @@
 //! time to wake up. The turn, the suggestion query and the work ahead are tasks of the runtime; everything they say comes back here.
 
 mod ahead;
+mod asking;
 mod command;
 mod face;
 mod show;
+mod signals;
+mod suggest;
 mod turn;
 
+use std::collections::VecDeque;
 use std::future::pending;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use headstart_followup_state::{
-    AcceptMethod, Config, Effect, Event as Followup, FollowupController, OutcomeLedger, RequestId, Suggestion,
-};
-use headstart_speculation::{Consent as Decision, Ending, Transcript};
+use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
+use headstart_speculation::{Event, Transcript};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use crate::config::Config as Settings;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::Ask;
 use crate::session::Session;
-use crate::terminal::{Action, Answer, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
+use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
 use ahead::Ahead;
-use command::Command;
 pub(crate) use face::Face;
+use signals::Signals;
+use suggest::{Asked, answered};
 use turn::{Step, Working};
+
+/// What is told to stop has stopped long before.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A chat and everything that is going on in it.
 pub(crate) struct Chat {
@@ -43,13 +48,14 @@ pub(crate) struct Chat {
     ledger: OutcomeLedger,
     wake_at: Option<u64>,
     request: u64,
-    /// The answer to the last question for a suggestion, still to come.
-    asked: Option<JoinHandle<(RequestId, Result<Suggestion, String>)>>,
+    asked: Option<Asked>,
     ahead: Option<Ahead>,
     working: Option<Working>,
     question: Option<(Ask, Consent)>,
-    /// A prompt that was sent while a turn was running.
-    queued: Option<String>,
+    /// The id of the call that was shown last.
+    shown_call: Option<String>,
+    /// Prompts that were sent while a turn was running.
+    queued: VecDeque<String>,
     last: ExitStatus,
     over: bool,
 }
@@ -80,27 +86,46 @@ impl Chat {
             ahead: None,
             working: None,
             question: None,
-            queued: None,
+            shown_call: None,
+            queued: VecDeque::new(),
             last: ExitStatus::Done,
             over: false,
         }
     }
 
-    /// Talks until the user leaves.
+    /// Talks until the user leaves. Whatever ends the chat, nothing that it began is left at work.
     pub(crate) async fn run(mut self, mut input: Input) -> Result<ExitStatus, CliError> {
+        let ended = self.talk(&mut input).await;
+        // A process that never ends must not keep the chat from ending.
+        let _ = tokio::time::timeout(PATIENCE, self.stop()).await;
+        ended.map(|()| self.last)
+    }
+
+    async fn talk(&mut self, input: &mut Input) -> Result<(), CliError> {
+        let mut signals = Signals::new().map_err(CliError::Input)?;
         let mut input_ended = false;
+        if self.face.is_terminal() {
+            let mode = command::mode_name(self.settings.mode);
+            let welcome =
+                format!("headstart: {}, {mode} mode; /help lists the keys", self.session.model_name());
+            self.face.say(&welcome, Style::Dim)?;
+        }
         while !self.over {
             self.draw()?;
             // A pipe is read line by line, each when the one before is done.
             let listens = !input_ended && (self.face.is_terminal() || self.working.is_none());
             tokio::select! {
                 biased;
+                () = signals.next() => {
+                    self.last = ExitStatus::Failed;
+                    self.over = true;
+                }
                 event = input.next(), if listens => match event.map_err(CliError::Input)? {
                     Some(event) => self.on_input(event)?,
                     None => input_ended = true,
                 },
-                Some(ask) = self.asks.recv() => self.on_ask(ask)?,
                 step = next_step(&mut self.working) => self.on_step(step)?,
+                Some(ask) = self.asks.recv() => self.on_ask(ask)?,
                 told = next_told(&mut self.ahead) => {
                     if let Some(ahead) = &mut self.ahead {
                         ahead.hear(told);
@@ -116,12 +141,26 @@ impl Chat {
                 self.over = true;
             }
         }
-        self.drop_ahead();
-        Ok(self.last)
+        Ok(())
+    }
+
+    /// Gives up all that is at work and waits until it is gone, the processes of its commands too.
+    async fn stop(&mut self) {
+        self.asked = None;
+        if let Some(ahead) = self.ahead.take() {
+            ahead.speculation.abort();
+            ahead.speculation.finished().await;
+        }
+        if let Some(mut working) = self.working.take() {
+            working.interrupt();
+            while let Step::Event(_) = working.next().await {}
+        }
     }
 
     fn draw(&mut self) -> Result<(), CliError> {
         let status = match (&self.working, &self.ahead) {
+            // The keys of the question are other ones.
+            _ if self.question.is_some() => None,
             (Some(working), _) => Some(working.status()),
             (None, Some(ahead)) => Some(ahead.status()),
             (None, None) => None,
@@ -136,19 +175,14 @@ impl Chat {
             InputEvent::Line(line) => return self.on_submit(line),
             InputEvent::Terminal(event) => event,
         };
-        if let Some((_, question)) = &self.question {
-            if let crossterm::event::Event::Resize(columns, rows) = event {
-                self.face.resize(crate::terminal::Size { columns, rows });
-            }
-            if let Some(answer) = question.handle(Instant::now(), &event) {
-                self.on_answer(answer)?;
-            }
-            return Ok(());
+        if self.question.is_some() {
+            return self.on_key_of_question(&event);
         }
         match self.editor.handle(&event) {
-            Action::None => {}
-            Action::Inserted => self.on_typed(true),
-            Action::Edited => self.on_typed(false),
+            // The next frame asks for the terminal's size itself.
+            Action::None | Action::Resized(_) => {}
+            Action::Inserted => self.on_edited(true),
+            Action::Edited => self.on_edited(false),
             Action::Submit(text) => self.on_submit(text)?,
             Action::AcceptGhost(key) => self.followup(Followup::accept(match key {
                 GhostKey::Tab => AcceptMethod::Tab,
@@ -157,18 +191,8 @@ impl Chat {
             Action::DismissGhost => self.followup(Followup::Dismiss),
             Action::Interrupt => self.on_interrupt()?,
             Action::EndOfInput => self.over = true,
-            Action::Resized(size) => self.face.resize(size),
         }
         Ok(())
-    }
-
-    /// Typing something else gives the work ahead up.
-    fn on_typed(&mut self, typed: bool) {
-        self.followup(Followup::Keystroke { typed });
-        let text = self.editor.text();
-        if self.ahead.as_ref().is_some_and(|ahead| ahead.inserted && text != ahead.speculation.prompt()) {
-            self.drop_ahead();
-        }
     }
 
     fn on_interrupt(&mut self) -> Result<(), CliError> {
@@ -181,174 +205,48 @@ impl Chat {
 
     fn on_submit(&mut self, text: String) -> Result<(), CliError> {
         if let Some(command) = command::parse(text.trim()) {
-            return match command {
-                Ok(command) => self.on_command(&command),
-                Err(message) => self.face.say(&message, Style::Removed),
-            };
+            match command {
+                Ok(command) => self.on_command(&command)?,
+                Err(message) => self.face.say(&message, Style::Removed)?,
+            }
+            self.show_ghost();
+            return Ok(());
         }
         if self.working.is_some() {
             self.face.say(&format!("next: {text}"), Style::Dim)?;
-            self.queued = Some(text);
+            self.queued.push_back(text);
             return Ok(());
         }
         if self.face.is_terminal() {
             self.face.say(&format!("\n> {text}"), Style::Strong)?;
         }
         let taken = self.ahead.take_if(|ahead| ahead.is_for(&text));
+        self.forget_suggestion();
+        match taken {
+            Some(ahead) => self.take(ahead),
+            None => {
+                self.begin(Transcript::new(&text));
+                Ok(())
+            }
+        }
+    }
+
+    /// No suggestion, none to come, and no work ahead.
+    fn forget_suggestion(&mut self) {
         self.followup(Followup::Clear);
         self.drop_ahead();
         self.asked = None;
-        match taken {
-            Some(ahead) => self.take(ahead)?,
-            None => self.begin(Transcript::new(&text)),
-        }
-        Ok(())
     }
 
-    fn on_command(&mut self, command: &Command) -> Result<(), CliError> {
-        match command {
-            Command::Help => self.face.say(command::HELP, Style::Plain),
-            Command::Quit => {
-                self.over = true;
-                Ok(())
-            }
-            Command::Mode(mode) => {
-                self.session.set_mode(*mode);
-                self.face.say("the mode counts from now on, also for work that ran ahead", Style::Dim)
-            }
-            Command::Clear if self.working.is_some() => {
-                self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
-            }
-            Command::Clear => {
-                self.followup(Followup::Clear);
-                self.drop_ahead();
-                self.asked = None;
-                self.session.reset();
-                self.face.say("the conversation is forgotten", Style::Dim)
-            }
-            Command::Diff => {
-                let diff =
-                    self.ahead.as_ref().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
-                if diff.is_empty() {
-                    return self.face.say("nothing is staged", Style::Dim);
-                }
-                for line in diff.lines() {
-                    let style = match line.as_bytes().first() {
-                        Some(b'+') => Style::Added,
-                        Some(b'-') => Style::Removed,
-                        _ => Style::Dim,
-                    };
-                    self.face.say(line, style)?;
-                }
-                Ok(())
+    /// Shows what a turn does. The call at which the work ahead stopped is told once more by the turn that goes on
+    /// with it.
+    fn tell(&mut self, event: &Event) -> Result<(), CliError> {
+        if let Event::ToolCall { call } = event {
+            if self.shown_call.replace(call.id.clone()).as_ref() == Some(&call.id) {
+                return Ok(());
             }
         }
-    }
-
-    fn on_ask(&mut self, ask: Ask) -> Result<(), CliError> {
-        self.face.end_line()?;
-        self.face.say(&show::whole_call(&ask.call), Style::Strong)?;
-        self.face.say(&format!("  {}", ask.verdict.detail), Style::Dim)?;
-        if self.face.is_terminal() {
-            self.question = Some((ask, Consent::new("run this?", Instant::now())));
-            return Ok(());
-        }
-        // Nobody answers on a pipe: what is not allowed by the mode does not run.
-        self.face
-            .say("  declined: there is no terminal to ask on; --mode says what may run", Style::Removed)?;
-        let _ = ask.answer.send(Decision::Decline);
-        Ok(())
-    }
-
-    fn on_answer(&mut self, answer: Answer) -> Result<(), CliError> {
-        let Some((ask, _)) = self.question.take() else { return Ok(()) };
-        let (decision, told) = match answer {
-            Answer::Yes => (Decision::Run, "  yes"),
-            Answer::No => (Decision::Decline, "  no"),
-        };
-        // The turn may have been interrupted meanwhile; then nobody waits for the answer.
-        let _ = ask.answer.send(decision);
-        self.face.say(told, Style::Dim)
-    }
-
-    fn on_suggestion(&mut self, request: RequestId, answer: Result<Suggestion, String>) {
-        self.followup(match answer {
-            Ok(suggestion) => Followup::Suggested { request, suggestion: Some(suggestion) },
-            Err(reason) => Followup::Suppressed { request, reason },
-        });
-    }
-
-    /// Tells the controller, and does what it asks for.
-    fn followup(&mut self, event: Followup) {
-        let now = self.now();
-        for effect in self.controller.handle(now, event) {
-            match effect {
-                Effect::Show { suggestion } => {
-                    self.editor.set_ghost(Some(suggestion.as_str().to_owned()));
-                }
-                Effect::Hide => {
-                    self.editor.set_ghost(None);
-                }
-                Effect::Insert { text } => {
-                    self.editor.insert(&text);
-                    if let Some(ahead) = &mut self.ahead {
-                        ahead.inserted = true;
-                    }
-                }
-                Effect::WakeAt { at } => self.wake_at = Some(at),
-                Effect::Record { outcome } => self.ledger.record(&outcome),
-                Effect::StartSpeculation { suggestion } => self.start_ahead(&suggestion),
-                Effect::AbandonSpeculation => self.drop_ahead(),
-                _ => {}
-            }
-        }
-    }
-
-    fn start_ahead(&mut self, suggestion: &Suggestion) {
-        self.drop_ahead();
-        if !self.settings.speculation {
-            return;
-        }
-        self.request += 1;
-        let id = format!("chat-{}", self.request);
-        // A slash command is never run ahead; that is no error.
-        if let Ok((speculation, events)) = self.session.speculate(id, suggestion.as_str()) {
-            self.ahead = Some(Ahead::new(speculation, events));
-        }
-    }
-
-    fn drop_ahead(&mut self) {
-        if let Some(ahead) = self.ahead.take() {
-            ahead.speculation.abort();
-        }
-    }
-
-    /// Asks for a suggestion, in the background.
-    fn ask_for_suggestion(&mut self) {
-        if !self.controller.is_enabled() {
-            return;
-        }
-        self.request += 1;
-        let request = RequestId(self.request);
-        self.followup(Followup::Requested { request });
-        let query = self.session.suggestion_query();
-        self.asked = Some(tokio::spawn(async move { (request, query.await) }));
-    }
-
-    /// The controller's clock.
-    fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn finished_turn(&mut self, transcript: Transcript, ending: &Ending) -> Result<(), CliError> {
-        self.face.end_line()?;
-        if let Some(text) = show::ending(ending) {
-            self.face.say(&text, Style::Removed)?;
-        }
-        self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
-        self.question = None;
-        self.session.conclude(transcript, ending);
-        Ok(())
+        self.face.event(event)
     }
 }
 
@@ -360,29 +258,16 @@ async fn next_step(working: &mut Option<Working>) -> Step {
 }
 
 /// The next event of the work ahead; `None`, once, when it has ended.
-async fn next_told(ahead: &mut Option<Ahead>) -> Option<headstart_speculation::Event> {
+async fn next_told(ahead: &mut Option<Ahead>) -> Option<Event> {
     match ahead {
         Some(ahead) if !ahead.ended => ahead.events.next().await,
         _ => pending().await,
     }
 }
 
-async fn answered(
-    asked: &mut Option<JoinHandle<(RequestId, Result<Suggestion, String>)>>,
-) -> (RequestId, Result<Suggestion, String>) {
-    let Some(task) = asked else { return pending().await };
-    let answer = task.await;
-    *asked = None;
-    match answer {
-        Ok(answer) => answer,
-        // The query panicked or was dropped with the runtime: there is no suggestion, and nothing else is wrong.
-        Err(_) => pending().await,
-    }
-}
-
 async fn wake(started: Instant, at: Option<u64>) {
     match at {
-        Some(at) => tokio::time::sleep_until((started + std::time::Duration::from_millis(at)).into()).await,
+        Some(at) => tokio::time::sleep_until((started + Duration::from_millis(at)).into()).await,
         None => pending().await,
     }
 }

@@ -1,12 +1,16 @@
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures::StreamExt;
-use headstart_speculation::{AcceptError, Acceptance, Ending, Event, Events, Speculation, Transcript, Turn};
+use futures::{FutureExt, StreamExt};
+use headstart_speculation::{
+    AcceptError, Acceptance, Accepted, Ending, Event, Events, Speculation, Status, Transcript, Turn,
+};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::ahead::Ahead;
 use super::{Chat, show};
 use crate::error::CliError;
+use crate::exit::ExitStatus;
 use crate::terminal::Style;
 
 /// What the user waits for.
@@ -14,7 +18,13 @@ pub(super) enum Working {
     /// A turn in the foreground.
     Turn { turn: Arc<Turn>, events: Events, task: JoinHandle<Ending> },
     /// An accept, of work that may still be running.
-    Accept { speculation: Speculation, events: Events, task: JoinHandle<Result<Acceptance, AcceptError>> },
+    Accept {
+        speculation: Speculation,
+        /// What the work told before; shown when it is applied.
+        told: Vec<Event>,
+        events: Events,
+        task: JoinHandle<Result<Acceptance, AcceptError>>,
+    },
 }
 
 /// What came of it.
@@ -41,6 +51,12 @@ impl Working {
         }
     }
 
+    /// An event that is there already.
+    pub(super) fn told(&mut self) -> Option<Event> {
+        let (Self::Turn { events, .. } | Self::Accept { events, .. }) = self;
+        events.next().now_or_never().flatten()
+    }
+
     /// Stops the work; its end comes as a step.
     pub(super) fn interrupt(&self) {
         match self {
@@ -60,6 +76,9 @@ impl Working {
 impl Chat {
     /// Begins a turn in the foreground.
     pub(super) fn begin(&mut self, transcript: Transcript) {
+        if transcript.pending_call().is_none() {
+            self.shown_call = None;
+        }
         let (turn, events) = self.session.turn(transcript);
         let turn = Arc::new(turn);
         let running = Arc::clone(&turn);
@@ -67,37 +86,44 @@ impl Chat {
         self.working = Some(Working::Turn { turn, events, task });
     }
 
-    /// Takes the work that ran ahead: what it has told is shown at once, what is still to come as it comes.
+    /// Takes the work that ran ahead. Of work that still runs, what it has told is shown at once, what is still to come
+    /// as it comes; of work that is done, when it is applied: a conflict may come first.
     pub(super) fn take(&mut self, ahead: Ahead) -> Result<(), CliError> {
-        for event in &ahead.told {
-            self.face.event(event)?;
+        let Ahead { speculation, events, mut told, ended, .. } = ahead;
+        self.shown_call = None;
+        if !ended {
+            for event in told.drain(..) {
+                self.tell(&event)?;
+            }
         }
-        let speculation = ahead.speculation.clone();
-        let task = tokio::spawn(async move { speculation.accept().await });
-        self.working = Some(Working::Accept { speculation: ahead.speculation, events: ahead.events, task });
+        let accepted = speculation.clone();
+        let task = tokio::spawn(async move { accepted.accept().await });
+        self.working = Some(Working::Accept { speculation, told, events, task });
         Ok(())
     }
 
     pub(super) fn on_step(&mut self, step: Step) -> Result<(), CliError> {
         match step {
-            Step::Event(event) => return self.face.event(&event),
+            Step::Event(event) => return self.tell(&event),
             Step::TurnEnded(ended) => {
                 let Some(Working::Turn { turn, .. }) = self.working.take() else { return Ok(()) };
                 let ending = ended.unwrap_or_else(|error| interrupted(&error));
-                self.finished_turn(turn.transcript(), &ending)?;
-                if ending == Ending::Completed {
+                self.finish(turn.transcript(), &ending)?;
+                if ending == Ending::Completed && self.queued.is_empty() {
                     self.ask_for_suggestion();
                 }
             }
             Step::AcceptEnded(ended) => {
-                let Some(Working::Accept { speculation, .. }) = self.working.take() else { return Ok(()) };
-                self.on_accepted(&speculation, *ended)?;
+                let Some(Working::Accept { speculation, told, .. }) = self.working.take() else {
+                    return Ok(());
+                };
+                self.on_accepted(&speculation, &told, *ended)?;
             }
         }
-        if self.working.is_none()
-            && let Some(next) = self.queued.take()
-        {
-            self.on_submit(next)?;
+        if self.working.is_none() {
+            if let Some(next) = self.queued.pop_front() {
+                self.on_submit(next)?;
+            }
         }
         Ok(())
     }
@@ -105,67 +131,66 @@ impl Chat {
     fn on_accepted(
         &mut self,
         speculation: &Speculation,
+        told: &[Event],
         ended: Result<Result<Acceptance, AcceptError>, JoinError>,
     ) -> Result<(), CliError> {
         self.face.end_line()?;
-        let again = || Transcript::new(speculation.prompt());
-        let accepted = match ended {
-            Ok(Ok(Acceptance::Accepted(accepted))) => accepted,
-            Ok(Ok(Acceptance::Conflict(conflicts))) => {
-                self.face
-                    .say(&format!("{}; running it anew", show::conflicts(&conflicts)), Style::Removed)?;
-                self.begin(again());
-                return Ok(());
-            }
+        let prompt = Transcript::new(speculation.prompt());
+        let why = match ended {
+            Ok(Ok(Acceptance::Accepted(accepted))) => return self.hand_over(speculation, told, accepted),
+            Ok(Ok(Acceptance::Conflict(conflicts))) => show::conflicts(&conflicts),
             Ok(Ok(Acceptance::Withdrawn { call, verdict })) => {
-                let text =
-                    format!("{} is not allowed any more ({}); running it anew", call.name, verdict.detail);
-                self.face.say(&text, Style::Removed)?;
-                self.begin(again());
-                return Ok(());
+                format!("{} is not allowed any more: {}", call.name, verdict.detail)
             }
-            Ok(Ok(_)) if speculation.status() != headstart_speculation::Status::Aborted => {
-                // Nothing was done ahead: the prompt runs as if it had been typed.
-                self.begin(again());
-                return Ok(());
+            Ok(Ok(_)) if speculation.status() == Status::Aborted => {
+                self.finish(prompt, &Ending::Aborted)?;
+                return self.face.say("nothing of the work ahead was applied", Style::Dim);
             }
             Ok(Ok(_)) => {
-                return self.finished_turn(again(), &Ending::Aborted);
-            }
-            Ok(Err(error)) => {
-                self.face.say(&format!("{error}; nothing was applied; running it anew"), Style::Removed)?;
-                self.begin(again());
+                // Nothing was done ahead: the prompt runs as if it had been typed.
+                self.begin(prompt);
                 return Ok(());
             }
-            Err(error) => return self.finished_turn(again(), &interrupted(&error)),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => return self.finish(prompt, &interrupted(&error)),
         };
+        self.face.say(&why, Style::Removed)?;
+        self.face.say("nothing of the work ahead was applied; running it anew", Style::Dim)?;
+        self.begin(prompt);
+        Ok(())
+    }
+
+    /// The work ahead is the user's now; a turn goes on where it had stopped.
+    fn hand_over(
+        &mut self,
+        speculation: &Speculation,
+        told: &[Event],
+        accepted: Accepted,
+    ) -> Result<(), CliError> {
+        for event in told {
+            self.tell(event)?;
+        }
+        self.face.end_line()?;
         if !accepted.changes.is_empty() {
             self.face.say(&show::changes(&accepted.changes), Style::Added)?;
         }
-        let saved = std::time::Duration::from_millis(accepted.time_saved_ms).as_secs_f64();
+        let saved = Duration::from_millis(accepted.time_saved_ms).as_secs_f64();
         self.face.say(&format!("{saved:.1} s of this was done ahead"), Style::Dim)?;
         if accepted.ending != Ending::Completed {
             self.begin(accepted.transcript);
             return Ok(());
         }
-        self.finished_turn(accepted.transcript, &Ending::Completed)?;
+        self.finish(accepted.transcript, &Ending::Completed)?;
         self.await_next(speculation.clone());
         Ok(())
     }
 
-    /// The suggestion after a speculation: it is there already, or on its way.
-    fn await_next(&mut self, speculation: Speculation) {
-        use headstart_followup_state::{Event as Followup, RequestId};
-        if !self.controller.is_enabled() {
-            return;
-        }
-        self.request += 1;
-        let request = RequestId(self.request);
-        self.followup(Followup::Requested { request });
-        self.asked = Some(tokio::spawn(async move {
-            let next = speculation.next().await;
-            (request, next.ok_or_else(|| "empty".to_owned()))
-        }));
+    fn finish(&mut self, transcript: Transcript, ending: &Ending) -> Result<(), CliError> {
+        self.face.end_turn(ending)?;
+        self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
+        self.question = None;
+        self.session.conclude(transcript, ending);
+        Ok(())
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
         let face = Face::terminal(palette).map_err(CliError::Output)?;
         (face, Input::of_terminal())
     } else {
-        (Face::Lines(context.output), Input::of_pipe())
+        (Face::lines(context.output), Input::of_pipe())
     };
     let ended = Chat::new(session, config, asks, face).run(input).await;
     models.save_recording()?;

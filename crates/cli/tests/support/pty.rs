@@ -1,5 +1,8 @@
 //! A program in a pseudo-terminal: keys are typed, the screen is read.
 
+#![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
+#![allow(dead_code, reason = "every test binary uses another part of this")]
+
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -76,16 +79,20 @@ impl Pty {
         let waiting = |parser: &mut vt100::Parser| !holds(parser.screen());
         let waited = self.display.changed.wait_timeout_while(parser, PATIENCE, waiting);
         let (parser, timeout) = waited.expect(UNBROKEN);
-        assert!(
-            !timeout.timed_out(),
-            "waited in vain for {what:?}; the screen is:\n{}",
-            parser.screen().contents()
-        );
+        let contents = parser.screen().contents();
+        // The thread that reads must find the lock as nobody's who panics.
+        drop(parser);
+        assert!(!timeout.timed_out(), "waited in vain for {what:?}; the screen is:\n{contents}");
     }
 
     /// What is on the screen now.
     pub(crate) fn contents(&self) -> String {
         self.parser().screen().contents()
+    }
+
+    /// The program's id.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.process_id().expect("a child that runs has an id")
     }
 
     /// Waits for the program's end; gives its exit code.

@@ -1,0 +1,208 @@
+use std::time::Duration;
+
+use portable_pty::CommandBuilder;
+use serde_json::{Value, json};
+
+use crate::pty::Pty;
+use crate::support::Session;
+
+/// How the ghost text `add tests` looks.
+pub(crate) const GHOST: &str = "> add tests  [Tab]";
+
+/// A user, a project and a recording.
+pub(crate) struct Project {
+    pub(crate) session: Session,
+    turns: Vec<Value>,
+    suggestions: Vec<String>,
+}
+
+/// A project with a small file in it.
+pub(crate) fn project() -> Project {
+    let session = Session::new();
+    session.write("project/notes.txt", "one\n");
+    Project { session, turns: Vec::new(), suggestions: Vec::new() }
+}
+
+/// A project whose first turn looks, says `First answer.`, and then suggests `add tests`; what that would do is to be
+/// added.
+pub(crate) fn project_with_suggestion() -> Project {
+    let look = json!({ "file_path": "notes.txt" });
+    project().calls(0, "read_file", look).says(0, "First answer.").suggests("add tests")
+}
+
+impl Project {
+    /// The model's next answer: words.
+    pub(crate) fn says(self, delay: u64, text: &str) -> Self {
+        self.turn(delay, text, &[])
+    }
+
+    /// The model's next answer: a call.
+    pub(crate) fn calls(self, delay: u64, name: &str, args: Value) -> Self {
+        self.turn(delay, "", &[(name, args)])
+    }
+
+    /// The model's next answer, after `delay` milliseconds.
+    pub(crate) fn turn(mut self, delay: u64, text: &str, calls: &[(&str, Value)]) -> Self {
+        let calls: Vec<_> = calls.iter().map(|(name, args)| json!({ "name": name, "args": args })).collect();
+        self.turns.push(json!({ "text": text, "toolCalls": calls, "delayMs": delay }));
+        self
+    }
+
+    pub(crate) fn writes(self, delay: u64, path: &str, content: &str) -> Self {
+        self.calls(delay, "write_file", json!({ "file_path": path, "content": content }))
+    }
+
+    pub(crate) fn shell(self, delay: u64, command: &str) -> Self {
+        self.calls(delay, "shell", json!({ "command": command }))
+    }
+
+    /// The next suggestion.
+    pub(crate) fn suggests(mut self, text: &str) -> Self {
+        self.suggestions.push(text.to_owned());
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.session = self.session.variable(name, value);
+        self
+    }
+
+    /// Writes the recording and gives the arguments of a chat with it.
+    pub(crate) fn arguments(&self, mode: &str) -> Vec<String> {
+        let recording = json!({ "turns": self.turns, "suggestions": self.suggestions });
+        self.session.write("home/recording.json", recording.to_string());
+        let model = format!("replay:{}", self.session.home().join("recording.json").display());
+        ["chat", "--model", &model, "--mode", mode].map(str::to_owned).to_vec()
+    }
+
+    /// Begins a chat in a terminal of 72 columns.
+    pub(crate) fn chat(self, mode: &str) -> Chat {
+        self.chat_in(mode, 72, 40)
+    }
+
+    pub(crate) fn chat_in(self, mode: &str, columns: u16, rows: u16) -> Chat {
+        let arguments = self.arguments(mode);
+        Chat::spawn(self, &arguments, columns, rows)
+    }
+
+    /// Begins a chat, sends `begin`, and waits for the answer `First answer.` and the ghost text `add tests`.
+    pub(crate) fn chat_with_ghost(self, mode: &str) -> Chat {
+        let mut chat = self.chat(mode);
+        chat.send("begin\r");
+        chat.wait_for("First answer.");
+        chat.wait_for(GHOST);
+        chat
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.session.workspace().join(path)).ok()
+    }
+}
+
+/// A chat that runs.
+pub(crate) struct Chat {
+    pub(crate) project: Project,
+    pty: Pty,
+}
+
+impl std::ops::Deref for Chat {
+    type Target = Pty;
+
+    fn deref(&self) -> &Pty {
+        &self.pty
+    }
+}
+
+impl std::ops::DerefMut for Chat {
+    fn deref_mut(&mut self) -> &mut Pty {
+        &mut self.pty
+    }
+}
+
+impl Chat {
+    pub(crate) fn spawn(project: Project, arguments: &[String], columns: u16, rows: u16) -> Self {
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let command = project.session.command(&arguments);
+        let mut builder = CommandBuilder::new(command.get_program());
+        builder.args(command.get_args());
+        builder.cwd(project.session.workspace());
+        builder.env_clear();
+        for (name, value) in command.get_envs() {
+            builder.env(name, value.expect("works because the session only sets variables"));
+        }
+        let pty = Pty::spawn(builder, columns, rows);
+        let chat = Self { project, pty };
+        chat.wait_for_row(">");
+        chat
+    }
+
+    /// Waits until a row of the screen is exactly this, but for blanks at its end.
+    pub(crate) fn wait_for_row(&self, row: &str) {
+        self.wait_until(row, |screen| rows(screen).any(|found| found == row));
+    }
+
+    /// Waits until the screen no longer holds `text`.
+    pub(crate) fn wait_until_gone(&self, text: &str) {
+        self.wait_until(&format!("no {text}"), |screen| !screen.contents().contains(text));
+    }
+
+    /// Gives what should not happen the time to happen: twice the show delay.
+    pub(crate) fn settle(&self) {
+        std::thread::sleep(Duration::from_millis(600));
+    }
+
+    /// How often `text` is on the screen.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        self.contents().matches(text).count()
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        self.project.read(path)
+    }
+
+    /// Sends a key to a question, when it is no longer deaf to keys that were typed for something else.
+    pub(crate) fn answer(&mut self, key: &str) {
+        self.wait_for("run this? [y]es / [n]o");
+        std::thread::sleep(Duration::from_millis(500));
+        self.send(key);
+    }
+
+    /// Leaves, and looks that nothing is left of work that ran ahead.
+    pub(crate) fn leave(mut self) {
+        self.send("\x04");
+        assert_eq!(self.exit_code(), 0);
+        self.nothing_is_left();
+    }
+
+    /// No folder of the state holds anything, and no command is at work in the project.
+    pub(crate) fn nothing_is_left(&self) {
+        let store = self.project.session.store();
+        assert!(!store.exists() || std::fs::read_dir(&store).unwrap().next().is_none(), "{store:?}");
+        assert_eq!(self.processes(), Vec::<String>::new());
+    }
+
+    /// The processes that work in the project: the chat and its commands.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        processes_in(&self.project.session.workspace())
+    }
+}
+
+fn rows(screen: &vt100::Screen) -> impl Iterator<Item = String> {
+    let columns = screen.size().1.get();
+    screen.rows(0, columns).map(|row| row.trim_end().to_owned())
+}
+
+/// The processes whose current folder this is, where the system tells.
+fn processes_in(folder: &std::path::Path) -> Vec<String> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let folder = folder.canonicalize().expect("the project is there");
+    let works_there =
+        |process: &std::path::PathBuf| std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder);
+    let command = |process: std::path::PathBuf| {
+        let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ")
+    };
+    let processes = processes.flatten().map(|entry| entry.path());
+    // A process that has ended and waits for its parent has no command line.
+    processes.filter(works_there).map(command).filter(|line| !line.is_empty()).collect()
+}

@@ -1,0 +1,114 @@
+//! What ran ahead and is not wanted leaves no trace.
+
+use crate::fixture::{GHOST, project, project_with_suggestion};
+
+/// The work ahead has staged a file and is still at work when the user presses these keys.
+fn leaves_no_trace(keys: &str, expected_row: &str) {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(60_000, "never")
+        .says(0, "Another answer.")
+        .chat_with_ghost("auto-edit");
+    let before = chat.project.session.tree();
+    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.send(keys);
+    chat.wait_until_gone("working ahead");
+    chat.wait_for_row(expected_row);
+    chat.settle();
+    assert_eq!(chat.count("[Tab]"), 0);
+    // It does not come back with the empty line.
+    chat.send("\x15/diff\r");
+    chat.wait_for("nothing is staged");
+    chat.send("\t\x1b[C\r");
+    chat.settle();
+    assert_eq!(chat.count("add tests"), 0);
+    assert_eq!(chat.processes().len(), 1, "{:?}", chat.processes());
+    chat.send("something else\r");
+    chat.wait_for("Another answer.");
+    assert_eq!(chat.project.session.tree(), before);
+    chat.leave();
+}
+
+#[test]
+fn esc_dismisses_and_aborts() {
+    leaves_no_trace("\x1b", ">");
+}
+
+#[test]
+fn typing_aborts() {
+    leaves_no_trace("x", "> x");
+}
+
+#[test]
+fn pasting_aborts() {
+    leaves_no_trace("\x1b[200~add tests\x1b[201~", "> add tests");
+}
+
+#[test]
+fn emptying_the_line_after_tab_aborts() {
+    leaves_no_trace("\t\x15", ">");
+}
+
+#[test]
+fn a_command_leaves_the_suggestion_where_it_is() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.send("/diff\r");
+    chat.wait_for("+tests\n");
+    chat.wait_for_row(GHOST);
+    chat.send("/nothing\r");
+    chat.wait_for("there is no command /nothing");
+    // A command that is taken back, and one of the history.
+    chat.send("/d\x7f\x7f");
+    chat.wait_for_row(GHOST);
+    chat.send("\x1b[A");
+    chat.wait_for_row("> /nothing");
+    chat.send("\x1b[B");
+    chat.wait_for_row(GHOST);
+    assert_eq!(chat.read("tests.txt"), None);
+    chat.send("\t\r");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    chat.leave();
+}
+
+#[test]
+fn clear_forgets_the_suggestion_too() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(60_000, "never")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("working ahead: 1 call");
+    chat.send("/clear\r");
+    chat.wait_for("the conversation is forgotten");
+    chat.wait_for_row(">");
+    chat.settle();
+    assert_eq!(chat.count("[Tab]") + chat.count("working ahead"), 0);
+    assert_eq!(chat.read("tests.txt"), None);
+    chat.leave();
+}
+
+#[test]
+fn whoever_types_already_is_not_disturbed() {
+    let mut chat = project()
+        .calls(0, "read_file", serde_json::json!({ "file_path": "notes.txt" }))
+        .says(1_000, "First answer.")
+        .suggests("add tests")
+        .writes(0, "tests.txt", "tests\n")
+        .chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("working (Ctrl-C interrupts)");
+    chat.send("and the");
+    chat.wait_for("First answer.");
+    chat.settle();
+    chat.wait_for_row("> and the");
+    assert_eq!(chat.count("ahead") + chat.count("[Tab]"), 0);
+    // Nor later: it was not even asked for.
+    chat.send("\x15");
+    chat.settle();
+    assert_eq!(chat.count("ahead") + chat.count("[Tab]"), 0);
+    chat.leave();
+}

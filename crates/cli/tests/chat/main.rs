@@ -1,0 +1,10 @@
+//! `headstart chat` in a pseudo-terminal: keys are typed, the screen is read, the project is looked at.
+
+#[path = "../support/pty.rs"]
+mod pty;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod fixture;
+mod flow;
+mod giving_up;
