@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, Frame, GhostKey, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
+    Action, Answer, Consent, GhostKey, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
     TerminalGuard, View, render, sanitize,
 };
 
@@ -31,8 +31,7 @@ async fn echo_lines() -> io::Result<()> {
     let mut input = Input::of_pipe();
     while let Some(event) = input.next().await? {
         if let InputEvent::Line(line) = event {
-            let answer = Consent::answer_of_line(&line);
-            writeln!(io::stdout(), "you said: {} ({answer:?})", sanitize(&line))?;
+            writeln!(io::stdout(), "you said: {}", sanitize(&line))?;
         }
     }
     Ok(())
@@ -94,7 +93,7 @@ impl Demo {
         let status =
             (!self.answer.is_empty()).then(|| format!("answering: {} words left", self.answer.len()));
         let view = View { size: self.screen.size(), palette: self.palette, status: status.as_deref() };
-        let frame: Frame = match &self.consent {
+        let frame = match &self.consent {
             Some(consent) => consent.render(&view),
             None => render(&self.editor, &view),
         };

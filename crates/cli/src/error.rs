@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use headstart_forked_query::{HistoryError, RecordingError};
+use headstart_forked_query::{HistoryError, ModelError, RecordingError};
 
 use crate::exit::ExitStatus;
 
@@ -40,7 +40,9 @@ pub(crate) enum CliError {
     #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in(user_file.as_deref()))]
     NoModel { user_file: Option<PathBuf> },
     #[error("{model} needs a key: set {variable}")]
-    NoKey { model: String, variable: &'static str },
+    NoKey { model: String, variable: String },
+    #[error(transparent)]
+    Model(#[from] ModelError),
     #[error("{file}: {source}", file = file.display())]
     Recording { file: PathBuf, source: RecordingError },
     #[error("{file}: {source}", file = file.display())]
@@ -67,8 +69,6 @@ pub(crate) enum CliError {
 
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
-    #[error(transparent)]
-    Model(headstart_forked_query::ModelError),
     #[error("speculation {id} was given up; nothing of it is left")]
     GivenUp { id: String },
     #[error(transparent)]

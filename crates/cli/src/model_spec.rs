@@ -34,15 +34,6 @@ impl Provider {
             Self::Ollama => "ollama",
         }
     }
-
-    /// The environment variable that holds the key, where one is needed.
-    pub(crate) const fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Self::OpenAi => Some("OPENAI_API_KEY"),
-            Self::DashScope => Some("DASHSCOPE_API_KEY"),
-            Self::Ollama => None,
-        }
-    }
 }
 
 impl ModelSpec {

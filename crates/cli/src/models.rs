@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use headstart_forked_query::{
-    BackgroundModel, EventStream, Model, ModelError, ModelRequest, ProviderRelation, Recorder, Recording,
-    Replay,
+    ApiKey, BackgroundModel, EventStream, KeyNeed, Model, ModelError, ModelRequest, OpenAiCompatible,
+    Provider as Service, ProviderRelation, Recorder, Recording, Replay, Timeouts,
 };
 
 use crate::config::{self, Config};
@@ -146,118 +146,37 @@ fn remote(
     base_url: Option<&str>,
     environment: &Environment,
 ) -> Result<Arc<dyn Model>, CliError> {
-    let key = key(spec, provider, base_url, environment)?;
-    let _ = key;
-    Err(CliError::Unavailable(format!("{spec}: real providers are not available in this build")))
+    let service = service(provider, base_url);
+    let key = environment.text(&service.key_variable)?.map(ApiKey::new);
+    if key.is_none() && service.key == KeyNeed::Required {
+        return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
+    }
+    let model = OpenAiCompatible::new(service, key, Timeouts::default())?;
+    Ok(Arc::new(model))
 }
 
-/// The provider's key. A server that `--base-url` names may need none.
-fn key(
-    spec: &ModelSpec,
-    provider: Provider,
-    base_url: Option<&str>,
-    environment: &Environment,
-) -> Result<Option<String>, CliError> {
-    let Some(variable) = provider.key_variable() else { return Ok(None) };
-    match environment.text(variable)? {
-        Some(key) => Ok(Some(key.trim().to_owned())),
-        None if base_url.is_some() => Ok(None),
-        None => Err(CliError::NoKey { model: spec.to_string(), variable }),
+/// Where the model is and which dialect is spoken there.
+fn service(provider: Provider, base_url: Option<&str>) -> Service {
+    match (provider, base_url) {
+        (Provider::OpenAi, None) => Service::openai(),
+        (Provider::OpenAi, Some(url)) if is_openai(url) => Service::openai().at(url),
+        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
+        (Provider::OpenAi, Some(url)) => {
+            Service { key_variable: Service::openai().key_variable, ..Service::compatible("openai", url) }
+        }
+        (Provider::DashScope, None) => Service::dashscope(),
+        (Provider::DashScope, Some(url)) => Service::dashscope().at(url),
+        (Provider::Ollama, None) => Service::ollama(),
+        (Provider::Ollama, Some(url)) => Service::ollama().at(url),
     }
+}
+
+/// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
+fn is_openai(base_url: &str) -> bool {
+    let host =
+        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+    host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
 }
 
 #[cfg(test)]
-mod tests {
-    use futures::StreamExt;
-    use headstart_forked_query::{Message, ModelEvent, Role};
-
-    use super::*;
-
-    const RECORDING: &str = r#"{"turns":[{"text":"one"},{"text":"two"}]}"#;
-
-    fn config(model: &str, fast: Option<&str>) -> Config {
-        Config {
-            model: Some(model.parse().unwrap()),
-            fast_model: fast.map(|fast| fast.parse().unwrap()),
-            ..Config::default()
-        }
-    }
-
-    fn request(model: &str) -> ModelRequest {
-        ModelRequest {
-            model: model.to_owned(),
-            system: None,
-            tools: Vec::new(),
-            messages: vec![Message::text(Role::User, "go")],
-            thinking: false,
-            response_schema: None,
-            max_output_tokens: None,
-        }
-    }
-
-    async fn said(model: &dyn Model, name: &str) -> String {
-        let mut events = model.stream(&request(name)).await.unwrap();
-        let mut text = String::new();
-        while let Some(event) = events.next().await {
-            if let ModelEvent::Text(piece) = event.unwrap() {
-                text += &piece;
-            }
-        }
-        text
-    }
-
-    #[tokio::test]
-    async fn one_recording_is_played_once_whoever_asks() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("r.json");
-        fs::write(&file, RECORDING).unwrap();
-        let spec = format!("replay:{}", file.display());
-        let models = Models::open(&config(&spec, Some(&spec)), &Environment::default(), None).unwrap();
-        assert_eq!(said(&*models.main, "x").await, "one");
-        assert_eq!(said(&*models.background.model, "x").await, "two");
-    }
-
-    #[tokio::test]
-    async fn a_recording_of_two_models_has_both_in_order() {
-        let folder = tempfile::tempdir().unwrap();
-        let spec = |name: &str, text: &str| {
-            let file = folder.path().join(name);
-            fs::write(&file, format!("{{\"turns\":[{{\"text\":{text:?}}}]}}")).unwrap();
-            format!("replay:{}", file.display())
-        };
-        let (main, fast) = (spec("main.json", "of main"), spec("fast.json", "of fast"));
-        let tape = folder.path().join("tape.json");
-        let config = config(&main, Some(&fast));
-        let models = Models::open(&config, &Environment::default(), Some(&tape)).unwrap();
-        assert_eq!(said(&*models.background.model, &models.background.name).await, "of fast");
-        assert_eq!(said(&*models.main, &models.main_name).await, "of main");
-        models.save_recording().unwrap();
-        let recording = Recording::parse(&fs::read_to_string(&tape).unwrap()).unwrap();
-        let texts: Vec<_> = recording.turns.iter().map(|turn| turn.text.as_str()).collect();
-        assert_eq!(texts, ["of fast", "of main"]);
-    }
-
-    #[test]
-    fn what_is_missing_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let broken = folder.path().join("broken.json");
-        fs::write(&broken, r#"{"turns":[{"txt":"one"}]}"#).unwrap();
-        let error = |config: &Config| match Models::open(config, &Environment::default(), None) {
-            Ok(_) => panic!("{config:?} is no model"),
-            Err(error) => error.to_string(),
-        };
-        let cases = [
-            (config("replay:/no/such/file", None), "cannot read /no/such/file: "),
-            (
-                config(&format!("replay:{}", broken.display()), None),
-                "broken.json: the recording is not valid at",
-            ),
-            (config("openai:x", None), "openai:x needs a key: set OPENAI_API_KEY"),
-            (config("dashscope:x", None), "dashscope:x needs a key: set DASHSCOPE_API_KEY"),
-            (Config::default(), "no model is chosen: set --model or HEADSTART_MODEL"),
-        ];
-        for (config, expected) in cases {
-            assert!(error(&config).contains(expected), "{}", error(&config));
-        }
-    }
-}
+mod tests;

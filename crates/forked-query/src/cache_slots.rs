@@ -62,9 +62,10 @@ mod tests {
     #[test]
     fn sessions_are_apart() {
         let slots = CacheSlots::default();
-        slots.save("a", params("s", "secret of a"));
+        let of_a = slots.save("a", params("s", "secret of a"));
         assert_eq!(slots.get("b"), None);
-        slots.save("b", params("s", "of b"));
+        let of_b = slots.save("b", params("s", "of b"));
+        assert!(of_a.version() < of_b.version(), "an empty slot gets a version of its own");
         assert_eq!(slots.get("a").unwrap().history()[0].to_text(), "secret of a");
         slots.clear("a");
         assert_eq!(slots.get("a"), None);

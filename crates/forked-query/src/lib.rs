@@ -32,6 +32,7 @@
 //! * Nothing is retried, and no request waits for another one's cache to be written.
 //! * A conversation of more than [`MAX_HISTORY_ENTRIES`] entries is forked without its beginning. Such forks share a
 //!   prefix with each other, but with the conversation's own requests only system instruction and tools.
+//! * The length of an answer is bounded by the request's own limit, not by the client.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
 //!
 //! # Features

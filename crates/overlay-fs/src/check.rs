@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
+use crate::walk::stays_inside;
 use crate::{Change, ChangeKind, ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind};
 use crate::{Metadata, Observation, Tree, TreeError};
 
@@ -9,8 +10,17 @@ use crate::{Metadata, Observation, Tree, TreeError};
 ///
 /// A file that was touched but holds the same content is no conflict, nor are other permission bits. The tree
 /// may change right after this: a commit has to make sure of every path again at the moment it is replaced.
+/// A change set that would make a link out of the workspace is an error, [`TreeError::Escapes`].
+///
 /// For hosts that write the workspace themselves; [`Workspace::commit`](crate::Workspace::commit) includes it.
 pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Conflict>, TreeError> {
+    for change in &changes.changes {
+        if let ChangeKind::Link { target, .. } = &change.kind
+            && !stays_inside(&change.path, target)
+        {
+            return Err(TreeError::Escapes { path: change.path.clone() });
+        }
+    }
     let listed: BTreeMap<_, _> =
         changes.reads.iter().filter_map(|read| Some((&read.path, read.names.as_ref()?))).collect();
     let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();

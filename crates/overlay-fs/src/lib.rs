@@ -1,4 +1,54 @@
-//! Staged files over a read-only tree.
+//! Staged files over a read-only tree: a merged view, a change set, and a commit that is all or nothing.
+//!
+//! A [`Tree`] is read access to files below a root. An [`Overlay`] is a tree over another one that also takes
+//! writes, removals and moves, and keeps them in memory: its readers see them at once, its base never does. It
+//! notes what it read and what it replaced. [`Overlay::change_set`] is the list of what an accept would do,
+//! serialisable, with content. [`Workspace::commit`] compares that list with the real tree, and applies all of it
+//! or, where its user changed what the work rests on, nothing. Paths are [`WorkspacePath`]s, which cannot leave
+//! the root; links that do are refused.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use headstart_overlay_fs::{CommitOutcome, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath};
+//!
+//! # futures::executor::block_on(async {
+//! let workspace = Arc::new(MemoryTree::from_files([("src/main.rs", "fn main() {}\n")])?);
+//! let overlay = Overlay::new(workspace.clone(), Quota::default());
+//! let (old, new) = (WorkspacePath::parse("src/main.rs")?, WorkspacePath::parse("src/bin/tool.rs")?);
+//! overlay.rename(&old, &new).await?;
+//! assert_eq!(overlay.read(&new).await?, b"fn main() {}\n");
+//! assert!(workspace.read(&new).await.is_err());
+//!
+//! let changes = overlay.change_set();
+//! println!("{}", changes.diff());
+//! assert_eq!(workspace.commit(&changes).await?, CommitOutcome::Committed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # What counts as a conflict
+//!
+//! A file that is written or removed and holds other content now, is gone, or is something else; something where
+//! a file is created; a new name in a folder that is removed; a link where a folder was; a file that was read and
+//! holds other content; a folder that was listed and has other names; a path that was looked for in vain and is
+//! there. Not a conflict: times, inodes and permission bits (the user's are kept), and files that nobody looked at.
+//! The first look at a path counts, so an edit between a read and a write is seen.
+//!
+//! # Limitations
+//!
+//! * Staged content, and the content of the base that it replaces, is held in memory, bounded by [`Quota`].
+//! * No merge, no undo, no `fsync`. A commit survives errors, not the death of its process halfway: the originals
+//!   are then in the staging folder, which a sweep reports and leaves.
+//! * A file with several hard links, a FIFO, a socket or a device is not staged. A commit does not keep extended
+//!   attributes and access lists, and does not cross file systems.
+//! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special
+//!   names: that `.git` is not touched is for the caller to hold.
+//! * Names that differ only in case or Unicode form are different, whatever the disk thinks; a path of more than
+//!   4,096 bytes is refused by the system.
+//!
+//! # Features
+//!
+//! * `os` (off by default, Unix): `OsTree`, a workspace on a real disk through cap-std directory handles.
 
 mod change_set;
 mod check;

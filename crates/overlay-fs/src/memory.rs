@@ -63,8 +63,9 @@ impl MemoryTree {
 
     /// Writes a file as its user would, in place of whatever is there; a file above it becomes a folder.
     pub fn write(&self, path: &WorkspacePath, content: impl Into<Vec<u8>>) {
-        let executable = matches!(self.lock().what(path), Some(What::File { executable: true, .. }));
-        self.lock().put(path, What::File { content: content.into(), executable });
+        let mut state = self.lock();
+        let executable = matches!(state.what(path), Some(What::File { executable: true, .. }));
+        state.put(path, What::File { content: content.into(), executable });
     }
 
     /// Makes a symbolic link, in place of whatever is there.

@@ -1,3 +1,4 @@
+mod entry;
 mod stage;
 mod state;
 mod view;

@@ -179,6 +179,19 @@ pub trait Tree: Send + Sync {
     /// The whole content of a file.
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
 
+    /// What is at `path` and, for a regular file, its whole content; a link at the end is not followed.
+    ///
+    /// The metadata is never newer than the content, so that an edit in between shows. A tree that can do both
+    /// with one call to its system overrides this.
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        let metadata = self.metadata(path).await?;
+        let content = match metadata.kind {
+            EntryKind::File => Some(self.read(path).await?),
+            _ => None,
+        };
+        Ok((metadata, content))
+    }
+
     /// The names in a folder, sorted.
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError>;
 

@@ -368,3 +368,82 @@ fn a_change_set_survives_json_and_opens_as_an_overlay() {
 fn names_raw(tree: &dyn Tree) -> Vec<Vec<u8>> {
     block_on(tree.list(&WorkspacePath::root())).unwrap().into_iter().map(|entry| entry.name).collect()
 }
+
+#[test]
+fn a_change_set_that_would_make_a_link_out_is_refused() {
+    let tree = workspace();
+    let before = tree.snapshot();
+    for (target, leaves) in
+        [("/etc/passwd", true), ("../../outside", true), ("a/../../../b", true), ("../a.txt", false)]
+    {
+        let change = headstart_overlay_fs::Change {
+            path: path("src/link"),
+            base: None,
+            base_content: None,
+            kind: ChangeKind::Link { target: target.into(), moved_from: None },
+        };
+        let changes = headstart_overlay_fs::ChangeSet { changes: vec![change], reads: Vec::new() };
+        let refused = block_on(tree.commit(&changes));
+        let is_refused = matches!(refused, Err(TreeError::Escapes { .. }));
+        assert_eq!(is_refused, leaves, "{target}: {refused:?}");
+        tree.remove(&path("src/link"));
+    }
+    assert_eq!(tree.snapshot(), before);
+}
+
+/// Counts what reaches the base.
+struct Counting {
+    tree: Arc<MemoryTree>,
+    calls: std::sync::atomic::AtomicU32,
+}
+
+impl Counting {
+    fn count(&self) -> &MemoryTree {
+        self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        &self.tree
+    }
+}
+
+#[async_trait::async_trait]
+impl Tree for Counting {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<headstart_overlay_fs::Metadata, TreeError> {
+        self.count().metadata(path).await
+    }
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.count().read(path).await
+    }
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<headstart_overlay_fs::DirEntry>, TreeError> {
+        self.count().list(path).await
+    }
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.count().read_link(path).await
+    }
+}
+
+#[test]
+fn a_walk_asks_the_base_once_a_folder_and_twice_a_file() {
+    let counting = Arc::new(Counting { tree: workspace(), calls: 0.into() });
+    let overlay = Overlay::new(counting.clone(), Quota::default());
+    block_on(overlay.write(&path("other/file"), b"staged".to_vec())).unwrap();
+    let calls = || counting.calls.swap(0, std::sync::atomic::Ordering::Relaxed);
+    calls();
+    let mut todo = vec![WorkspacePath::root()];
+    let (mut folders, mut files) = (0, 0);
+    while let Some(folder) = todo.pop() {
+        folders += 1;
+        for entry in block_on(overlay.list(&folder)).unwrap() {
+            let at = folder.join_bytes(&entry.name).unwrap();
+            if entry.kind == EntryKind::Directory {
+                todo.push(at);
+            } else {
+                files += 1;
+                block_on(overlay.read(&at)).unwrap();
+            }
+        }
+    }
+    assert_eq!((folders, files), (4, 4));
+    // Three folders of the base are listed, and the staged one is looked for; three files are looked at and read.
+    assert_eq!(calls(), 4 + 2 * 3);
+    block_on(overlay.read(&path("other/file"))).unwrap();
+    assert_eq!(calls(), 0, "what is staged is not looked for in the base");
+}

@@ -1,4 +1,69 @@
-//! The speculation engine.
+//! The speculation engine: runs a prompt ahead of the user, and hands the finished work over or leaves no trace.
+//!
+//! [`Engine::start`] forks a conversation and gives a [`Speculation`] (the handle), a [`Driver`] (the future that does the
+//! work, for the host to spawn) and [`Events`] (what happens, for whoever shows it). The driver asks the model, has the gate
+//! judge every call, runs it over an overlay, and asks again, until there is an [`Ending`]: completed, a boundary, a
+//! limit, an error, or an abort. [`Speculation::accept`] commits all changes or none, and gives what is added to the
+//! conversation; [`Speculation::abort`] drops the model's request at once. [`Engine::turn`] is the same loop in the
+//! foreground: it asks the user instead of stopping, and goes on where an accepted speculation stopped.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use headstart_forked_query::{BackgroundModel, CacheSafeParams, Recording, Replay, ToolCall};
+//! use headstart_overlay_fs::MemoryTree;
+//! use headstart_speculation::{Acceptance, Consent, Engine, Host, Limits};
+//! use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
+//! use headstart_toolbox::Toolbox;
+//!
+//! /// What the engine needs to know of your program: a clock, the rules, the user.
+//! struct Agent;
+//!
+//! #[async_trait::async_trait]
+//! impl Host for Agent {
+//!     fn now(&self) -> Duration { Duration::ZERO }
+//!     async fn sleep(&self, _time: Duration) { std::future::pending().await }
+//!     fn gate_context(&self) -> GateContext {
+//!         GateContext { mode: ApprovalMode::AutoEdit, workspace: "/project".into(), ..GateContext::default() }
+//!     }
+//!     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent { Consent::Decline }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let recording = Recording::parse(
+//!     r#"{"turns": [
+//!         {"toolCalls": [{"name": "write_file", "args": {"file_path": "hello.txt", "content": "hello\n"}}]},
+//!         {"text": "There is a greeting now."}
+//!     ], "suggestions": ["commit this"]}"#,
+//! )?;
+//! let tree = Arc::new(MemoryTree::new());
+//! let engine = Engine {
+//!     background: BackgroundModel::main(Arc::new(Replay::instant(recording)), "recording"),
+//!     toolbox: Toolbox::standard(None),
+//!     workspace: tree.clone(),
+//!     gate: Arc::new(Gate::new()),
+//!     host: Arc::new(Agent),
+//!     limits: Limits::default(),
+//! };
+//! let conversation = CacheSafeParams::new(None, engine.toolbox.schemas(), &[], "recording");
+//! let (speculation, driver, _events) = engine.start("s1", &conversation, "greet me")?;
+//! futures::executor::block_on(driver); // or spawn it
+//! assert!(tree.snapshot().is_empty(), "nothing changes before an accept");
+//!
+//! let Acceptance::Accepted(accepted) = futures::executor::block_on(speculation.accept())? else { panic!() };
+//! assert_eq!(tree.snapshot()["hello.txt"], b"hello\n");
+//! assert_eq!(accepted.next.as_deref(), Some("commit this"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Limitations
+//!
+//! A shell command sees the real tree: one that may read a staged file is a boundary. Files that it names are part of the
+//! read set; what it reads below a folder is not. The calls of an answer run one
+//! after the other. The suggestion after a speculation is not itself run ahead. Work that a record holds is trusted as
+//! far as its transcript goes: whoever can write the record can change what is applied.
 
 mod accept;
 mod engine;
@@ -20,3 +85,8 @@ pub use limits::Limits;
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::{Driver, Speculation};
 pub use transcript::Transcript;
+
+/// The examples in the README, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

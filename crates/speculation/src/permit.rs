@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
-use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace, WorkspacePath};
+use headstart_overlay_fs::{CommitOutcome, EntryKind, Overlay, Quota, Tree, Workspace, WorkspacePath};
 use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
@@ -94,7 +94,7 @@ impl Permits for Speculative {
         if verdict.decision == Decision::Boundary {
             return Permit::Stop(verdict);
         }
-        if let Some(path) = self.staged_read(call, &verdict) {
+        if let Some(path) = self.staged_read(call, &verdict).await {
             return Permit::Stop(Verdict::boundary(
                 Reason::ReadsStaged,
                 format!("the command may read {path}, which is changed in the overlay only"),
@@ -104,21 +104,61 @@ impl Permits for Speculative {
     }
 
     async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit> {
+        if is_shell(call) {
+            self.remember_reads(&permitted.verdict).await;
+        }
         self.tools.run(call, &self.overlay, &permitted).await
     }
 }
 
+fn is_shell(call: &ToolCall) -> bool {
+    BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell)
+}
+
 impl Speculative {
-    /// A path that a shell command may read and that is staged: the command would see the file as it was.
-    fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
-        if BuiltinTool::from_name(&call.name) != Some(BuiltinTool::Shell) {
+    /// A path that a shell command may read and that is staged, or reached through a link and so may be staged under
+    /// another name: the command would see the file as it was.
+    async fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
+        if !is_shell(call) || self.overlay.usage().files == 0 {
             return None;
         }
-        verdict
-            .reads
-            .iter()
-            .find(|path| WorkspacePath::parse(path).map_or(true, |path| self.overlay.touches(&path)))
-            .cloned()
+        for read in &verdict.reads {
+            let Ok(path) = WorkspacePath::parse(read) else {
+                return Some(read.clone());
+            };
+            if self.overlay.touches(&path) || self.goes_through_a_link(path).await {
+                return Some(read.clone());
+            }
+        }
+        None
+    }
+
+    async fn goes_through_a_link(&self, mut path: WorkspacePath) -> bool {
+        loop {
+            if let Ok(metadata) = self.overlay.metadata(&path).await
+                && metadata.kind == EntryKind::Symlink
+            {
+                return true;
+            }
+            match path.parent() {
+                Some(parent) if !parent.is_root() => path = parent,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
+    /// below a folder is not remembered.
+    async fn remember_reads(&self, verdict: &Verdict) {
+        for path in verdict.reads.iter().filter_map(|path| WorkspacePath::parse(path).ok()) {
+            let Ok(metadata) = self.overlay.metadata(&path).await else {
+                continue;
+            };
+            if metadata.kind == EntryKind::File && metadata.len <= self.tools.limits.file_bytes {
+                // A file that cannot be read is for the command to complain about.
+                let _ = self.overlay.read(&path).await;
+            }
+        }
     }
 }
 

@@ -260,9 +260,10 @@ impl Work {
         // The receivers live as long as the handle; without a handle nobody wants the answer.
         let _ = send_finished.send(Arc::clone(&finished));
         drop(self.events);
-        let next = match completed {
-            true => next_suggestion(&self.engine, &self.params, &finished, &self.progress).await,
-            false => None,
+        let next = if completed {
+            next_suggestion(&self.engine, &self.params, &finished, &self.progress).await
+        } else {
+            None
         };
         let _ = send_next.send(next);
     }

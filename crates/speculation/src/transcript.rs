@@ -90,10 +90,11 @@ pub(crate) fn make_ids_unique(parts: &mut [Part], taken: &mut HashSet<String>) {
         }
         if taken.contains(&call.id) {
             let base = call.id.clone();
-            call.id = (2_u32..)
+            // One of so many numbers is free.
+            call.id = (2..=taken.len() + 2)
                 .map(|number| format!("{base}-{number}"))
                 .find(|id| !taken.contains(id))
-                .expect("works because the set is finite and the numbers are not");
+                .expect("works because there are more numbers than ids that are taken");
         }
         taken.insert(call.id.clone());
     }

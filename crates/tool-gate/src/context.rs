@@ -1,4 +1,4 @@
-use headstart_workspace_path::WorkspacePath;
+use headstart_workspace_path::{PathError, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use crate::DenyRules;
@@ -37,6 +37,14 @@ pub struct GateContext {
 }
 
 impl GateContext {
+    /// A path of a call as one inside the workspace. Where the workspace is not known, no absolute path is inside it.
+    pub(crate) fn resolve(&self, path: &str) -> Result<WorkspacePath, PathError> {
+        if path.starts_with('/') && !self.workspace.starts_with('/') {
+            return Err(PathError::Outside { path: path.to_owned() });
+        }
+        WorkspacePath::resolve(path, &self.workspace)
+    }
+
     /// Whether a deny rule matches `path` or a folder that holds it. Searches and listings leave such paths out.
     pub fn denies(&self, path: &WorkspacePath) -> bool {
         self.deny.matching(path).is_some()

@@ -5,7 +5,7 @@ use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 
 /// The verdict on a shell command. Every mode treats a speculated command the same: it runs if it only reads.
 pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
-    let Findings { effects, limit, accesses, hardened } = findings;
+    let Findings { effects, limit, accesses, writes, hardened } = findings;
     let reads = read_paths(&accesses);
     let mut verdict = match effects.first() {
         None => Verdict::new(Decision::Allow, Reason::ReadOnly, "the command only reads"),
@@ -26,6 +26,7 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
         verdict.effects = effects;
     }
     verdict.reads = reads;
+    verdict.writes = writes.iter().map(ToString::to_string).collect();
     verdict
 }
 

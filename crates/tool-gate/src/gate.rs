@@ -1,5 +1,5 @@
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
@@ -10,10 +10,14 @@ use crate::{
     BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict, decide, shell,
 };
 
-/// Judges calls; keeps the parser between them.
+/// Judges calls. Each thread keeps a parser between them.
 #[derive(Default)]
-pub struct Gate {
-    witness: Mutex<Witness>,
+#[non_exhaustive]
+pub struct Gate;
+
+thread_local! {
+    // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
+    static WITNESS: RefCell<Witness> = RefCell::default();
 }
 
 /// Tools that need the user, reach the network or start other agents: known, and never speculated.
@@ -53,7 +57,7 @@ impl Gate {
     /// The verdict on one call. Never runs, reads or writes anything.
     pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => self.judge_shell(call.args, context),
+            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context),
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 judge_write(tool, call.args, context)
             }
@@ -72,10 +76,10 @@ impl Gate {
 
     /// The verdict on a shell command in the workspace root.
     pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
-        self.judge_shell_in(command, WorkspacePath::root(), context)
+        Self::judge_shell_in(command, WorkspacePath::root(), context)
     }
 
-    fn judge_shell(&self, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    fn judge_shell(args: &Map<String, Value>, context: &GateContext) -> Verdict {
         let invalid = |detail: String| {
             Verdict::boundary(Reason::InvalidArgument, detail)
                 .with_effect(EffectKind::Unknown, "no command that the gate can read")
@@ -95,16 +99,15 @@ impl Gate {
             Ok(directory) => directory.unwrap_or("."),
             Err(error) => return path_error(&error),
         };
-        match WorkspacePath::resolve(directory, &context.workspace) {
-            Ok(directory) => self.judge_shell_in(command, directory, context),
+        match context.resolve(directory) {
+            Ok(directory) => Self::judge_shell_in(command, directory, context),
             Err(error) => outside(&error),
         }
     }
 
-    fn judge_shell_in(&self, command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
-        // A panic while the lock was held leaves a parser that is reset before its next use.
-        let mut witness = self.witness.lock().unwrap_or_else(PoisonError::into_inner);
-        let findings = shell::classify(command, directory, context, &mut witness);
+    fn judge_shell_in(command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
+        let findings =
+            WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
         decide::decide(findings, context)
     }
 }
@@ -122,7 +125,7 @@ fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContex
         (Ok(None), false) => return refused_by_tool("no argument names a file"),
         (Err(error), _) => return path_error(&error),
     };
-    let path = match WorkspacePath::resolve(path, &context.workspace) {
+    let path = match context.resolve(path) {
         Ok(path) => path,
         Err(PathError::Empty) => return refused_by_tool("the path is empty"),
         Err(error) => return outside(&error),
@@ -138,7 +141,7 @@ fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContex
     };
     for key in patterns {
         if let Some(pattern) = args.get(*key).and_then(Value::as_str)
-            && let Err(error) = pattern_inside(pattern, &path, &context.workspace)
+            && let Err(error) = pattern_inside(pattern, &path, context)
         {
             return outside(&error);
         }
@@ -171,7 +174,7 @@ fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateConte
         Ok(None) => return refused_by_tool("no argument names a file"),
         Err(error) => return path_error(&error),
     };
-    let path = match WorkspacePath::resolve(path, &context.workspace) {
+    let path = match context.resolve(path) {
         Ok(path) => path,
         Err(PathError::Empty) => return refused_by_tool("the path is empty"),
         Err(error) => return outside(&error),
@@ -219,7 +222,7 @@ fn denied(path: &WorkspacePath, rule: &str) -> Verdict {
 }
 
 /// Whether every path that `pattern` matches is inside: its `..` are counted, its wild cards are names.
-fn pattern_inside(pattern: &str, folder: &WorkspacePath, workspace: &str) -> Result<(), PathError> {
+fn pattern_inside(pattern: &str, folder: &WorkspacePath, context: &GateContext) -> Result<(), PathError> {
     // An alternative may hold a separator, so each one is looked at as if it stood alone.
     let pattern = pattern.trim_start_matches('!');
     let outside = || PathError::Outside { path: pattern.to_owned() };
@@ -231,7 +234,7 @@ fn pattern_inside(pattern: &str, folder: &WorkspacePath, workspace: &str) -> Res
         return Err(outside());
     }
     if pattern.starts_with('/') {
-        return WorkspacePath::resolve(pattern, workspace).map(drop);
+        return context.resolve(pattern).map(drop);
     }
     Ok(())
 }

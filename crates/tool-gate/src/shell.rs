@@ -41,6 +41,8 @@ pub(crate) struct Findings {
     /// Whether a limit stopped the judgement.
     pub(crate) limit: bool,
     pub(crate) accesses: Vec<Access>,
+    /// Files that redirections write, where they are known.
+    pub(crate) writes: Vec<WorkspacePath>,
     pub(crate) hardened: Option<Hardened>,
 }
 

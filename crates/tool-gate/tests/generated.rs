@@ -270,6 +270,7 @@ fn what_is_too_large_is_refused_at_once() {
         "ls|".repeat(9_000),
         "a=1 ".repeat(8_000),
         "[[ -f a && ".repeat(2_000),
+        format!("cat <<A\n{}\nA", "$x ".repeat(9_000)),
         deep,
     ];
     for text in texts {

@@ -279,6 +279,12 @@ fn what_a_command_may_read_is_listed_whole() {
 }
 
 #[test]
+fn a_redirection_names_what_it_writes() {
+    let verdict = support::judge(&Gate::new(), "cd src && ls > out.txt");
+    assert_eq!((verdict.decision, verdict.writes), (Decision::Boundary, vec!["src/out.txt".to_owned()]));
+}
+
+#[test]
 fn git_runs_hardened() {
     let verdict = support::judge(&Gate::new(), "cd src && git diff HEAD~1 -- a | cat; git log -1");
     let hardened = verdict.hardened.expect("git needs a hardened form");
@@ -305,6 +311,17 @@ fn the_hardened_form_is_judged_the_same() {
             assert_eq!(support::judge(&gate, &plain).decision, Decision::Allow, "{plain}");
         }
     }
+}
+
+#[test]
+fn without_a_workspace_no_absolute_path_is_inside() {
+    let context = GateContext::default();
+    assert_eq!(
+        judge(&context, "read_file", json!({"file_path": "/etc/passwd"})).decision,
+        Decision::Boundary
+    );
+    assert_eq!(judge(&context, "shell", json!({"command": "cat /etc/passwd"})).decision, Decision::Boundary);
+    assert_eq!(judge(&context, "read_file", json!({"file_path": "a"})).decision, Decision::Allow);
 }
 
 #[test]
@@ -351,4 +368,11 @@ fn verdicts_have_a_fixed_form() {
     })
     .collect();
     insta::assert_json_snapshot!(verdicts);
+}
+
+#[test]
+fn a_gate_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&Gate::new());
+    shared(&support::context());
 }

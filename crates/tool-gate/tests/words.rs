@@ -2,17 +2,16 @@
 
 mod support;
 
-use std::process::{Command, Stdio};
-
 use headstart_tool_gate::{Decision, EffectKind, Gate};
 use proptest::prelude::*;
 
 /// What bash makes of one word of quotes and letters.
+#[expect(clippy::disallowed_types, reason = "the reference is a program")]
 fn bash(word: &str) -> Option<Vec<u8>> {
-    let output = Command::new("bash")
+    let output = std::process::Command::new("bash")
         .args(["--norc", "--noprofile", "-c", &format!("printf '%s\\0' {word}")])
         .env_clear()
-        .stdin(Stdio::null())
+        .stdin(std::process::Stdio::null())
         .output()
         .expect("this test needs bash");
     let text = output.stdout;
@@ -24,13 +23,11 @@ fn bash(word: &str) -> Option<Vec<u8>> {
 /// What the gate makes of it: it names the file that `cat` would read.
 fn gate(word: &str) -> Option<Vec<u8>> {
     let verdict = support::judge(&Gate::new(), &format!("cat ./{word}"));
-    match verdict.decision {
-        Decision::Allow => Some(verdict.reads.concat().into_bytes()),
-        _ => {
-            assert!(verdict.effects.iter().any(|effect| effect.kind != EffectKind::ReadOnly));
-            None
-        }
+    if verdict.decision == Decision::Allow {
+        return Some(verdict.reads.concat().into_bytes());
     }
+    assert!(verdict.effects.iter().any(|effect| effect.kind != EffectKind::ReadOnly));
+    None
 }
 
 proptest! {

@@ -96,7 +96,6 @@ mod ripgrep {
     use grep_matcher::LineTerminator;
     use grep_regex::{RegexMatcher, RegexMatcherBuilder};
     use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
-
     use regex_syntax::ast::parse::Parser;
 
     use super::LineSearch;

@@ -3,22 +3,23 @@
 //!
 //! The exit code is 0, or the number of the first step (counted from 1) that gave a wrong answer.
 
+mod speculate;
+
 use std::process::ExitCode;
 
-use headstart_tool_gate::BuiltinTool;
+use headstart_followup_state::{Config, Event, FilterReason, FollowupController, RequestId, filter};
+use headstart_tool_gate::{Decision, Gate, GateContext};
 use headstart_workspace_path::{PathError, WorkspacePath};
-// Linked for the imports they might bring along.
-use {
-    headstart_followup_state as _, headstart_forked_query as _, headstart_overlay_fs as _,
-    headstart_speculation as _, headstart_toolbox as _,
-};
 
 /// What a step shows, and the step itself: whether it gave the right answer.
 type Step = (&'static str, fn() -> bool);
 
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 5] = [
     ("a path cannot leave the workspace", path_stays_inside),
-    ("the gate knows a tool by its alias", alias_is_known),
+    ("the filter keeps a prompt and refuses praise", filter_judges),
+    ("the controller shows a suggestion after its delay", suggestion_is_shown),
+    ("the gate tells a command that reads from one that writes", gate_judges),
+    ("a recording is speculated and accepted", speculate::recording_is_accepted),
 ];
 
 fn main() -> ExitCode {
@@ -35,8 +36,26 @@ fn path_stays_inside() -> bool {
         && WorkspacePath::parse("src/./lib.rs").is_ok_and(|path| path.as_bytes() == b"src/lib.rs")
 }
 
-fn alias_is_known() -> bool {
-    BuiltinTool::from_name("run_shell_command") == Some(BuiltinTool::Shell)
+fn filter_judges() -> bool {
+    filter("run the tests").is_ok() && filter("looks good, thanks!") == Err(FilterReason::Evaluative)
+}
+
+fn suggestion_is_shown() -> bool {
+    let mut controller = FollowupController::new(Config::default());
+    let suggestion = filter("run the tests").ok();
+    controller.handle(1_000, Event::Suggested { request: RequestId(1), suggestion });
+    let early = controller.visible().is_some();
+    controller.handle(1_300, Event::Wake);
+    !early && controller.visible().is_some_and(|shown| shown.as_str() == "run the tests")
+}
+
+/// Through the whole grammar: a pipeline, quotes, a heredoc.
+fn gate_judges() -> bool {
+    let context = GateContext { workspace: "/project".to_owned(), ..GateContext::default() };
+    let gate = Gate::new();
+    let decision = |command| gate.judge_command(command, &context).decision;
+    decision("grep -rn 'TODO' src | head -20") == Decision::Allow
+        && decision("cat <<EOF > notes.txt\n$(date)\nEOF") == Decision::Boundary
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::show;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, Frame, LineEditor, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
+    Consent, LineEditor, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -85,10 +85,8 @@ impl Face {
     pub(super) fn end_line(&mut self) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.end_line().map_err(CliError::Output),
-            Self::Lines { open, .. } => match std::mem::take(open) {
-                true => print("\n"),
-                false => Ok(()),
-            },
+            Self::Lines { open, .. } if std::mem::take(open) => print("\n"),
+            Self::Lines { .. } => Ok(()),
         }
     }
 
@@ -116,7 +114,7 @@ impl Face {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         terminal.screen.resize(Size::of_terminal().map_err(CliError::Output)?);
         let view = View { size: terminal.screen.size(), palette: terminal.palette, status };
-        let frame: Frame = match question {
+        let frame = match question {
             Some(question) => question.render(&view),
             None => render(editor, &view),
         };

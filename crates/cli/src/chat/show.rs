@@ -19,16 +19,14 @@ pub(super) fn event_line(event: &Event) -> Option<(String, Style)> {
 
 /// A call in full, for the question whether it may run.
 pub(super) fn whole_call(call: &ToolCall) -> String {
-    let mut text = format!("{} wants to run", call.name);
+    let mut rows = vec![format!("{} wants to run", call.name)];
     for (name, value) in &call.args {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut lines = value.lines();
-        text.push_str(&format!("\n  {name}: {}", lines.next().unwrap_or_default()));
-        for line in lines {
-            text.push_str(&format!("\n    {line}"));
-        }
+        rows.push(format!("  {name}: {}", lines.next().unwrap_or_default()));
+        rows.extend(lines.map(|line| format!("    {line}")));
     }
-    text
+    rows.join("\n")
 }
 
 /// What an accept changed.

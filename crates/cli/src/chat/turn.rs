@@ -107,7 +107,7 @@ impl Chat {
             Step::Event(event) => return self.tell(&event),
             Step::TurnEnded(ended) => {
                 let Some(Working::Turn { turn, .. }) = self.working.take() else { return Ok(()) };
-                let ending = ended.unwrap_or_else(interrupted);
+                let ending = ended.unwrap_or_else(|error| interrupted(&error));
                 self.finish(turn.transcript(), &ending)?;
                 if ending == Ending::Completed && self.queued.is_empty() {
                     self.ask_for_suggestion();
@@ -152,7 +152,7 @@ impl Chat {
                 return Ok(());
             }
             Ok(Err(error)) => error.to_string(),
-            Err(error) => return self.finish(prompt, &interrupted(error)),
+            Err(error) => return self.finish(prompt, &interrupted(&error)),
         };
         self.face.say(&why, Style::Removed)?;
         self.face.say("nothing of the work ahead was applied; running it anew", Style::Dim)?;
@@ -198,9 +198,9 @@ impl Chat {
 }
 
 /// A task that was stopped, or panicked: the turn is over where it was.
-fn interrupted(error: JoinError) -> Ending {
-    match error.is_cancelled() {
-        true => Ending::Aborted,
-        false => Ending::Failed { error: format!("the turn broke off: {error}") },
+fn interrupted(error: &JoinError) -> Ending {
+    if error.is_cancelled() {
+        return Ending::Aborted;
     }
+    Ending::Failed { error: format!("the turn broke off: {error}") }
 }

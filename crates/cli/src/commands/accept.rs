@@ -62,12 +62,9 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
 async fn accept(args: &Accept, held: &Held, context: &Context) -> Result<Acceptance, CliError> {
     let record = held.record();
     let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
-    let finished = match (&record.finished, record.state) {
-        (Some(finished), State::Finished) => finished,
-        _ => {
-            let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
-            return Err(CliError::WrongState { id: record.id.to_string(), problem });
-        }
+    let Some(finished) = record.finished.as_ref().filter(|_| record.state == State::Finished) else {
+        let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
+        return Err(CliError::WrongState { id: record.id.to_string(), problem });
     };
     // A mode that the speculation was given on its command line still counts; one that came from a file or the
     // environment counts as it is there now.

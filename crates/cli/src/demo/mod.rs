@@ -80,17 +80,17 @@ fn table(narrator: &Narrator, rows: &[Row]) -> Result<(), CliError> {
     if narrator.is_json() {
         return Ok(());
     }
-    let mut text = String::from("What you waited for, in milliseconds (all measured in this run)\n");
-    text.push_str("                             with headstart        without\n");
-    text.push_str(
-        "  prompt                        Tab to done  the same work   ran ahead in   you read for\n",
-    );
-    for row in rows {
-        text.push_str(&format!(
-            "  {:<28} {:>12.1} {:>14} {:>14} {:>14}\n",
+    let mut lines = vec![
+        "What you waited for, in milliseconds (all measured in this run)".to_owned(),
+        "                             with headstart        without".to_owned(),
+        "  prompt                        Tab to done  the same work   ran ahead in   you read for".to_owned(),
+    ];
+    lines.extend(rows.iter().map(|row| {
+        format!(
+            "  {:<28} {:>12.1} {:>14} {:>14} {:>14}",
             row.prompt, row.tab_to_done_ms, row.without_ms, row.work_ms, row.reading_ms
-        ));
-    }
-    narrator.heading(text.trim_end())?;
+        )
+    }));
+    narrator.heading(&lines.join("\n"))?;
     Ok(())
 }

@@ -1,7 +1,7 @@
-use std::fmt::Write;
-
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind};
+
+use crate::terminal::sanitize;
 
 /// Whether text for people has colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +39,9 @@ impl Style {
     }
 }
 
-/// Text that a model, a file or a repository wrote, made harmless for a terminal: what would move the cursor,
-/// change the title, hide or reorder text is shown as an escape. Line feeds and tabs stay.
+/// Text that a model, a file or a repository wrote, made harmless for a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let harmless = matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
-        if harmless {
-            shown.push(c);
-        } else {
-            write!(shown, "{}", c.escape_unicode()).expect("works because writing to a String cannot fail");
-        }
-    }
-    shown
+    sanitize(text).into_owned()
 }
 
 /// As [`printable`], on one line: every run of white space becomes one blank.
@@ -113,32 +103,14 @@ pub(crate) fn age(milliseconds: u64) -> String {
     }
 }
 
-/// Zero-width and direction-changing characters, and line ends that are not line feeds.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_a_model_writes_cannot_drive_the_terminal() {
-        let cases = [
-            ("plain ü 漢\n\tx", "plain ü 漢\n\tx"),
-            ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
-            ("a\rb", "a\\u{d}b"),
-            ("\u{9b}2J", "\\u{9b}2J"),
-            ("a\u{202e}b", "a\\u{202e}b"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(printable(text), expected);
-        }
+    fn one_line_has_no_line_feed_and_drives_no_terminal() {
         assert_eq!(one_line(" a\n\n b\t"), "a b");
+        assert_eq!(one_line("a\x1b[2Jb"), "a\\u{1b}[2Jb");
     }
 
     #[test]

@@ -19,6 +19,7 @@ fn draft() -> Draft {
     Draft {
         workspace: "/w".into(),
         mode: ApprovalMode::Default,
+        mode_by_flag: false,
         model: "replay:r.json".into(),
         prompt: "run the tests".into(),
     }

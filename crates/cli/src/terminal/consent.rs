@@ -49,14 +49,6 @@ impl Consent {
         }
     }
 
-    /// The answer that a line of a pipe is: `y` or `yes` in any case says yes, all else no.
-    pub(crate) fn answer_of_line(line: &str) -> Answer {
-        match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => Answer::Yes,
-            _ => Answer::No,
-        }
-    }
-
     /// The question with its keys, in place of the prompt.
     pub(crate) fn render(&self, view: &View) -> Frame {
         let mut wrapper = Wrapper::new(view.size.columns, 0);
@@ -102,19 +94,5 @@ mod tests {
         let mut release = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
         release.kind = KeyEventKind::Release;
         assert_eq!(consent.handle(later, &Event::Key(release)), None);
-    }
-
-    #[test]
-    fn a_line_says_yes_in_words_only() {
-        for (line, expected) in [
-            ("y", Answer::Yes),
-            (" Yes ", Answer::Yes),
-            ("", Answer::No),
-            ("yep", Answer::No),
-            ("n", Answer::No),
-            ("yes please", Answer::No),
-        ] {
-            assert_eq!(Consent::answer_of_line(line), expected, "{line:?}");
-        }
     }
 }

@@ -5,7 +5,7 @@
 //! scrolling by above; [`Input`] gives events of a terminal, or lines of a pipe. [`TerminalGuard`] changes the
 //! terminal's mode and gives it back.
 //!
-//! Nothing reaches the terminal but through [`sanitize`]: neither frames nor [`Screen::print_above`] pass on an escape
+//! Nothing reaches the terminal but through [`sanitize()`]: neither frames nor [`Screen::print_above`] pass on an escape
 //! sequence, whoever wrote the text. Ghost text is never in the buffer, so what is submitted is what was typed,
 //! pasted or inserted by the host after an accept.
 //!
@@ -30,7 +30,7 @@ mod tests;
 
 pub(crate) use consent::{Answer, Consent};
 pub(crate) use editor::{Action, GhostKey, LineEditor};
-pub(crate) use frame::{Frame, Palette, Size, Style, View, render};
+pub(crate) use frame::{Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};
 pub(crate) use sanitize::sanitize;

@@ -5,6 +5,7 @@ mod support;
 
 mod configuration;
 mod gate;
+mod models;
 mod records;
 mod streams;
 mod usage;

@@ -119,3 +119,14 @@ fn the_question_names_its_rules_and_stays_affordable() {
     }
     assert!(prompt::PROMPT.len() < 4_000, "{} bytes are paid for at every turn", prompt::PROMPT.len());
 }
+
+#[test]
+fn the_queries_can_be_spawned() {
+    fn is_send<T: Send>(value: T) -> T {
+        value
+    }
+    let background = BackgroundModel::main(Script::saying("push it"), "main");
+    let params = params(4);
+    let generated = block_on(is_send(generate_suggestion(&background, &params, Guards::default())));
+    assert_eq!(generated.unwrap().suggestion.as_str(), "push it");
+}

@@ -2,9 +2,11 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 
 use async_trait::async_trait;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::{OsTree, kind_of, metadata_of, os_path, staging, tree_error};
 use crate::{DirEntry, Metadata, Tree, TreeError};
@@ -25,6 +27,10 @@ impl Tree for OsTree {
             Some(content) => Ok(content),
             None => Err(TreeError::not_a_file(path)),
         }
+    }
+
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        self.steadily(path, |root| look_at(root, path))
     }
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
@@ -59,27 +65,48 @@ impl OsTree {
     }
 }
 
-/// The content of a file; `None` for what is neither file nor folder. Opening a FIFO does not wait for a writer.
-fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
+/// For reading; opening a FIFO does not wait for a writer.
+fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
-    let mut file = match root.open_with(os_path(path), &options) {
+    options
+}
+
+/// The content of a file; `None` for what is neither file nor folder.
+fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
+    let file = match root.open_with(os_path(path), &options()) {
         // A socket or a device without driver.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
-            return Ok(None);
-        }
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
         opened => opened?,
     };
-    let found = file.metadata()?;
-    if found.is_dir() {
-        return Err(rustix::io::Errno::ISDIR.into());
+    match read_open(file)? {
+        (found, None) if found.is_dir() => Err(Errno::ISDIR.into()),
+        (_, content) => Ok(content),
     }
+}
+
+/// Metadata and content with one opening; what cannot be opened for reading is only looked at.
+fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec<u8>>)> {
+    let opened = root.open_with(os_path(path), options().follow(FollowSymlinks::No));
+    let (found, content) = match opened {
+        Ok(file) => read_open(file)?,
+        Err(error) => match root.symlink_metadata(os_path(path))? {
+            found if found.is_file() => return Err(error),
+            found => (found, None),
+        },
+    };
+    Ok((metadata_of(&found), content))
+}
+
+/// The metadata is taken first: then an edit while the content is read shows.
+fn read_open(mut file: File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)> {
+    let found = file.metadata()?;
     if !found.is_file() {
-        return Ok(None);
+        return Ok((found, None));
     }
     let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
     file.read_to_end(&mut content)?;
-    Ok(Some(content))
+    Ok((found, Some(content)))
 }
 
 fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {

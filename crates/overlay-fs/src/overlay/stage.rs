@@ -3,7 +3,8 @@ use std::sync::Arc;
 use headstart_workspace_path::WorkspacePath;
 
 use super::Overlay;
-use super::state::{Base, Edits, Entry, Lookup, Now, State};
+use super::entry::{Base, Entry, Now};
+use super::state::{Edits, Lookup, State};
 use super::view::{LastLink, Located};
 use crate::content::Content;
 use crate::walk::stays_inside;
@@ -45,7 +46,7 @@ impl Overlay {
                 Located::Folder(path) => return Err(TreeError::IsADirectory { path }),
                 Located::Staged(path, entry) => (path, Some(entry)),
                 Located::Absent(path) => (path, None),
-                Located::Base(path, metadata) => {
+                Located::Base(path, metadata, _) => {
                     let base = self.keep_base(&path, metadata).await?;
                     let now = base.as_now();
                     (path, Some(Entry { base: Some(base), now, moved_from: None }))
@@ -164,7 +165,7 @@ impl Overlay {
                 let reason = "it is the workspace itself".to_owned();
                 return Err(TreeError::Unsupported { path: root, reason });
             }
-            Located::Folder(path) | Located::Staged(path, _) | Located::Base(path, _) => path,
+            Located::Folder(path) | Located::Staged(path, _) | Located::Base(path, ..) => path,
         };
         let mut items = Vec::new();
         let mut bytes = 0;
@@ -172,7 +173,7 @@ impl Overlay {
         while let Some(path) = todo.pop() {
             let Some(item) = self.item(path).await? else { continue };
             if matches!(item.now, Now::Directory { .. }) {
-                for entry in self.merged(&item.path).await?.0.into_iter().rev() {
+                for entry in self.merged(&item.path).await?.into_iter().rev() {
                     let child = item.path.join_bytes(&entry.name);
                     todo.push(child.map_err(|_| TreeError::not_a_file(&item.path))?);
                 }
@@ -255,18 +256,6 @@ impl Overlay {
 
     fn version(&self) -> u64 {
         self.lock().version
-    }
-}
-
-impl Base {
-    /// The same, as if it were staged.
-    fn as_now(&self) -> Now {
-        let content = || Content::shared(self.content.clone().unwrap_or_default());
-        match self.fingerprint.kind {
-            EntryKind::Directory => Now::Directory { implied: false },
-            EntryKind::Symlink => Now::Link { target: content() },
-            _ => Now::File { content: content(), executable: self.fingerprint.is_executable() },
-        }
     }
 }
 

@@ -1,13 +1,10 @@
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 use headstart_workspace_path::WorkspacePath;
 
+use super::entry::{Entry, Now};
 use super::{Quota, StagedUsage};
-use crate::content::Content;
-use crate::{
-    Change, ChangeKind, ChangeSet, ContentHash, EntryKind, Fingerprint, Metadata, Observation, TreeError,
-};
+use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind, Observation, TreeError};
 
 /// What is staged, what was read, and what is known of the base.
 ///
@@ -23,41 +20,6 @@ pub(super) struct State {
     /// Raised by every change of `entries`: a change is prepared without the lock, and prepared again if
     /// another came first.
     pub(super) version: u64,
-}
-
-/// A staged path.
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
-    /// What the base had; `None`: nothing.
-    pub(super) base: Option<Base>,
-    pub(super) now: Now,
-    /// Where the content of a file or link was in the base, if it was moved.
-    pub(super) moved_from: Option<WorkspacePath>,
-}
-
-/// What the base had at a path when it was first staged.
-#[derive(Debug, Clone)]
-pub(super) struct Base {
-    pub(super) fingerprint: Fingerprint,
-    /// The content of a file, the target of a link.
-    pub(super) content: Option<Arc<[u8]>>,
-}
-
-/// What a staged path is now.
-#[derive(Debug, Clone)]
-pub(super) enum Now {
-    File {
-        content: Content,
-        executable: bool,
-    },
-    Link {
-        target: Content,
-    },
-    /// `implied`: in the place of something removed, only because something staged is in it.
-    Directory {
-        implied: bool,
-    },
-    Removed,
 }
 
 /// What the state alone says about a path whose parent is a folder.
@@ -293,120 +255,6 @@ impl State {
         };
         self.reads.values().filter(|read| !is_said(read)).cloned().collect()
     }
-}
-
-impl Entry {
-    pub(super) fn removed(base: Option<Base>) -> Self {
-        Self { base, now: Now::Removed, moved_from: None }
-    }
-
-    /// What this path holds in memory.
-    pub(super) fn bytes(&self) -> u64 {
-        let base =
-            self.base.as_ref().and_then(|base| base.content.as_ref()).map_or(0, |content| content.len());
-        let now = match &self.now {
-            Now::File { content: now, .. } | Now::Link { target: now } => now.bytes.len(),
-            Now::Directory { .. } | Now::Removed => 0,
-        };
-        (base + now) as u64
-    }
-
-    /// Whether an accept would do something here.
-    pub(super) fn is_change(&self) -> bool {
-        let Some(base) = &self.base else { return !matches!(self.now, Now::Removed) };
-        match &self.now {
-            Now::Removed => true,
-            Now::Directory { .. } => base.fingerprint.kind != EntryKind::Directory,
-            Now::Link { target } => {
-                base.fingerprint.kind != EntryKind::Symlink || base.content.as_deref() != Some(&*target.bytes)
-            }
-            Now::File { content, executable } => {
-                base.fingerprint.kind != EntryKind::File
-                    || base.fingerprint.is_executable() != *executable
-                    || base.content.as_deref() != Some(&*content.bytes)
-            }
-        }
-    }
-
-    /// Whether the base that was kept is what the first look saw. Where its user changed it in between, that
-    /// first look has to stay in the read set.
-    fn rests_on(&self, read: &Observation) -> bool {
-        match (&self.base, &read.seen) {
-            (None, None) => true,
-            (Some(base), Some(seen)) => {
-                let hash = || base.content.as_deref().map(ContentHash::of);
-                let same_content = || read.content.is_some() && read.content == hash();
-                base.fingerprint == *seen || (base.fingerprint.kind == seen.kind && same_content())
-            }
-            _ => false,
-        }
-    }
-
-    pub(super) fn metadata(&self) -> Option<Metadata> {
-        let (kind, content, executable) = match &self.now {
-            Now::Removed => return None,
-            Now::Directory { .. } => return Some(folder_metadata()),
-            Now::File { content, executable } => (EntryKind::File, content, *executable),
-            Now::Link { target } => (EntryKind::Symlink, target, false),
-        };
-        let fingerprint = Fingerprint::staged(kind, &content.bytes, content.hash, executable);
-        Some(Metadata { kind, len: fingerprint.len, executable, links: 1, fingerprint })
-    }
-
-    fn from_change(change: &Change) -> Self {
-        let base = change
-            .base
-            .clone()
-            .map(|fingerprint| Base { fingerprint, content: change.base_content.as_deref().map(Arc::from) });
-        let (now, moved_from) = match &change.kind {
-            ChangeKind::Delete => (Now::Removed, None),
-            ChangeKind::CreateDirectory => (Now::Directory { implied: false }, None),
-            ChangeKind::Link { target, moved_from } => {
-                (Now::Link { target: Content::new(target.clone()) }, moved_from.clone())
-            }
-            ChangeKind::Write { content, executable, moved_from } => {
-                let content = Content::new(content.clone());
-                (Now::File { content, executable: *executable }, moved_from.clone())
-            }
-        };
-        Self { base, now, moved_from }
-    }
-
-    fn to_change(&self, path: &WorkspacePath, is_removed: impl Fn(&WorkspacePath) -> bool) -> Change {
-        let moved_from = self.moved_from.clone().filter(is_removed);
-        let kind = match &self.now {
-            Now::Removed => ChangeKind::Delete,
-            Now::Directory { .. } => ChangeKind::CreateDirectory,
-            Now::Link { target } => ChangeKind::Link { target: target.bytes.to_vec(), moved_from },
-            Now::File { content, executable } => {
-                ChangeKind::Write { content: content.bytes.to_vec(), executable: *executable, moved_from }
-            }
-        };
-        Change {
-            path: path.clone(),
-            base: self.base.as_ref().map(|base| base.fingerprint.clone()),
-            base_content: self.base.as_ref().and_then(|base| base.content.as_deref().map(<[u8]>::to_vec)),
-            kind,
-        }
-    }
-}
-
-impl Now {
-    /// `None`: nothing is there.
-    pub(super) fn kind(&self) -> Option<EntryKind> {
-        match self {
-            Self::File { .. } => Some(EntryKind::File),
-            Self::Link { .. } => Some(EntryKind::Symlink),
-            Self::Directory { .. } => Some(EntryKind::Directory),
-            Self::Removed => None,
-        }
-    }
-}
-
-/// The metadata of a folder that is staged and not in the base.
-pub(super) fn folder_metadata() -> Metadata {
-    let fingerprint = Fingerprint::directory();
-    Metadata { kind: EntryKind::Directory, len: 0, executable: false, links: 1, fingerprint }
 }
 
 /// The folders above a path, nearest first, without the root.

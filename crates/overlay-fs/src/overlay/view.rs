@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
 use super::Overlay;
-use super::state::{Entry, Lookup, Now, folder_metadata};
+use super::entry::{Entry, Now, folder_metadata};
+use super::state::Lookup;
 use crate::walk::Walk;
 use crate::{ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError};
 
@@ -13,8 +14,8 @@ pub(super) enum Located {
     Staged(WorkspacePath, Entry),
     /// A folder in which something is staged, or one of the base.
     Folder(WorkspacePath),
-    /// In the base, and no folder.
-    Base(WorkspacePath, Metadata),
+    /// In the base, and no folder; with the content of a file if it was asked for.
+    Base(WorkspacePath, Metadata, Option<Vec<u8>>),
     /// Nothing is there.
     Absent(WorkspacePath),
 }
@@ -24,13 +25,15 @@ pub(super) enum Located {
 pub(super) enum LastLink {
     Keep,
     Follow,
+    /// Follow it, and bring the content of the file.
+    Read,
 }
 
 impl Overlay {
     pub(super) async fn locate(&self, path: &WorkspacePath, last: LastLink) -> Result<Located, TreeError> {
         let mut walk = Walk::new(path);
         while let Some(next) = walk.next()? {
-            let follow = !walk.is_last() || last == LastLink::Follow;
+            let follow = !walk.is_last() || last != LastLink::Keep;
             let looked_up = self.lock().lookup(&next);
             match looked_up {
                 Lookup::Above | Lookup::Folder => walk.enter(next),
@@ -42,26 +45,26 @@ impl Overlay {
                     _ if walk.is_last() => return Ok(Located::Staged(next, entry)),
                     _ => return Err(TreeError::NotADirectory { path: next }),
                 },
-                Lookup::Base => match self.base.metadata(&next).await {
+                Lookup::Base => match self.ask_base(&next, walk.is_last() && last == LastLink::Read).await {
                     Err(TreeError::NotFound { .. }) => return walk.beyond(next).map(Located::Absent),
                     Err(error) => return Err(error),
-                    Ok(metadata) => match metadata.kind {
+                    Ok((metadata, content)) => match metadata.kind {
                         EntryKind::Directory => {
                             self.lock().know_folder(next.clone());
                             walk.enter(next);
                         }
                         EntryKind::Symlink if follow => {
                             let target = self.base.read_link(&next).await?;
-                            let content = Some(ContentHash::of(&target));
+                            let hash = ContentHash::of(&target);
                             self.lock().observe(Observation {
                                 path: next,
                                 seen: Some(metadata.fingerprint),
-                                content,
+                                content: Some(hash),
                                 names: None,
                             });
                             walk.follow(&target)?;
                         }
-                        _ if walk.is_last() => return Ok(Located::Base(next, metadata)),
+                        _ if walk.is_last() => return Ok(Located::Base(next, metadata, content)),
                         _ => {
                             self.saw(&next, Some(&metadata.fingerprint), None);
                             return Err(TreeError::NotADirectory { path: next });
@@ -71,6 +74,17 @@ impl Overlay {
             }
         }
         Ok(Located::Folder(walk.at().clone()))
+    }
+
+    async fn ask_base(
+        &self,
+        path: &WorkspacePath,
+        with_content: bool,
+    ) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        if with_content {
+            return self.base.look(path).await;
+        }
+        Ok((self.base.metadata(path).await?, None))
     }
 
     /// The metadata of a folder of the merged view.
@@ -88,29 +102,24 @@ impl Overlay {
         }
     }
 
-    /// The merged names of a folder, and those of the base alone where it is looked at.
-    pub(super) async fn merged(
-        &self,
-        folder: &WorkspacePath,
-    ) -> Result<(Vec<DirEntry>, Option<Vec<DirEntry>>), TreeError> {
-        let base = if self.hides_base(folder) { None } else { self.list_base(folder).await? };
+    /// The merged names of a folder.
+    pub(super) async fn merged(&self, folder: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        let mut names = if self.hides_base(folder) { Vec::new() } else { self.list_base(folder).await? };
         let staged = self.lock().names_in(folder);
         if staged.is_empty() {
-            return Ok((base.clone().unwrap_or_default(), base));
+            return Ok(names);
         }
-        let untouched = base.iter().flatten().filter(|entry| !staged.contains_key(&entry.name)).cloned();
-        let given =
-            staged.iter().filter_map(|(name, kind)| Some(DirEntry { name: name.clone(), kind: (*kind)? }));
-        let mut merged: Vec<_> = untouched.chain(given).collect();
-        merged.sort();
-        Ok((merged, base))
+        names.retain(|entry| !staged.contains_key(&entry.name));
+        names.extend(staged.into_iter().filter_map(|(name, kind)| Some(DirEntry { name, kind: kind? })));
+        names.sort();
+        Ok(names)
     }
 
-    /// The names that the base has in a folder, put in the read set; `None` where it has no such folder.
-    async fn list_base(&self, folder: &WorkspacePath) -> Result<Option<Vec<DirEntry>>, TreeError> {
+    /// The names that the base has in a folder, put in the read set; none where it has no such folder.
+    async fn list_base(&self, folder: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         let listed = match self.base.list(folder).await {
             Ok(listed) => listed,
-            Err(TreeError::NotFound { .. }) if self.touches_anything_below(folder) => return Ok(None),
+            Err(TreeError::NotFound { .. }) if self.touches_anything_below(folder) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut state = self.lock();
@@ -125,7 +134,7 @@ impl Overlay {
             content: None,
             names: Some(listed.iter().map(|entry| entry.name.clone()).collect()),
         });
-        Ok(Some(listed))
+        Ok(listed)
     }
 
     fn hides_base(&self, folder: &WorkspacePath) -> bool {
@@ -158,7 +167,7 @@ impl Tree for Overlay {
                 entry.metadata().ok_or_else(|| TreeError::NotFound { path: path.clone() })
             }
             Located::Folder(folder) => self.folder_metadata(&folder).await,
-            Located::Base(path, metadata) => {
+            Located::Base(path, metadata, _) => {
                 self.saw(&path, Some(&metadata.fingerprint), None);
                 Ok(metadata)
             }
@@ -167,17 +176,13 @@ impl Tree for Overlay {
     }
 
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        match self.locate(path, LastLink::Follow).await? {
+        match self.locate(path, LastLink::Read).await? {
             Located::Staged(_, Entry { now: Now::File { content, .. }, .. }) => Ok(content.bytes.to_vec()),
             Located::Staged(..) => Err(TreeError::not_a_file(path)),
             Located::Folder(_) => Err(TreeError::IsADirectory { path: path.clone() }),
             Located::Absent(absent) => Err(self.absent(&absent, path)),
-            Located::Base(file, metadata) => {
-                if metadata.kind != EntryKind::File {
-                    return Err(TreeError::not_a_file(path));
-                }
-                // The metadata is older than the content: an edit in between shows at commit.
-                let content = self.base.read(&file).await?;
+            Located::Base(file, metadata, content) => {
+                let content = content.ok_or_else(|| TreeError::not_a_file(path))?;
                 self.saw(&file, Some(&metadata.fingerprint), Some(ContentHash::of(&content)));
                 Ok(content)
             }
@@ -186,9 +191,9 @@ impl Tree for Overlay {
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         match self.locate(path, LastLink::Follow).await? {
-            Located::Folder(folder) => Ok(self.merged(&folder).await?.0),
+            Located::Folder(folder) => self.merged(&folder).await,
             Located::Staged(..) => Err(TreeError::NotADirectory { path: path.clone() }),
-            Located::Base(file, metadata) => {
+            Located::Base(file, metadata, _) => {
                 self.saw(&file, Some(&metadata.fingerprint), None);
                 Err(TreeError::NotADirectory { path: path.clone() })
             }
@@ -199,7 +204,7 @@ impl Tree for Overlay {
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.locate(path, LastLink::Keep).await? {
             Located::Staged(_, Entry { now: Now::Link { target }, .. }) => Ok(target.bytes.to_vec()),
-            Located::Base(link, metadata) if metadata.kind == EntryKind::Symlink => {
+            Located::Base(link, metadata, _) if metadata.kind == EntryKind::Symlink => {
                 let target = self.base.read_link(&link).await?;
                 self.saw(&link, Some(&metadata.fingerprint), Some(ContentHash::of(&target)));
                 Ok(target)

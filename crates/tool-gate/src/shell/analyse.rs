@@ -37,6 +37,7 @@ pub(crate) fn analyse(
         reading,
         effects: Vec::new(),
         accesses: Vec::new(),
+        writes: Vec::new(),
         limit: false,
         steps: 0,
         state: State::new(directory),
@@ -55,6 +56,7 @@ pub(crate) struct Judge<'a> {
     reading: &'a Reading,
     effects: Vec<Effect>,
     accesses: Vec<Access>,
+    writes: Vec<WorkspacePath>,
     limit: bool,
     steps: usize,
     pub(crate) state: State,
@@ -101,7 +103,13 @@ impl Judge<'_> {
         let command = (!self.edits.is_empty()).then_some(command);
         let plain = command.is_none() && self.environment.is_empty();
         let hardened = (!plain).then_some(Hardened { environment: self.environment, command });
-        Findings { effects: self.effects, limit: self.limit, accesses: self.accesses, hardened }
+        Findings {
+            effects: self.effects,
+            limit: self.limit,
+            accesses: self.accesses,
+            writes: self.writes,
+            hardened,
+        }
     }
 
     pub(crate) fn script(&mut self, script: &Script) {
@@ -349,6 +357,8 @@ impl Judge<'_> {
                     } else {
                         EffectKind::WritesWorkspace
                     };
+                    let target = arg.bytes().and_then(|path| self.resolve(path, self.state.folders.first()?));
+                    self.writes.extend(target);
                     self.refuse(kind, format!("writes to {shown:?}"), redirect.span);
                 }
             }

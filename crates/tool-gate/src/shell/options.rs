@@ -275,7 +275,9 @@ fn separate_value<'a>(
             judge.unknown("an option whose value is not known before it runs", value.span);
         }
         // Should a version of the program take no value here, this would be an option of its own.
-        Some(value) if value.dash && !value.prefix.get(1).is_none_or(u8::is_ascii_digit) => {
+        Some(value)
+            if value.dash && (!value.exact || !value.prefix.get(1).is_none_or(u8::is_ascii_digit)) =>
+        {
             judge.unknown("an option whose value looks like another option", value.span);
         }
         Some(_) => {}

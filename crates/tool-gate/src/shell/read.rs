@@ -20,6 +20,9 @@ const MAX_COMMANDS: usize = 512;
 /// Most words in one text.
 const MAX_WORDS: usize = 4 * 1024;
 
+/// Most expansions in one text: the second reader takes time that grows with their square.
+const MAX_EXPANSIONS: usize = 1024;
+
 /// Why a text was not read.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
@@ -56,6 +59,7 @@ pub(crate) fn read(text: &str) -> Result<Reading, Refusal> {
         depth: 0,
         commands: 0,
         words: 0,
+        expansions: 0,
         pending: Vec::new(),
         reading: Reading::default(),
     };
@@ -115,6 +119,7 @@ struct Reader<'a> {
     depth: usize,
     commands: usize,
     words: usize,
+    expansions: usize,
     pending: Vec<Pending>,
     reading: Reading,
 }

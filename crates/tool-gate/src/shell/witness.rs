@@ -209,3 +209,56 @@ fn is_blank(bytes: &[u8]) -> bool {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::read::read;
+
+    fn agrees(text: &str) -> bool {
+        let reading = read(text).expect("a text that our reader understands");
+        Witness::default().agrees(text, &reading).is_ok()
+    }
+
+    #[test]
+    fn both_readers_see_the_same_commands() {
+        for text in [
+            "ls",
+            "ls -la | head >/dev/null",
+            "for f in a; do cat \"$f\"; done",
+            "cat <<A\n$x\nA",
+            "a=1 ls; [ -f x ]",
+        ] {
+            assert!(agrees(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_redirection_or_substitution_that_only_one_sees_is_doubt() {
+        let text = "ls >/dev/null; cat $(pwd)";
+        let check = |change: fn(&mut Reading)| {
+            let mut reading = read(text).expect("a text that our reader understands");
+            change(&mut reading);
+            Witness::default().agrees(text, &reading)
+        };
+        assert!(check(|_| {}).is_ok());
+        assert!(check(|reading| reading.command_starts.truncate(1)).is_err());
+        assert!(check(|reading| reading.command_starts[0] += 1).is_err());
+        assert!(check(|reading| reading.redirect_count = 0).is_err());
+        assert!(check(|reading| reading.substitution_count = 0).is_err());
+    }
+
+    #[test]
+    fn an_error_in_the_tree_or_a_kind_nobody_vouches_for_is_doubt() {
+        let reading = read("ls").expect("a text that our reader understands");
+        for text in
+            ["ls (", "ls; }", "function f { ls; }", "export a", "unset a", "select x in a; do ls; done"]
+        {
+            assert!(Witness::default().agrees(text, &reading).is_err(), "{text}");
+        }
+        // After a stopped or failed parse the next text is read as ever.
+        let mut witness = Witness::default();
+        assert!(witness.agrees("ls (", &reading).is_err());
+        assert!(witness.agrees("ls", &reading).is_ok());
+    }
+}

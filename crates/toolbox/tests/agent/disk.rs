@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the workspace of these tests is a real folder")]
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,31 +16,31 @@ use crate::session::Session;
 
 fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
     let file = root.join(name);
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(file, content).unwrap();
+    let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
+    folder.and_then(|()| fs::write(&file, content)).expect(name);
 }
 
 /// Every file and link below the root with what is in it, for comparison.
-fn snapshot(root: &Path) -> Vec<(String, Vec<u8>)> {
+fn snapshot(root: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut rows = Vec::new();
     let mut open = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let kind = fs::symlink_metadata(&path).unwrap().file_type();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let kind = fs::symlink_metadata(&path)?.file_type();
             let content = if kind.is_dir() {
                 open.push(path.clone());
                 Vec::new()
             } else if kind.is_symlink() {
-                fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                fs::read_link(&path)?.into_os_string().into_encoded_bytes()
             } else {
-                fs::read(&path).unwrap()
+                fs::read(&path)?
             };
             rows.push((path.display().to_string(), content));
         }
     }
     rows.sort();
-    rows
+    Ok(rows)
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn an_agent_works_on_a_folder_without_touching_it() {
     symlink(outside.path(), root.join("escape")).unwrap();
     symlink("src", root.join("linked")).unwrap();
     symlink(root.join("src/main.rs"), root.join("absolute.rs")).unwrap();
-    let before = snapshot(&root);
+    let before = snapshot(&root).unwrap();
 
     let tree = Arc::new(OsTree::open(&root).unwrap());
     let mut session = Session::over(tree.clone());
@@ -79,7 +80,7 @@ fn an_agent_works_on_a_folder_without_touching_it() {
     session.ok("write_file", json!({"file_path": "run.sh", "content": "#!/bin/sh\nfound\n"}));
     session.ok("write_file", json!({"file_path": "new/file.txt", "content": "found\n"}));
     session.ok("grep", json!({"pattern": "needle|found"}));
-    assert_eq!(snapshot(&root), before, "nothing real changes before an accept");
+    assert_eq!(snapshot(&root).unwrap(), before, "nothing real changes before an accept");
     let transcript = session.transcript();
     let answers = transcript.lines().filter(|line| !line.starts_with('>'));
     let elsewhere = outside.path().display().to_string();

@@ -1,7 +1,8 @@
 use std::time::Instant;
 
 use super::play;
-use crate::terminal::{Consent, Frame, LineEditor, Palette, Size, Style, View, render};
+use crate::terminal::frame::Frame;
+use crate::terminal::{Consent, LineEditor, Palette, Size, Style, View, render};
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
 const STYLED: View = View { size: SIZE, palette: Palette::Styled, status: None };
@@ -67,7 +68,7 @@ fn typed_text() {
         ("a cluster of hidden characters", typed("paste:a\u{e0041}\u{e0042}\u{e0043}b Left", &narrow)),
         ("hidden characters", typed("paste:exe.\u{202e}txt", &STYLED)),
     ];
-    insta::assert_snapshot!(all(&pictures));
+    hold("typed_text", &pictures);
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn ghost_text() {
         ("long, in one row", with_ghost("add a test for the parser of the header", &low)),
         ("harmful", with_ghost("run\n\x1b[31m\u{202e}", &STYLED)),
     ];
-    insta::assert_snapshot!(all(&pictures));
+    hold("ghost_text", &pictures);
 }
 
 #[test]
@@ -98,10 +99,13 @@ fn status_and_consent() {
         ("long question", consent("may the model remove the folder `build`?", &STYLED)),
         ("harmful question", consent("\x1b[2Jrun\u{202e}?", &STYLED)),
     ];
-    insta::assert_snapshot!(all(&pictures));
+    hold("status_and_consent", &pictures);
 }
 
-fn all(pictures: &[(&str, String)]) -> String {
+/// Compares with the snapshot `name`, which the example that includes this module has in common with the binary.
+fn hold(name: &str, pictures: &[(&str, String)]) {
     let pictures: Vec<String> = pictures.iter().map(|(name, picture)| format!("{name}\n{picture}")).collect();
-    pictures.join("\n")
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, pictures.join("\n"));
+    });
 }

@@ -29,7 +29,23 @@ impl Write for Wire {
 impl Wire {
     fn new() -> Self {
         let rows = SIZE.rows.try_into().unwrap();
-        Self(Rc::new(RefCell::new((vt100::Parser::new(rows, COLUMNS.try_into().unwrap(), 0), Vec::new()))))
+        Self(Rc::new(RefCell::new((
+            vt100::Parser::new(rows, COLUMNS.try_into().unwrap(), 1_000),
+            Vec::new(),
+        ))))
+    }
+
+    /// What scrolled out at the top, each row once.
+    fn scrolled_out(&self) -> Vec<String> {
+        let mut wire = self.0.borrow_mut();
+        let screen = wire.0.screen_mut();
+        let rows = (1..=screen.scrollback_len()).rev().map(|offset| {
+            screen.set_scrollback(offset);
+            screen.rows(0, COLUMNS).next().unwrap_or_default()
+        });
+        let rows = rows.collect();
+        screen.set_scrollback(0);
+        rows
     }
 
     /// The rows that are not empty, with `‸` where the cursor is.
@@ -161,8 +177,9 @@ proptest! {
 
     #[test]
     fn an_answer_looks_the_same_in_whatever_pieces_it_comes(
-        text in "[a-d 漢é\n]{0,60}",
-        cuts in proptest::collection::vec(0_usize..60, 0..8),
+        // Lines, or one line that is taller than the terminal.
+        text in "[a-d 漢é\n]{0,60}|[a-d 漢é]{120,400}",
+        cuts in proptest::collection::vec(0_usize..400, 0..12),
         typed in "[a-d ]{0,30}",
     ) {
         let mut whole = Terminal::new(Palette::Styled);
@@ -185,5 +202,6 @@ proptest! {
             whole.screen.print_above(&text, Style::Plain).unwrap();
         }
         prop_assert_eq!(pieces.wire.picture(), whole.wire.picture());
+        prop_assert_eq!(pieces.wire.scrolled_out(), whole.wire.scrolled_out());
     }
 }

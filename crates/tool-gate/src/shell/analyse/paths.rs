@@ -72,7 +72,7 @@ impl Judge<'_> {
             }
         }
         if path.starts_with(b"/") {
-            return WorkspacePath::resolve(std::str::from_utf8(path).ok()?, &self.context.workspace).ok();
+            return self.context.resolve(std::str::from_utf8(path).ok()?).ok();
         }
         match folder {
             Folder::Inside(folder) => folder.join_bytes(path).ok(),

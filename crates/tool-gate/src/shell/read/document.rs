@@ -16,7 +16,8 @@ impl Reader<'_> {
         let quoted = word.pieces.is_empty()
             || word.pieces.iter().any(|piece| matches!(piece, Piece::Literal { quoted: true, .. }));
         let source = &self.source[word.span.0..word.span.1];
-        if !quoted && source != delimiter.as_slice() {
+        // Of `$'…'` versions of bash make different delimiters.
+        if source.contains(&b'$') || (!quoted && source != delimiter.as_slice()) {
             return Err(self.refusal("a here-document's delimiter is not plain"));
         }
         let document = self.reading.documents.len();

@@ -1,11 +1,15 @@
 //! What starts with `$` or a backquote.
 
-use super::{Reader, Refusal};
+use super::{MAX_EXPANSIONS, Reader, Refusal};
 use crate::shell::script::{Operator, Parameter, Piece, Script, Word};
 
 impl Reader<'_> {
     /// `$…` here.
     pub(super) fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Result<(), Refusal> {
+        self.expansions += 1;
+        if MAX_EXPANSIONS < self.expansions {
+            return Err(self.limit("there are too many expansions to judge"));
+        }
         self.peek();
         let start = self.at;
         self.bump();

@@ -1,5 +1,5 @@
 //! A scripted model, a host whose clock stands still, and an engine over both.
-#![expect(dead_code, reason = "every test file uses a part of it")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 /// One answer of the scripted model.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub(crate) enum Answer {
     Events(Vec<ModelEvent>),
     Fails(ModelError),
     /// Never answers; the flag is raised when the request is dropped.
@@ -33,18 +33,18 @@ pub enum Answer {
 
 /// Plays its answers in order and keeps the requests.
 #[derive(Default)]
-pub struct Script {
+pub(crate) struct Script {
     answers: Mutex<VecDeque<Answer>>,
-    pub suggestions: Mutex<VecDeque<String>>,
-    pub requests: Mutex<Vec<ModelRequest>>,
+    pub(crate) suggestions: Mutex<VecDeque<String>>,
+    pub(crate) requests: Mutex<Vec<ModelRequest>>,
 }
 
 impl Script {
-    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
     }
 
-    pub fn suggest(&self, text: &str) {
+    pub(crate) fn suggest(&self, text: &str) {
         self.suggestions.lock().unwrap().push_back(text.to_owned());
     }
 }
@@ -85,12 +85,12 @@ impl Model for Script {
     }
 }
 
-pub fn call(name: &str, args: Value) -> ModelEvent {
+pub(crate) fn call(name: &str, args: &Value) -> ModelEvent {
     let args = args.as_object().cloned().unwrap_or_default();
     ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args })
 }
 
-pub fn says(text: &str) -> Answer {
+pub(crate) fn says(text: &str) -> Answer {
     Answer::Events(vec![
         ModelEvent::Text(text.into()),
         ModelEvent::Usage(Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 }),
@@ -98,7 +98,7 @@ pub fn says(text: &str) -> Answer {
     ])
 }
 
-pub fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
+pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
     let mut events: Vec<_> = calls.into_iter().collect();
     events.push(ModelEvent::Usage(Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 }));
     events.push(ModelEvent::Finished(FinishReason::Stop));
@@ -106,17 +106,17 @@ pub fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
 }
 
 /// Rules that a test can change, a clock that it moves, consents that it gives.
-pub struct TestHost {
-    pub rules: Mutex<GateContext>,
-    pub clock_ms: AtomicU64,
+pub(crate) struct TestHost {
+    pub(crate) rules: Mutex<GateContext>,
+    pub(crate) clock_ms: AtomicU64,
     /// Once this much time is asked for, `sleep` resolves at once: the clock of a run that takes too long.
-    pub time_is_up: AtomicBool,
-    pub consents: Mutex<VecDeque<Consent>>,
-    pub asked: Mutex<Vec<ToolCall>>,
+    pub(crate) time_is_up: AtomicBool,
+    pub(crate) consents: Mutex<VecDeque<Consent>>,
+    pub(crate) asked: Mutex<Vec<ToolCall>>,
 }
 
 impl TestHost {
-    pub fn new(mode: ApprovalMode) -> Arc<Self> {
+    pub(crate) fn new(mode: ApprovalMode) -> Arc<Self> {
         Arc::new(Self {
             rules: Mutex::new(rules(mode)),
             clock_ms: AtomicU64::new(0),
@@ -126,12 +126,12 @@ impl TestHost {
         })
     }
 
-    pub fn set_mode(&self, mode: ApprovalMode) {
+    pub(crate) fn set_mode(&self, mode: ApprovalMode) {
         *self.rules.lock().unwrap() = rules(mode);
     }
 }
 
-pub fn rules(mode: ApprovalMode) -> GateContext {
+pub(crate) fn rules(mode: ApprovalMode) -> GateContext {
     GateContext { mode, workspace: "/workspace".into(), ..GateContext::default() }
 }
 
@@ -159,7 +159,7 @@ impl Host for TestHost {
 }
 
 /// A shell that only says what it was asked to run.
-pub struct EchoRunner;
+pub(crate) struct EchoRunner;
 
 #[async_trait]
 impl CommandRunner for EchoRunner {
@@ -174,15 +174,15 @@ impl CommandRunner for EchoRunner {
 }
 
 /// An engine over a small tree in memory.
-pub struct Bench {
-    pub engine: Engine,
-    pub tree: Arc<MemoryTree>,
-    pub host: Arc<TestHost>,
-    pub model: Arc<Script>,
+pub(crate) struct Bench {
+    pub(crate) engine: Engine,
+    pub(crate) tree: Arc<MemoryTree>,
+    pub(crate) host: Arc<TestHost>,
+    pub(crate) model: Arc<Script>,
 }
 
 impl Bench {
-    pub fn new(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub(crate) fn new(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Self {
         let tree = Arc::new(
             MemoryTree::from_files([
                 ("README.md", "# sample\n"),
@@ -193,7 +193,7 @@ impl Bench {
         Self::over(Arc::clone(&tree) as Arc<dyn Workspace>, tree, mode, answers)
     }
 
-    pub fn over(
+    pub(crate) fn over(
         workspace: Arc<dyn Workspace>,
         tree: Arc<MemoryTree>,
         mode: ApprovalMode,
@@ -212,11 +212,11 @@ impl Bench {
         Self { engine, tree, host, model }
     }
 
-    pub fn history() -> Vec<Message> {
+    pub(crate) fn history() -> Vec<Message> {
         vec![Message::text(Role::User, "hello"), Message::text(Role::Model, "Hello. What shall I do?")]
     }
 
-    pub fn params(&self) -> CacheSafeParams {
+    pub(crate) fn params(&self) -> CacheSafeParams {
         CacheSafeParams::new(
             Some("Be brief.".into()),
             self.engine.toolbox.schemas(),
@@ -225,7 +225,7 @@ impl Bench {
         )
     }
 
-    pub fn request(&self) -> ModelRequest {
+    pub(crate) fn request(&self) -> ModelRequest {
         ModelRequest {
             model: "test".into(),
             system: Some("Be brief.".into()),
@@ -237,12 +237,12 @@ impl Bench {
         }
     }
 
-    pub fn start(&self, prompt: &str) -> (Speculation, headstart_speculation::Driver, Events) {
+    pub(crate) fn start(&self, prompt: &str) -> (Speculation, headstart_speculation::Driver, Events) {
         self.engine.start("s1", &self.params(), prompt).unwrap()
     }
 
     /// Runs a speculation to its end.
-    pub fn speculate(&self, prompt: &str) -> (Speculation, Arc<Finished>) {
+    pub(crate) fn speculate(&self, prompt: &str) -> (Speculation, Arc<Finished>) {
         let (speculation, driver, _events) = self.start(prompt);
         let finished = futures::executor::block_on(async {
             driver.await;
@@ -253,10 +253,10 @@ impl Bench {
 }
 
 /// A pool on which a driver can be polled step by step.
-pub fn spawn(pool: &LocalPool, driver: headstart_speculation::Driver) {
+pub(crate) fn spawn(pool: &LocalPool, driver: headstart_speculation::Driver) {
     pool.spawner().spawn_local(driver).unwrap();
 }
 
-pub fn path(text: &str) -> WorkspacePath {
+pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }

@@ -1,10 +1,9 @@
 //! The engine against a scripted model: every ending, accept in every state, abort.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::{Answer, Bench, call, calls, path, says, spawn};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
@@ -16,14 +15,13 @@ use headstart_speculation::{
 };
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
-use support::{Answer, Bench, call, calls, path, says, spawn};
 
 fn edit() -> ModelEvent {
-    call("edit", json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
+    call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
 }
 
 fn write(name: &str, content: &str) -> ModelEvent {
-    call("write_file", json!({ "file_path": name, "content": content }))
+    call("write_file", &json!({ "file_path": name, "content": content }))
 }
 
 fn accepted(acceptance: Acceptance) -> Accepted {
@@ -94,10 +92,10 @@ fn every_tool_sees_what_was_staged() {
         [
             calls([write("notes/todo.md", "buy bread\n")]),
             calls([
-                call("read_file", json!({ "file_path": "notes/todo.md" })),
-                call("grep", json!({ "pattern": "bread" })),
-                call("glob", json!({ "pattern": "**/*.md" })),
-                call("ls", json!({ "path": "notes" })),
+                call("read_file", &json!({ "file_path": "notes/todo.md" })),
+                call("grep", &json!({ "pattern": "bread" })),
+                call("glob", &json!({ "pattern": "**/*.md" })),
+                call("ls", &json!({ "path": "notes" })),
             ]),
             says("Done."),
         ],
@@ -125,8 +123,8 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
         [
             calls([
                 edit(),
-                call("shell", json!({ "command": "touch x" })),
-                call("ls", json!({ "path": "." })),
+                call("shell", &json!({ "command": "touch x" })),
+                call("ls", &json!({ "path": "." })),
             ]),
             says("All done."),
         ],
@@ -134,6 +132,7 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
     let (speculation, finished) = bench.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     assert_eq!(finished.pending_call().unwrap().args["command"], "touch x");
+    insta::assert_json_snapshot!(&*finished);
     let accepted = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"pub fn one() -> u32 {\n    2\n}\n");
     check_pairing(&accepted.transcript.messages).unwrap();
@@ -155,7 +154,7 @@ fn a_boundary_keeps_what_was_done_and_hands_the_call_back() {
 fn a_declined_call_is_told_to_the_model() {
     let bench = Bench::new(
         ApprovalMode::Default,
-        [calls([call("shell", json!({ "command": "rm -r src" }))]), says("Fine.")],
+        [calls([call("shell", &json!({ "command": "rm -r src" }))]), says("Fine.")],
     );
     let (speculation, _) = bench.speculate("do it");
     let accepted = accepted(block_on(speculation.accept()).unwrap());
@@ -179,20 +178,38 @@ fn edits_are_boundaries_where_the_mode_asks() {
 
 #[test]
 fn a_command_that_may_read_a_staged_file_is_a_boundary() {
-    let reads = call("shell", json!({ "command": "cat src/lib.rs" }));
+    let reads = call("shell", &json!({ "command": "cat src/lib.rs" }));
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads.clone(), edit(), reads]), says("Done.")]);
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending.status(), Status::Boundary);
     assert_eq!(finished.cost.tool_calls, 2, "the first command ran: nothing was staged then");
 
-    let elsewhere = call("shell", json!({ "command": "cat README.md" }));
+    let elsewhere = call("shell", &json!({ "command": "cat README.md" }));
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), elsewhere]), says("Done.")]);
     assert_eq!(bench.speculate("do it").1.ending, Ending::Completed);
 }
 
 #[test]
+fn a_link_does_not_hide_that_a_command_reads_a_staged_file() {
+    let linked = call("shell", &json!({ "command": "cat link" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), linked]), says("Done.")]);
+    bench.tree.link(&path("link"), "src/lib.rs");
+    assert_eq!(bench.speculate("do it").1.ending.status(), Status::Boundary);
+}
+
+#[test]
+fn a_file_that_a_command_read_counts_at_accept() {
+    let reads = call("shell", &json!({ "command": "cat README.md" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads, write("NEW.md", "x")]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    bench.tree.write(&path("README.md"), "# simple\n");
+    let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
+    assert_eq!(conflicts[0].path, path("README.md"));
+}
+
+#[test]
 fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("fly", json!({}))]), says("I cannot fly.")]);
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("fly", &json!({}))]), says("I cannot fly.")]);
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
     let Part::ToolResult(result) = &finished.transcript.messages[2].parts[0] else { panic!() };
@@ -205,7 +222,7 @@ fn a_tool_that_does_not_exist_is_an_error_that_the_model_can_act_on() {
 fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
     let bench = Bench::new(
         ApprovalMode::AutoEdit,
-        [calls([call("read_file", json!({ "file_path": 7 }))]), says("Sorry.")],
+        [calls([call("read_file", &json!({ "file_path": 7 }))]), says("Sorry.")],
     );
     let (_, finished) = bench.speculate("do it");
     assert_eq!(finished.ending, Ending::Completed);
@@ -218,7 +235,7 @@ fn arguments_of_the_wrong_type_are_an_error_that_the_model_can_act_on() {
 
 #[test]
 fn a_limit_or_an_empty_reply_is_never_completed() {
-    let list = || calls([call("ls", json!({ "path": "." }))]);
+    let list = || calls([call("ls", &json!({ "path": "." }))]);
 
     let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), list(), list()]);
     bench.engine.limits.turns = 2;
@@ -342,7 +359,7 @@ fn a_users_edit_meanwhile_is_a_conflict_and_stays() {
 
 #[test]
 fn a_file_that_was_only_read_counts_too() {
-    let read = call("read_file", json!({ "file_path": "README.md" }));
+    let read = call("read_file", &json!({ "file_path": "README.md" }));
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([read, write("NEW.md", "x")]), says("Done.")]);
     let (speculation, _) = bench.speculate("do it");
     bench.tree.write(&path("README.md"), "other\n");
@@ -374,7 +391,7 @@ fn commands_and_blanks_are_not_started() {
 #[test]
 fn a_record_survives_json() {
     let bench =
-        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", json!({ "command": "make" }))])]);
+        Bench::new(ApprovalMode::AutoEdit, [calls([edit(), call("shell", &json!({ "command": "make" }))])]);
     let (_, finished) = bench.speculate("do it");
     let json = serde_json::to_string(&*finished).unwrap();
     let back: Finished = serde_json::from_str(&json).unwrap();
@@ -399,7 +416,7 @@ fn a_damaged_record_is_refused() {
 fn a_foreground_turn_commits_as_it_goes_and_asks_first() {
     let bench = Bench::new(
         ApprovalMode::Default,
-        [calls([edit()]), calls([call("read_file", json!({ "file_path": "src/lib.rs" }))]), says("Done.")],
+        [calls([edit()]), calls([call("read_file", &json!({ "file_path": "src/lib.rs" }))]), says("Done.")],
     );
     bench.host.consents.lock().unwrap().push_back(Consent::Run);
     let (turn, _events) =
