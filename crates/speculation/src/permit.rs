@@ -100,6 +100,12 @@ impl Permits for Speculative {
                 format!("the command may read {path}, which is changed in the overlay only"),
             ));
         }
+        if let Some(path) = self.linked_read(call, &verdict).await {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsOutside,
+                format!("the command reads {path} through a link, which may lead anywhere"),
+            ));
+        }
         Permit::Run(Permitted { context, verdict, consented: false })
     }
 
@@ -127,6 +133,21 @@ impl Speculative {
                 return Some(read.clone());
             };
             if self.overlay.touches(&path) || self.goes_through_a_link(path).await {
+                return Some(read.clone());
+            }
+        }
+        None
+    }
+
+    /// A path that a shell command names and that lies behind a link: the gate judged the name, and the command would read
+    /// what is at the link's end, outside the workspace or denied.
+    async fn linked_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
+        if !is_shell(call) {
+            return None;
+        }
+        for read in &verdict.reads {
+            let Ok(path) = WorkspacePath::parse(read) else { continue };
+            if self.goes_through_a_link(path).await {
                 return Some(read.clone());
             }
         }

@@ -198,6 +198,16 @@ fn a_link_does_not_hide_that_a_command_reads_a_staged_file() {
 }
 
 #[test]
+fn a_command_that_reads_behind_a_link_is_a_boundary_even_where_nothing_is_staged() {
+    let linked = call("shell", &json!({ "command": "cat link" }));
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([linked]), says("Done.")]);
+    bench.tree.link(&path("link"), "src/lib.rs");
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending.status(), Status::Boundary);
+    assert_eq!(finished.cost.tool_calls, 0);
+}
+
+#[test]
 fn a_file_that_a_command_read_counts_at_accept() {
     let reads = call("shell", &json!({ "command": "cat README.md" }));
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([reads, write("NEW.md", "x")]), says("Done.")]);
