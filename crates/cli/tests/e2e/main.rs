@@ -4,5 +4,9 @@
 mod support;
 
 mod accept;
+mod bad_input;
+mod demo;
 mod ends;
 mod killed;
+mod provider;
+mod suggest;

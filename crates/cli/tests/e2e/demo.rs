@@ -1,0 +1,75 @@
+//! The first command that a newcomer runs.
+
+use serde_json::Value;
+
+use crate::support::Session;
+
+#[test]
+fn as_json_every_line_is_an_object_and_the_timeline_closes_it() {
+    let session = Session::new();
+    let outcome = session.run(&["demo", "--speed", "20", "--json"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let lines = outcome.json();
+    let steps = lines.iter().take_while(|line| line["type"] == "step").count();
+    let (steps, timeline) = lines.split_at(steps);
+    assert!(timeline.iter().all(|row| row["type"] == "timeline"), "{outcome}");
+    let prompts: Vec<_> = timeline.iter().filter_map(|row| row["prompt"].as_str()).collect();
+    assert_eq!(prompts, ["add tests for top", "update the changelog", "commit this"]);
+    for row in timeline {
+        let ms = |field: &str| row[field].as_f64().unwrap_or_else(|| panic!("{field} is missing in {row}"));
+        assert!(0.0 < ms("workMs") && 0.0 < ms("readingMs") && 0.0 < ms("tabToDoneMs"), "{row}");
+        assert!(ms("tabToDoneMs") < ms("withoutMs"), "nothing is won: {row}");
+    }
+    // The flow, in its order.
+    let told: Vec<_> =
+        steps.iter().map(|step| (step["who"].as_str().unwrap(), step["text"].as_str().unwrap())).collect();
+    let mut rest = told.iter();
+    for (who, text) in [
+        ("you", "add a function"),
+        ("suggest", "[Tab]"),
+        ("ahead", "tests/test_top.py"),
+        ("", "+"),
+        ("Tab", "tests/test_top.py in the project"),
+        ("suggest", "[Tab]"),
+        ("Tab", "CHANGELOG.md in the project"),
+        ("ahead", "stopped at a boundary"),
+        ("asks", "git"),
+        ("check", "hash of the whole project"),
+    ] {
+        assert!(
+            rest.any(|(found, said)| *found == who && said.contains(text)),
+            "{who} says no {text:?} in its place\n{outcome}"
+        );
+    }
+    let at: Vec<_> = steps.iter().map(|step| step["atMs"].as_u64().unwrap()).collect();
+    assert!(at.is_sorted(), "{at:?}");
+    unchanged_hash(steps);
+}
+
+fn unchanged_hash(steps: &[Value]) {
+    let check = steps.iter().find(|step| step["who"] == "check").unwrap();
+    let words: Vec<_> = check["text"].as_str().unwrap().split([' ', ',']).collect();
+    let hash_before = |word| words[words.iter().position(|found| *found == word).unwrap() - 1];
+    assert_eq!(hash_before("before"), hash_before("after"), "{check}");
+}
+
+#[test]
+fn people_are_told_that_a_recording_stands_in_and_how_to_use_a_real_model() {
+    let session = Session::new();
+    let outcome = session.run(&["demo", "--speed", "20"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for word in
+        ["A recording stands in for the model", "headstart chat --model", "OPENAI_API_KEY", "Tab to done"]
+    {
+        assert!(outcome.stdout.contains(word), "{word:?} is missing in\n{outcome}");
+    }
+    assert_eq!(outcome.stderr, "");
+    // It works in a folder of its own, and keeps nothing.
+    assert_eq!(session.tree(), []);
+    assert_eq!(std::fs::read_dir(session.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_speed_that_is_none_is_refused() {
+    Session::new().run(&["demo", "--speed", "0"]).assert_refused(2, &["--speed", "0.1 to 1000"]);
+}

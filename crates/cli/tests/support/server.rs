@@ -1,0 +1,224 @@
+//! A provider on the loopback that speaks OpenAI's chat completions as a script says: well, slowly or wrongly.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Far more than anything here takes, so that a busy machine fails no test.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One answer, to the request whose turn it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// A stream of server-sent events, chunked.
+    Stream(Vec<Step>),
+    /// A response that is no stream.
+    Whole { status: &'static str, headers: &'static str, body: String },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// A server-sent event.
+    Data(String),
+    /// Bytes of the stream as they are, in a chunk of their own.
+    Raw(&'static str),
+    Wait(Duration),
+    /// Closes the connection in the middle of the stream.
+    Cut,
+    /// Says nothing more until the client closes the connection, and tells the test that it did.
+    UntilClientLeaves,
+}
+
+/// What a client sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// The request line and the headers, names in small letters.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// Answers requests in the order in which they come; when its script is over, with 500.
+pub(crate) struct Server {
+    pub(crate) base_url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+    client_left: Receiver<()>,
+}
+
+impl Server {
+    pub(crate) fn start(answers: Vec<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+        let (left, client_left) = channel();
+        let log = Arc::clone(&requests);
+        // It ends with the test's process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (log, answers, left) = (Arc::clone(&log), Arc::clone(&answers), left.clone());
+                std::thread::spawn(move || {
+                    let Ok(request) = read_request(&stream) else { return };
+                    log.lock().unwrap().push(request);
+                    let answer = answers.lock().unwrap().pop_front();
+                    // A client that goes in the middle is no failure of the server.
+                    drop(serve(&stream, answer.unwrap_or_else(script_is_over), &left));
+                });
+            }
+        });
+        Self { base_url, requests, client_left }
+    }
+
+    /// What was asked so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Waits until a client closed the connection of an answer with [`Step::UntilClientLeaves`].
+    pub(crate) fn wait_until_client_left(&self) {
+        self.client_left.recv_timeout(PATIENCE).expect("the client leaves");
+    }
+}
+
+impl Request {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+/// An answer that says `text`, in pieces, and what it cost.
+pub(crate) fn says(text: &str) -> Answer {
+    let mut steps = vec![delta(&json!({"role": "assistant", "content": ""}))];
+    let letters: Vec<char> = text.chars().collect();
+    steps.extend(letters.chunks(4).map(|piece| delta(&json!({"content": String::from_iter(piece)}))));
+    steps.extend(end("stop"));
+    Answer::Stream(steps)
+}
+
+/// An answer that calls tools in parallel, the pieces of their arguments interleaved.
+pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
+    let mut steps = vec![delta(&json!({"role": "assistant", "content": "Let me see."}))];
+    let arguments: Vec<Vec<char>> =
+        calls.iter().map(|(_, args)| args.to_string().chars().collect()).collect();
+    for (index, (name, _)) in calls.iter().enumerate() {
+        let call = json!({"index": index, "id": format!("call_{index}"), "type": "function",
+            "function": {"name": name, "arguments": ""}});
+        steps.push(delta(&json!({"tool_calls": [call]})));
+    }
+    let longest = arguments.iter().map(Vec::len).max().unwrap_or_default();
+    for start in (0..longest).step_by(5) {
+        for (index, arguments) in arguments.iter().enumerate().filter(|(_, text)| start < text.len()) {
+            let piece: String = arguments.iter().skip(start).take(5).collect();
+            let call = json!({"index": index, "function": {"arguments": piece}});
+            steps.push(delta(&json!({"tool_calls": [call]})));
+        }
+    }
+    steps.extend(end("tool_calls"));
+    Answer::Stream(steps)
+}
+
+/// One piece of an answer.
+pub(crate) fn delta(delta: &Value) -> Step {
+    chunk(&json!([{"index": 0, "delta": delta, "finish_reason": null}]), &Value::Null)
+}
+
+/// What ends an answer: the reason, the usage of 100 (80 cached) and 10 tokens, the mark.
+pub(crate) fn end(reason: &str) -> [Step; 3] {
+    let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110,
+        "prompt_tokens_details": {"cached_tokens": 80}});
+    [
+        chunk(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]), &Value::Null),
+        chunk(&json!([]), &usage),
+        Step::Data("[DONE]".to_owned()),
+    ]
+}
+
+fn chunk(choices: &Value, usage: &Value) -> Step {
+    let chunk = json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "test",
+        "choices": choices, "usage": usage});
+    Step::Data(chunk.to_string())
+}
+
+fn script_is_over() -> Answer {
+    let body = r#"{"error":{"message":"the script of the test is over"}}"#.to_owned();
+    Answer::Whole { status: "500 Internal Server Error", headers: "", body }
+}
+
+fn read_request(stream: &TcpStream) -> io::Result<Request> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.trim_end();
+        let Some((name, value)) = line.split_once(':') else {
+            if line.is_empty() {
+                break;
+            }
+            head += &format!("{line}\n");
+            continue;
+        };
+        let name = name.to_ascii_lowercase();
+        if name == "content-length" {
+            length = value.trim().parse().unwrap();
+        }
+        head += &format!("{name}:{value}\n");
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok(Request { head, body: String::from_utf8(body).unwrap() })
+}
+
+fn serve(mut stream: &TcpStream, answer: Answer, left: &Sender<()>) -> io::Result<()> {
+    let steps = match answer {
+        Answer::Stream(steps) => steps,
+        Answer::Whole { status, headers, body } => {
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n"
+            );
+            return stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    };
+    stream.write_all(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n",
+    )?;
+    for step in steps {
+        match step {
+            Step::Data(data) => write_in_two_chunks(stream, &format!("data: {data}\n\n"))?,
+            Step::Raw(bytes) => write_chunk(stream, bytes.as_bytes())?,
+            Step::Wait(time) => std::thread::sleep(time),
+            Step::Cut => return Ok(()),
+            Step::UntilClientLeaves => {
+                // Nothing comes but the end, or a reset.
+                let _ = stream.read(&mut [0; 64]);
+                // The test may have ended.
+                let _ = left.send(());
+                return Ok(());
+            }
+        }
+    }
+    stream.write_all(b"0\r\n\r\n")
+}
+
+/// A network cuts where it likes: here in the middle of an event.
+fn write_in_two_chunks(stream: &TcpStream, event: &str) -> io::Result<()> {
+    let (start, rest) = event.as_bytes().split_at(event.len() / 2);
+    write_chunk(stream, start)?;
+    write_chunk(stream, rest)
+}
+
+fn write_chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    stream.write_all(&chunk)?;
+    stream.flush()
+}
