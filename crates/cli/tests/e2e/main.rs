@@ -1,5 +1,7 @@
 //! The binary from the first prompt to the last accept: against recordings, and against a server on the loopback.
 
+#![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
 #[path = "../support/mod.rs"]
 mod support;
 

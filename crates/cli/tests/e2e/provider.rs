@@ -127,7 +127,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
         assert_eq!(request.body[..shared], requests[0].body[..shared]);
     }
     for pair in requests[1..].windows(2) {
-        let messages_end = pair[0].body.rfind("]").unwrap();
+        let messages_end = pair[0].body.rfind(']').unwrap();
         assert_eq!(pair[1].body[..messages_end], pair[0].body[..messages_end]);
     }
     let forked = requests[1].json();
@@ -145,7 +145,7 @@ fn shown(requests: &[Request]) -> String {
     let mut known = 0;
     let mut rest = Value::Null;
     for (number, request) in requests.iter().enumerate() {
-        lines += &format!("{}\n", request.head.lines().next().unwrap());
+        lines.extend([request.head.lines().next().unwrap(), "\n"]);
         let mut body = request.json();
         let messages = body["messages"].take();
         let messages = messages.as_array().unwrap();
@@ -154,7 +154,7 @@ fn shown(requests: &[Request]) -> String {
             // The system instruction and the question about a suggestion have tests of their own.
             let own =
                 message["role"] != "system" && (number + 1 < requests.len() || message["role"] != "user");
-            lines += &format!("  {}\n", if own { text.as_str() } else { "…" });
+            lines.extend(["  ", if own { text.as_str() } else { "…" }, "\n"]);
         }
         known = messages.len();
         body["tools"].take();

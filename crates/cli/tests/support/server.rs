@@ -162,14 +162,14 @@ fn read_request(stream: &TcpStream) -> io::Result<Request> {
             if line.is_empty() {
                 break;
             }
-            head += &format!("{line}\n");
+            head.extend([line, "\n"]);
             continue;
         };
         let name = name.to_ascii_lowercase();
         if name == "content-length" {
             length = value.trim().parse().unwrap();
         }
-        head += &format!("{name}:{value}\n");
+        head.extend([&name, ":", value, "\n"]);
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
