@@ -77,7 +77,7 @@ impl Session {
         self.home().with_file_name("history.json").display().to_string()
     }
 
-    /// `speculate --json --mode auto-edit` of a recording. The id reads `[ID]` from now on.
+    /// `speculate --json` of a recording, in this mode. The id reads `[ID]` from now on.
     pub(crate) fn speculate(&mut self, recording: &Value, mode: &str) -> (Outcome, String) {
         let model = self.recording(recording);
         let outcome = self.run(&["speculate", "--json", "--mode", mode, "--model", &model, "say farewell"]);
