@@ -22,7 +22,7 @@ fn leaves_no_trace(keys: &str, expected_row: &str) {
     chat.send("\t\x1b[C\r");
     chat.settle();
     assert_eq!(chat.count("add tests"), 0);
-    assert_eq!(chat.processes().len(), 1, "{:?}", chat.processes());
+    chat.wait_for_processes(1);
     chat.send("something else\r");
     chat.wait_for("Another answer.");
     assert_eq!(chat.project.session.tree(), before);
