@@ -120,10 +120,10 @@ impl Chat {
                 self.on_accepted(&speculation, &told, *ended)?;
             }
         }
-        if self.working.is_none() {
-            if let Some(next) = self.queued.pop_front() {
-                self.on_submit(next)?;
-            }
+        if self.working.is_none()
+            && let Some(next) = self.queued.pop_front()
+        {
+            self.on_submit(next)?;
         }
         Ok(())
     }

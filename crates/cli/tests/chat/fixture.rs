@@ -146,9 +146,10 @@ impl Chat {
         self.wait_until(&format!("no {text}"), |screen| !screen.contents().contains(text));
     }
 
-    /// Gives what should not happen the time to happen: longer than the show delay.
-    pub(crate) fn settle(&self) {
+    /// Gives what should not happen the time to happen, longer than the show delay; then looks at the screen.
+    pub(crate) fn settle(&self) -> String {
         std::thread::sleep(Duration::from_millis(400));
+        self.contents()
     }
 
     /// How often `text` is on the screen.
@@ -177,7 +178,8 @@ impl Chat {
     /// No folder of the state holds anything, and no command is at work in the project.
     pub(crate) fn nothing_is_left(&self) {
         let store = self.project.session.store();
-        assert!(!store.exists() || std::fs::read_dir(&store).unwrap().next().is_none(), "{store:?}");
+        let records = std::fs::read_dir(&store).map_or(0, Iterator::count);
+        assert_eq!(records, 0, "{}", store.display());
         self.wait_for_processes(0);
     }
 
