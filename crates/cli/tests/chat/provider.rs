@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Chat, project};
 
@@ -16,25 +16,29 @@ enum Answer {
     Refuse(u16),
     /// Two pieces of text, the second one when the test says so.
     Stream(&'static str, mpsc::Receiver<()>, &'static str),
+    /// A call of `write_file` for this path.
+    Write(&'static str),
     /// The first piece, and then the connection breaks.
     Cut(&'static str),
 }
 
-/// A server on loopback; gives its base URL. After the last answer it takes no connection.
-fn serve(answers: Vec<Answer>) -> String {
+/// A server on loopback; gives its base URL and what it is asked. After the last answer it takes no connection.
+fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (sender, requests) = mpsc::channel();
     std::thread::spawn(move || {
         for answer in answers {
             let (stream, _) = listener.accept().unwrap();
+            // A test that does not read the requests is fine.
+            let _ = sender.send(read_request(&stream));
             respond(stream, answer);
         }
     });
-    url
+    (url, requests)
 }
 
 fn respond(mut stream: TcpStream, answer: Answer) {
-    read_request(&stream);
     let head = |status: u16, kind: &str| {
         format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n")
     };
@@ -52,6 +56,15 @@ fn respond(mut stream: TcpStream, answer: Answer) {
             let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
             let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(second));
         }
+        Answer::Write(path) => {
+            let args = json!({ "file_path": path, "content": "made\n" }).to_string();
+            let function = json!({ "name": "write_file", "arguments": args });
+            let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
+            let chunk = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+            let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+            let head = head(200, "text/event-stream");
+            let _ = write!(stream, "{head}\r\ndata: {chunk}\n\ndata: {finish}\n\ndata: [DONE]\n\n");
+        }
         Answer::Cut(first) => {
             let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
         }
@@ -63,7 +76,7 @@ fn piece(text: &str) -> String {
     format!("data: {chunk}\n\n")
 }
 
-fn read_request(stream: &TcpStream) {
+fn read_request(stream: &TcpStream) -> Value {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     loop {
@@ -80,13 +93,18 @@ fn read_request(stream: &TcpStream) {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
+    serde_json::from_slice(&body).unwrap()
 }
 
 fn chat_with(answers: Vec<Answer>) -> Chat {
-    let url = serve(answers);
+    chat_and_requests(answers, "auto-edit").0
+}
+
+fn chat_and_requests(answers: Vec<Answer>, mode: &str) -> (Chat, mpsc::Receiver<Value>) {
+    let (url, requests) = serve(answers);
     let project = project().variable("OPENAI_API_KEY", "test").variable("HEADSTART_SUGGEST", "off");
-    let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
-    Chat::spawn(project, &arguments.map(str::to_owned), 72, 40)
+    let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", mode];
+    (Chat::spawn(project, &arguments.map(str::to_owned), 72, 40), requests)
 }
 
 #[test]
@@ -148,5 +166,57 @@ fn a_server_that_is_not_there_is_told() {
         chat.send("/clear\r");
         chat.wait_for("forgotten");
     }
+    chat.leave();
+}
+
+/// The messages of a request after the system's: who speaks, and what.
+fn messages(request: &Value) -> Vec<(String, String)> {
+    let messages = request["messages"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let pair = |message: &Value| (text(&message["role"]), text(&message["content"]));
+    messages.map(pair).filter(|(role, _)| role != "system").collect()
+}
+
+#[test]
+fn the_model_is_told_what_an_interrupted_turn_has_done() {
+    let (never, hangs) = mpsc::channel();
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let answers = vec![
+        Answer::Write("made.txt"),
+        Answer::Stream("Half of", hangs, " never"),
+        Answer::Stream("We", wait, " go on."),
+    ];
+    let (mut chat, requests) = chat_and_requests(answers, "auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("Half of\nworking");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n>");
+    // The server looks whether anybody listens only when it has something to say.
+    drop(never);
+    chat.send("go on\r");
+    chat.wait_for("We go on.");
+    let last = messages(&requests.iter().nth(2).unwrap());
+    let roles: Vec<_> = last.iter().map(|(role, _)| role.as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "user"], "{last:?}");
+    assert_eq!((last[0].1.as_str(), last[3].1.as_str()), ("begin", "go on"));
+    assert!(last[2].1.contains("made.txt"), "{last:?}");
+    assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
+    chat.leave();
+}
+
+#[test]
+fn the_model_is_told_that_the_user_declined() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let answers = vec![Answer::Write("made.txt"), Answer::Stream("As", wait, " you wish.")];
+    let (mut chat, requests) = chat_and_requests(answers, "default");
+    chat.send("begin\r");
+    chat.answer("n");
+    chat.wait_for("As you wish.");
+    let last = messages(&requests.iter().nth(1).unwrap());
+    assert_eq!(last[2].0, "tool", "{last:?}");
+    assert!(last[2].1.contains("declined"), "{last:?}");
+    assert_eq!(chat.read("made.txt"), None);
     chat.leave();
 }
