@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use headstart_forked_query::{Message, Recording, ToolCall};
 use headstart_overlay_fs::{ChangeSummary, Conflict};
-use headstart_speculation::{Acceptance, Accepted};
+use headstart_speculation::{Acceptance, Accepted, Ending};
 use headstart_tool_gate::Verdict;
 use serde::Serialize;
 
@@ -93,6 +93,9 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
         }
         Acceptance::Accepted(accepted) => {
             output::print(&told(accepted))?;
+            if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
+                output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
+            }
             Ok(ExitStatus::Done)
         }
         Acceptance::Conflict(conflicts) => {

@@ -122,7 +122,7 @@ fn summary(finished: &Finished) -> Vec<(&'static str, String)> {
     fields
 }
 
-fn ending(ending: &Ending) -> String {
+pub(super) fn ending(ending: &Ending) -> String {
     match ending {
         Ending::Completed => "the model said its last word".to_owned(),
         Ending::Boundary { verdict } => format!("the next call needs your consent: {}", verdict.detail),

@@ -1,7 +1,7 @@
 //! A line editor with ghost text, for `headstart chat`.
 //!
 //! [`LineEditor`] is sans-IO: it takes crossterm's events and says in an [`Action`] what they mean. [`render`] is a
-//! pure function from the editor to a [`Frame`]. [`Screen`] puts frames on a terminal, in place, with other output
+//! pure function from the editor to a [frame](frame::Frame). [`Screen`] puts frames on a terminal, in place, with other output
 //! scrolling by above; [`Input`] gives events of a terminal, or lines of a pipe. [`TerminalGuard`] changes the
 //! terminal's mode and gives it back.
 //!

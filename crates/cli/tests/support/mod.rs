@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "every test binary uses another part of this")]
 #![allow(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
+pub(crate) mod project;
 pub(crate) mod records;
 
 use std::fmt;

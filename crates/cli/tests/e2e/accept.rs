@@ -1,0 +1,252 @@
+//! What an accept does, and what it refuses to do.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::project::{call, farewell};
+use crate::support::{Outcome, Session, transcript};
+
+fn accepted_line(outcome: &Outcome) -> Value {
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let line = outcome.json().pop().unwrap();
+    assert_eq!(line["type"], "accepted", "{outcome}");
+    line
+}
+
+#[test]
+fn the_workspace_is_what_the_work_made_of_it_and_nothing_else() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    // The same work by hand, in a workspace of its own.
+    let twin = Session::with_project();
+    twin.write("project/greeting.txt", "hello\nmoon\n").write("project/src/farewell.txt", "bye\n");
+    let outcome = session.run(&["accept", &id, "--json"]);
+    accepted_line(&outcome);
+    insta::assert_snapshot!(session.redact(&outcome.stdout));
+    // Git notes the times of files, so its own files differ from twin to twin.
+    for session in [&session, &twin] {
+        fs::remove_dir_all(session.workspace().join(".git")).unwrap();
+    }
+    assert_eq!(session.hash(), twin.hash());
+    assert_eq!(session.only_row()["status"], "accepted");
+}
+
+#[test]
+fn gits_own_files_are_untouched() {
+    let mut session = Session::with_project();
+    let before = session.hash();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    accepted_line(&session.run(&["accept", &id, "--json"]));
+    session.write("project/greeting.txt", "hello\nworld\n");
+    fs::remove_file(session.workspace().join("src/farewell.txt")).unwrap();
+    assert_eq!(session.hash(), before);
+}
+
+#[test]
+fn the_modes_of_files_stay() {
+    let mut session = Session::with_project();
+    let recording = json!({"turns": [
+        {"toolCalls": [
+            call("read_file", &json!({"file_path": "src/run.sh"})),
+            call("edit", &json!({"file_path": "src/run.sh", "old_string": "echo run", "new_string": "echo ran"})),
+        ]},
+        {"text": "Done."},
+    ]});
+    let twin = session.hash();
+    let (_, id) = session.speculate(&recording, "auto-edit");
+    accepted_line(&session.run(&["accept", &id, "--json"]));
+    assert_eq!(session.text("src/run.sh").unwrap(), "#!/bin/sh\necho ran\n");
+    session.write("project/src/run.sh", "#!/bin/sh\necho run\n");
+    assert_eq!(session.hash(), twin);
+}
+
+#[test]
+fn a_boundarys_prefix_is_applied_and_the_pending_call_is_handed_back() {
+    let mut session = Session::with_project();
+    let recording = json!({"turns": [{"toolCalls": [
+        call("write_file", &json!({"file_path": "new.txt", "content": "new\n"})),
+        call("shell", &json!({"command": "rm -rf src"})),
+        call("write_file", &json!({"file_path": "never.txt", "content": ""})),
+    ]}]});
+    let (_, id) = session.speculate(&recording, "auto-edit");
+    let line = accepted_line(&session.run(&["accept", &id, "--json"]));
+    assert_eq!(line["pendingCall"]["args"]["command"], "rm -rf src");
+    assert_eq!(session.text("new.txt").as_deref(), Some("new\n"));
+    assert_eq!(session.text("never.txt"), None);
+    assert!(session.text("src/run.sh").is_some());
+    assert_eq!(open_calls(&line["transcript"]), 0, "{line}");
+}
+
+/// An accepted transcript, appended to a history, must be a history.
+#[test]
+fn the_transcript_continues_the_conversation() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let line = accepted_line(&session.run(&["accept", &id, "--json"]));
+    let history = session.history(&line["transcript"]);
+    let model = session.recording(&json!({"suggestions": ["commit this"]}));
+    let outcome = session.run(&["suggest", "--history", &history, "--model", &model]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "commit this\n"), "{outcome}");
+}
+
+fn open_calls(transcript: &Value) -> i64 {
+    let parts =
+        transcript.as_array().unwrap().iter().flat_map(|message| message["parts"].as_array().unwrap());
+    parts.map(|part| i64::from(part["type"] == "toolCall") - i64::from(part["type"] == "toolResult")).sum()
+}
+
+/// What the user does meanwhile.
+type Meanwhile = fn(&Session);
+
+#[test]
+fn what_the_user_did_meanwhile_wins() {
+    let cases: [(&str, &str, Meanwhile); 6] = [
+        ("edited the same line", "greeting.txt", |session| {
+            session.write("project/greeting.txt", "hello\nsun\n");
+        }),
+        ("edited a file that was only read", "notes.txt", |session| {
+            session.write("project/notes.txt", "remember the bread\n");
+        }),
+        ("made the file that would be made", "src/farewell.txt", |session| {
+            session.write("project/src/farewell.txt", "mine\n");
+        }),
+        ("removed the file", "greeting.txt", |session| {
+            fs::remove_file(session.workspace().join("greeting.txt")).unwrap();
+        }),
+        ("put a folder in its place", "src/farewell.txt", |session| {
+            fs::create_dir(session.workspace().join("src/farewell.txt")).unwrap();
+        }),
+        ("put a link in its place", "greeting.txt", |session| {
+            fs::remove_file(session.workspace().join("greeting.txt")).unwrap();
+            std::os::unix::fs::symlink("notes.txt", session.workspace().join("greeting.txt")).unwrap();
+        }),
+    ];
+    for (what, path, meanwhile) in cases {
+        let mut session = Session::with_project();
+        let (_, id) = session.speculate(&farewell(), "auto-edit");
+        meanwhile(&session);
+        let theirs = session.hash();
+        for _ in 0..2 {
+            let outcome = session.run(&["accept", &id, "--json"]);
+            assert_eq!(outcome.code, Some(4), "{what}: {outcome}");
+            assert_eq!(session.hash(), theirs, "{what}");
+            let line = outcome.json().pop().unwrap();
+            assert_eq!(line["type"], "conflict", "{what}: {outcome}");
+            let paths: Vec<_> =
+                line["conflicts"].as_array().unwrap().iter().map(|conflict| &conflict["path"]).collect();
+            assert!(paths.iter().any(|found| *found == path), "{what}: {outcome}");
+            assert!(outcome.stderr.contains("nothing was changed"), "{what}: {outcome}");
+        }
+        // Nothing is lost: it waits for another decision.
+        assert_eq!(session.only_row()["status"], "completed", "{what}");
+    }
+}
+
+#[test]
+fn what_it_never_looked_at_may_change() {
+    let mut session = Session::with_project();
+    let mut recording = farewell();
+    // A search reads everything.
+    recording["turns"].as_array_mut().unwrap().remove(2);
+    recording["turns"][0]["toolCalls"].as_array_mut().unwrap().pop();
+    let (_, id) = session.speculate(&recording, "auto-edit");
+    session.write("project/src/run.sh", "#!/bin/sh\n");
+    session.write("project/deep/new.txt", "mine\n");
+    accepted_line(&session.run(&["accept", &id, "--json"]));
+    assert_eq!(session.text("src/run.sh").unwrap(), "#!/bin/sh\n");
+    assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
+}
+
+#[test]
+fn a_mode_withdrawn_meanwhile_counts() {
+    let session = Session::with_project().variable("HEADSTART_MODE", "auto-edit");
+    let model = session.recording(&farewell());
+    let id =
+        session.run(&["speculate", "--json", "--model", &model, "say farewell"]).finished()["id"].clone();
+    let before = session.hash();
+    let withdrawn = session.run(&["accept", id.as_str().unwrap(), "--json", "--mode", "default"]);
+    assert_eq!(withdrawn.code, Some(3), "{withdrawn}");
+    let line = withdrawn.json().pop().unwrap();
+    assert_eq!((&line["type"], &line["call"]["name"]), (&json!("withdrawn"), &json!("edit")), "{withdrawn}");
+    assert_eq!(session.hash(), before);
+    // The environment changed its mind: the mode was no flag, so it counts as it is now.
+    let session = session.variable("HEADSTART_MODE", "plan");
+    assert_eq!(session.run(&["accept", id.as_str().unwrap()]).code, Some(3));
+    assert_eq!(session.hash(), before);
+    let session = session.variable("HEADSTART_MODE", "auto-edit");
+    accepted_line(&session.run(&["accept", id.as_str().unwrap(), "--json"]));
+}
+
+#[test]
+fn a_deny_rule_made_meanwhile_counts() {
+    for denied in ["greeting.txt", "notes.txt", "src/"] {
+        let mut session = Session::with_project();
+        let (_, id) = session.speculate(&farewell(), "auto-edit");
+        let before = session.hash();
+        session.write("home/.config/headstart/config.toml", format!("deny = ['{denied}']"));
+        let outcome = session.run(&["accept", &id, "--json"]);
+        assert_eq!(outcome.code, Some(3), "{denied}: {outcome}");
+        assert_eq!(session.hash(), before, "{denied}");
+    }
+}
+
+#[test]
+fn accepting_twice_applies_once() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    accepted_line(&session.run(&["accept", &id, "--json"]));
+    session.write("project/greeting.txt", "mine again\n");
+    let after = session.hash();
+    let again = session.run(&["accept", &id]);
+    again.assert_refused(1, &["accepted", &id]);
+    assert_eq!(session.hash(), after);
+}
+
+#[test]
+fn of_two_accepts_at_once_one_applies() {
+    for _ in 0..3 {
+        let mut session = Session::with_project();
+        let (_, id) = session.speculate(&farewell(), "auto-edit");
+        let arguments = ["accept", id.as_str()];
+        let children = [(); 3].map(|()| session.command(&arguments).spawn().unwrap());
+        let outcomes = children.map(|child| session.outcome(&arguments, child));
+        let mut codes = outcomes.each_ref().map(|outcome| outcome.code);
+        codes.sort();
+        assert_eq!(codes, [Some(0), Some(1), Some(1)], "{}", transcript(&outcomes));
+        assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
+        assert_eq!(session.only_row()["status"], "accepted");
+    }
+}
+
+#[test]
+fn an_abort_afterwards_or_before_leaves_the_workspace_alone() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let before = session.hash();
+    assert_eq!(session.run(&["abort", &id]).code, Some(0));
+    assert_eq!(session.hash(), before);
+    assert_eq!(session.kept(), Vec::<std::path::PathBuf>::new());
+    session.run(&["accept", &id]).assert_refused(1, &["there is no speculation", &id]);
+}
+
+#[test]
+fn work_that_had_not_ended_is_handed_over_as_such() {
+    let mut session = Session::with_project();
+    let mut recording = farewell();
+    recording["turns"].as_array_mut().unwrap().truncate(2);
+    let (_, id) = session.speculate(&recording, "auto-edit");
+    let outcome = session.run(&["accept", &id]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
+    assert!(outcome.stderr.contains("not finished: an error: the recording has no turn left"), "{outcome}");
+}
+
+#[test]
+fn where_nothing_was_done_there_is_nothing_to_accept() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&json!({"suggestions": ["x"]}), "auto-edit");
+    let before = session.hash();
+    session.run(&["accept", &id]).assert_refused(1, &[&id, "nothing that could be accepted"]);
+    assert_eq!(session.hash(), before);
+}

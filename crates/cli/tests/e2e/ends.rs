@@ -1,0 +1,132 @@
+//! How a speculation can end, as a program sees it and as a person does. Whatever the end, the workspace is as it was.
+
+use serde_json::json;
+
+use crate::support::project::{call, farewell};
+use crate::support::{Outcome, Session};
+
+/// Speculates; the workspace must not notice. Gives what it said, without what differs from run to run.
+fn told(session: &mut Session, recording: &serde_json::Value, mode: &str) -> (Outcome, String) {
+    let before = session.hash();
+    let (outcome, _) = session.speculate(recording, mode);
+    assert_eq!(session.hash(), before);
+    let told = session.redact(&outcome.stdout);
+    (outcome, told)
+}
+
+#[test]
+fn completed() {
+    let mut session = Session::with_project();
+    let (outcome, told) = told(&mut session, &farewell(), "auto-edit");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn boundary_names_the_pending_call() {
+    let mut session = Session::with_project();
+    let recording = json!({"turns": [{"text": "Edit, then commit.", "toolCalls": [
+        call("write_file", &json!({"file_path": "new.txt", "content": "new\n"})),
+        call("shell", &json!({"command": "git commit --all --message farewell"})),
+        call("read_file", &json!({"file_path": "new.txt"})),
+    ]}]});
+    let (outcome, told) = told(&mut session, &recording, "auto-edit");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    assert_eq!(outcome.finished()["boundary"]["call"]["name"], "shell");
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_write_that_the_mode_does_not_allow_is_a_boundary() {
+    for mode in ["default", "plan"] {
+        let mut session = Session::with_project();
+        let (outcome, _) = told(&mut session, &farewell(), mode);
+        assert_eq!(outcome.code, Some(3), "{outcome}");
+        let finished = outcome.finished();
+        assert_eq!(finished["boundary"]["call"]["name"], "edit", "{mode}");
+        assert_eq!(finished["changes"], json!([]));
+    }
+}
+
+#[test]
+fn exhausted_by_a_limit_of_the_configuration() {
+    let limits = [
+        ("turns = 2", "turns"),
+        ("messages = 3", "messages"),
+        ("tokens = 1000", "tokens"),
+        ("staged_files = 1", "staged"),
+        ("staged_bytes = 3", "staged"),
+        ("time_seconds = 1", "time"),
+    ];
+    for (line, limit) in limits {
+        let mut session = Session::with_project();
+        session.write("home/.config/headstart/config.toml", format!("[limits]\n{line}\n"));
+        let mut recording = farewell();
+        recording["turns"][1]["usage"] =
+            json!({"inputTokens": 900, "cachedInputTokens": 0, "outputTokens": 200});
+        if limit == "time" {
+            recording["turns"][2]["delayMs"] = json!(60_000);
+        }
+        let (outcome, _) = told(&mut session, &recording, "auto-edit");
+        assert_eq!(outcome.code, Some(1), "{line}: {outcome}");
+        let finished = outcome.finished();
+        assert_eq!(finished["status"], "exhausted", "{line}: {outcome}");
+        assert_eq!(finished["limit"], limit, "{line}: {outcome}");
+    }
+}
+
+#[test]
+fn a_recording_that_ends_too_early_is_a_failure_and_no_completion() {
+    let mut session = Session::with_project();
+    let mut recording = farewell();
+    recording["turns"].as_array_mut().unwrap().truncate(2);
+    let (outcome, told) = told(&mut session, &recording, "auto-edit");
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.finished()["error"].as_str().unwrap().contains("recording"), "{outcome}");
+    insta::assert_snapshot!(told.lines().last().unwrap());
+}
+
+/// What the other commands say of it, each from a process of its own.
+#[test]
+fn another_process_lists_shows_and_diffs() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let commands = [vec!["list"], vec!["show", &id], vec!["diff", &id]];
+    let mut told = String::new();
+    for command in &commands {
+        let json: Vec<_> = command.iter().copied().chain(["--json"]).collect();
+        let outcome = session.run(&json);
+        assert!(!outcome.json().is_empty(), "{outcome}");
+        told += &outcome.to_string();
+    }
+    insta::assert_snapshot!(told);
+    // The same diff for people is one that git takes.
+    session.write("change.diff", session.run(&["diff", &id]).stdout);
+    let mut git = std::process::Command::new("git");
+    assert!(
+        git.args(["apply", "--check", "../change.diff"])
+            .current_dir(session.workspace())
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+#[test]
+fn people_read_the_calls_the_changes_and_what_to_do_next() {
+    let mut session = Session::with_project();
+    let model = session.recording(&farewell());
+    let before = session.hash();
+    let outcome = session.run(&["speculate", "--mode", "auto-edit", "--model", &model, "say farewell"]);
+    assert_eq!(session.hash(), before);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let id = session.only_row()["id"].as_str().unwrap().to_owned();
+    session.name("ID", &id);
+    for word in ["completed", "say farewell", "src/farewell.txt", "greeting.txt", "run the tests"] {
+        assert!(outcome.stdout.contains(word), "{word:?} is missing in\n{outcome}");
+    }
+    for word in ["* shell", &format!("headstart diff {id}"), &format!("accept {id}"), &format!("abort {id}")]
+    {
+        assert!(outcome.stderr.contains(word), "{word:?} is missing in\n{outcome}");
+    }
+}
