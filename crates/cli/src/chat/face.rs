@@ -85,10 +85,12 @@ impl Face {
     pub(super) fn end_line(&mut self) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.end_line().map_err(CliError::Output),
-            Self::Lines { open, .. } => match std::mem::take(open) {
-                true => print("\n"),
-                false => Ok(()),
-            },
+            Self::Lines { open, .. } => {
+                if std::mem::take(open) {
+                    print("\n")?;
+                }
+                Ok(())
+            }
         }
     }
 

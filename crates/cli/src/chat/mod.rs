@@ -222,13 +222,11 @@ impl Chat {
         }
         let taken = self.ahead.take_if(|ahead| ahead.is_for(&text));
         self.forget_suggestion();
-        match taken {
-            Some(ahead) => self.take(ahead),
-            None => {
-                self.begin(Transcript::new(&text));
-                Ok(())
-            }
+        if let Some(ahead) = taken {
+            return self.take(ahead);
         }
+        self.begin(Transcript::new(&text));
+        Ok(())
     }
 
     /// No suggestion, none to come, and no work ahead.
@@ -241,10 +239,10 @@ impl Chat {
     /// Shows what a turn does. The call at which the work ahead stopped is told once more by the turn that goes on
     /// with it.
     fn tell(&mut self, event: &Event) -> Result<(), CliError> {
-        if let Event::ToolCall { call } = event {
-            if self.shown_call.replace(call.id.clone()).as_ref() == Some(&call.id) {
-                return Ok(());
-            }
+        if let Event::ToolCall { call } = event
+            && self.shown_call.replace(call.id.clone()).as_ref() == Some(&call.id)
+        {
+            return Ok(());
         }
         self.face.event(event)
     }

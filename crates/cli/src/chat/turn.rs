@@ -120,10 +120,10 @@ impl Chat {
                 self.on_accepted(&speculation, &told, *ended)?;
             }
         }
-        if self.working.is_none() {
-            if let Some(next) = self.queued.pop_front() {
-                self.on_submit(next)?;
-            }
+        if self.working.is_none()
+            && let Some(next) = self.queued.pop_front()
+        {
+            self.on_submit(next)?;
         }
         Ok(())
     }
@@ -174,8 +174,11 @@ impl Chat {
         if !accepted.changes.is_empty() {
             self.face.say(&show::changes(&accepted.changes), Style::Added)?;
         }
-        let saved = Duration::from_millis(accepted.time_saved_ms).as_secs_f64();
-        self.face.say(&format!("{saved:.1} s of this was done ahead"), Style::Dim)?;
+        // Work that stopped at its first call saved nothing to speak of.
+        if 1 < accepted.transcript.messages.len() {
+            let saved = Duration::from_millis(accepted.time_saved_ms).as_secs_f64();
+            self.face.say(&format!("{saved:.1} s of this was done ahead"), Style::Dim)?;
+        }
         if accepted.ending != Ending::Completed {
             self.begin(accepted.transcript);
             return Ok(());

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portable_pty::CommandBuilder;
 use serde_json::{Value, json};
@@ -146,9 +146,10 @@ impl Chat {
         self.wait_until(&format!("no {text}"), |screen| !screen.contents().contains(text));
     }
 
-    /// Gives what should not happen the time to happen: twice the show delay.
-    pub(crate) fn settle(&self) {
-        std::thread::sleep(Duration::from_millis(600));
+    /// Gives what should not happen the time to happen, longer than the show delay; then looks at the screen.
+    pub(crate) fn settle(&self) -> String {
+        std::thread::sleep(Duration::from_millis(400));
+        self.contents()
     }
 
     /// How often `text` is on the screen.
@@ -177,8 +178,27 @@ impl Chat {
     /// No folder of the state holds anything, and no command is at work in the project.
     pub(crate) fn nothing_is_left(&self) {
         let store = self.project.session.store();
-        assert!(!store.exists() || std::fs::read_dir(&store).unwrap().next().is_none(), "{store:?}");
-        assert_eq!(self.processes(), Vec::<String>::new());
+        let records = std::fs::read_dir(&store).map_or(0, Iterator::count);
+        assert_eq!(records, 0, "{}", store.display());
+        self.wait_for_processes(0);
+    }
+
+    /// Waits until so many processes work in the project: one that was killed may need a moment to go.
+    pub(crate) fn wait_for_processes(&self, number: usize) {
+        let started = Instant::now();
+        while self.processes().len() != number {
+            assert!(started.elapsed() < Duration::from_secs(5), "{:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until a command whose line holds this works in the project.
+    pub(crate) fn wait_for_command(&self, command: &str) {
+        let started = Instant::now();
+        while !self.processes().iter().any(|process| process.contains(command)) {
+            assert!(started.elapsed() < Duration::from_secs(20), "{:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The processes that work in the project: the chat and its commands.

@@ -129,7 +129,7 @@ fn work_that_still_runs_is_joined() {
             "I write.",
             &[("write_file", serde_json::json!({ "file_path": "tests.txt", "content": "t\n" }))],
         )
-        .says(2_500, "Tests are written.")
+        .says(1_200, "Tests are written.")
         .suggests("run the linter")
         .says(60_000, "never")
         .chat_with_ghost("auto-edit");

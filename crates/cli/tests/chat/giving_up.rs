@@ -22,7 +22,7 @@ fn leaves_no_trace(keys: &str, expected_row: &str) {
     chat.send("\t\x1b[C\r");
     chat.settle();
     assert_eq!(chat.count("add tests"), 0);
-    assert_eq!(chat.processes().len(), 1, "{:?}", chat.processes());
+    chat.wait_for_processes(1);
     chat.send("something else\r");
     chat.wait_for("Another answer.");
     assert_eq!(chat.project.session.tree(), before);
@@ -111,4 +111,20 @@ fn whoever_types_already_is_not_disturbed() {
     chat.settle();
     assert_eq!(chat.count("ahead") + chat.count("[Tab]"), 0);
     chat.leave();
+}
+
+#[test]
+fn giving_up_ends_the_command_that_runs_ahead() {
+    for keys in ["\x1b", "x", "\t\x15", "/clear\r", "/mode plan\r", "something else\r"] {
+        let mut chat = project_with_suggestion()
+            .shell(0, "sleep 9")
+            .says(0, "Another answer.")
+            .chat_with_ghost("auto-edit");
+        chat.wait_for_command("sleep 9");
+        chat.send(keys);
+        chat.wait_for_processes(1);
+        chat.send("\x15");
+        chat.wait_for_row(">");
+        chat.leave();
+    }
 }

@@ -6,7 +6,7 @@ use crate::pty::Pty;
 #[test]
 fn leaving_while_a_command_runs_ahead_ends_it() {
     let mut chat = project_with_suggestion().shell(0, "sleep 9").chat_with_ghost("auto-edit");
-    assert!(chat.processes().iter().any(|process| process.contains("sleep 9")));
+    chat.wait_for_command("sleep 9");
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
     chat.nothing_is_left();
@@ -16,9 +16,7 @@ fn leaving_while_a_command_runs_ahead_ends_it() {
 fn leaving_while_a_command_runs_in_the_foreground_ends_it() {
     let mut chat = project().shell(0, "sleep 9").chat("yolo");
     chat.send("begin\r");
-    while !chat.processes().iter().any(|process| process.contains("sleep 9")) {
-        std::thread::yield_now();
-    }
+    chat.wait_for_command("sleep 9");
     chat.send("\x04");
     assert_eq!(chat.exit_code(), 0);
     chat.nothing_is_left();

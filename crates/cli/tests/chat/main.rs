@@ -14,4 +14,5 @@ mod leaving;
 mod looks;
 mod modes;
 mod pipe;
+mod provider;
 mod turns;

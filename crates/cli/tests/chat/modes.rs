@@ -34,6 +34,7 @@ fn in_default_mode_an_edit_ahead_waits_for_the_user() {
     chat.send("\t\r");
     chat.wait_for("write_file wants to run");
     assert_eq!(chat.read("tests.txt"), None);
+    assert_eq!(chat.count("done ahead"), 0);
     chat.answer("y");
     chat.wait_for("Tests are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));

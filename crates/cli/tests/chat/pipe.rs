@@ -3,9 +3,9 @@
 use crate::fixture::{Project, project, project_with_suggestion};
 use crate::support::Outcome;
 
-fn pipe(project: &Project, mode: &str, input: &str, more: &[&str]) -> Outcome {
+fn pipe(project: &Project, mode: &str, input: &str, flags: &[&str]) -> Outcome {
     let arguments = project.arguments(mode);
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).chain(flags.iter().copied()).collect();
     project.session.run_with_input(&arguments, input)
 }
 

@@ -27,12 +27,10 @@ fn ctrl_c_ends_the_command_of_a_turn() {
     let mut chat = project().shell(0, "sleep 9").says(0, "We go on.").chat("yolo");
     chat.send("begin\r");
     chat.wait_for("• shell sleep 9");
-    while !chat.processes().iter().any(|process| process.contains("sleep 9")) {
-        std::thread::yield_now();
-    }
+    chat.wait_for_command("sleep 9");
     chat.send("\x03");
     chat.wait_for("interrupted\n>");
-    assert_eq!(chat.processes().len(), 1, "{:?}", chat.processes());
+    chat.wait_for_processes(1);
     chat.leave();
 }
 
@@ -75,7 +73,7 @@ fn an_exhausted_recording_is_told_and_the_chat_goes_on() {
 #[test]
 fn prompts_that_are_sent_meanwhile_wait_for_their_turn() {
     let mut chat = project()
-        .says(1_500, "First answer.")
+        .says(800, "First answer.")
         .says(0, "Second answer.")
         .says(0, "Third answer.")
         .chat("auto-edit");

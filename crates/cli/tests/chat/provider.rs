@@ -1,0 +1,222 @@
+//! A chat with a server that speaks a provider's wire format.
+
+#![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Chat, project};
+
+/// What the server does with the next request.
+enum Answer {
+    /// This status, with a message.
+    Refuse(u16),
+    /// Two pieces of text, the second one when the test says so.
+    Stream(&'static str, mpsc::Receiver<()>, &'static str),
+    /// A call of `write_file` for this path.
+    Write(&'static str),
+    /// The first piece, and then the connection breaks.
+    Cut(&'static str),
+}
+
+/// A server on loopback; gives its base URL and what it is asked. After the last answer it takes no connection.
+fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (sender, requests) = mpsc::channel();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (stream, _) = listener.accept().unwrap();
+            // A test that does not read the requests is fine.
+            let _ = sender.send(read_request(&stream));
+            respond(stream, answer);
+        }
+    });
+    (url, requests)
+}
+
+fn respond(mut stream: TcpStream, answer: Answer) {
+    let head = |status: u16, kind: &str| {
+        format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n")
+    };
+    match answer {
+        Answer::Refuse(status) => {
+            let body = json!({ "error": { "message": "the server's own words" } }).to_string();
+            let head = head(status, "application/json");
+            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        }
+        Answer::Stream(first, go_on, second) => {
+            let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
+            let _ = stream.flush();
+            // A test that failed meanwhile has hung up.
+            let _ = go_on.recv();
+            let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+            let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(second));
+        }
+        Answer::Write(path) => {
+            let args = json!({ "file_path": path, "content": "made\n" }).to_string();
+            let function = json!({ "name": "write_file", "arguments": args });
+            let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
+            let chunk = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+            let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+            let head = head(200, "text/event-stream");
+            let _ = write!(stream, "{head}\r\ndata: {chunk}\n\ndata: {finish}\n\ndata: [DONE]\n\n");
+        }
+        Answer::Cut(first) => {
+            let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
+        }
+    }
+}
+
+fn piece(text: &str) -> String {
+    let chunk = json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text } }] });
+    format!("data: {chunk}\n\n")
+}
+
+fn read_request(stream: &TcpStream) -> Value {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
+fn chat_with(answers: Vec<Answer>) -> Chat {
+    chat_and_requests(answers, "auto-edit").0
+}
+
+fn chat_and_requests(answers: Vec<Answer>, mode: &str) -> (Chat, mpsc::Receiver<Value>) {
+    let (url, requests) = serve(answers);
+    let project = project().variable("OPENAI_API_KEY", "test").variable("HEADSTART_SUGGEST", "off");
+    let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", mode];
+    (Chat::spawn(project, &arguments.map(str::to_owned), 72, 40), requests)
+}
+
+#[test]
+fn an_answer_is_shown_as_it_comes() {
+    let (go_on, wait) = mpsc::channel();
+    let mut chat = chat_with(vec![Answer::Stream("Half of", wait, " the answer.")]);
+    chat.send("begin\r");
+    chat.wait_for("> begin\nHalf of\nworking (Ctrl-C interrupts)\n>");
+    go_on.send(()).unwrap();
+    chat.wait_for("> begin\nHalf of the answer.\n>");
+    chat.leave();
+}
+
+#[test]
+fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let mut chat = chat_with(vec![Answer::Refuse(401), Answer::Stream("Now ", wait, "it works.")]);
+    chat.send("begin\r");
+    chat.wait_for("> begin\nopenai refused the key (401); set OPENAI_API_KEY to a valid key\n>");
+    chat.wait_for_row(">");
+    chat.send("\x1b[A");
+    chat.wait_for_row("> begin");
+    chat.send("\r");
+    chat.wait_for("Now it works.");
+    chat.leave();
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_told() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let mut chat = chat_with(vec![Answer::Cut("It be"), Answer::Stream("Now ", wait, "it works.")]);
+    chat.send("begin\r");
+    chat.wait_for("It be\nopenai cut the answer short\n>");
+    chat.send("begin\r");
+    chat.wait_for("Now it works.");
+    chat.leave();
+}
+
+#[test]
+fn a_turn_that_waits_for_the_server_can_be_interrupted() {
+    let (_go_on, wait) = mpsc::channel();
+    let mut chat = chat_with(vec![Answer::Stream("Half of", wait, " never")]);
+    chat.send("begin\r");
+    chat.wait_for("Half of\nworking");
+    chat.send("\x03");
+    chat.wait_for("Half of\ninterrupted\n>");
+    chat.leave();
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told() {
+    let mut chat = chat_with(Vec::new());
+    for _ in 0..2 {
+        chat.send("begin\r");
+        chat.wait_for("127.0.0.1");
+        chat.wait_for_row(">");
+        chat.send("/clear\r");
+        chat.wait_for("forgotten");
+    }
+    chat.leave();
+}
+
+/// The messages of a request after the system's: who speaks, and what.
+fn messages(request: &Value) -> Vec<(String, String)> {
+    let messages = request["messages"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let pair = |message: &Value| (text(&message["role"]), text(&message["content"]));
+    messages.map(pair).filter(|(role, _)| role != "system").collect()
+}
+
+#[test]
+fn the_model_is_told_what_an_interrupted_turn_has_done() {
+    let (never, hangs) = mpsc::channel();
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let answers = vec![
+        Answer::Write("made.txt"),
+        Answer::Stream("Half of", hangs, " never"),
+        Answer::Stream("We", wait, " go on."),
+    ];
+    let (mut chat, requests) = chat_and_requests(answers, "auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("Half of\nworking");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n>");
+    // The server looks whether anybody listens only when it has something to say.
+    drop(never);
+    chat.send("go on\r");
+    chat.wait_for("We go on.");
+    let last = messages(&requests.iter().nth(2).unwrap());
+    let roles: Vec<_> = last.iter().map(|(role, _)| role.as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "user"], "{last:?}");
+    assert_eq!((last[0].1.as_str(), last[3].1.as_str()), ("begin", "go on"));
+    assert!(last[2].1.contains("made.txt"), "{last:?}");
+    assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
+    chat.leave();
+}
+
+#[test]
+fn the_model_is_told_that_the_user_declined() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let answers = vec![Answer::Write("made.txt"), Answer::Stream("As", wait, " you wish.")];
+    let (mut chat, requests) = chat_and_requests(answers, "default");
+    chat.send("begin\r");
+    chat.answer("n");
+    chat.wait_for("As you wish.");
+    let last = messages(&requests.iter().nth(1).unwrap());
+    assert_eq!(last[2].0, "tool", "{last:?}");
+    assert!(last[2].1.contains("declined"), "{last:?}");
+    assert_eq!(chat.read("made.txt"), None);
+    chat.leave();
+}
