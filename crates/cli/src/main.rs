@@ -41,6 +41,10 @@ use crate::exit::ExitStatus;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == runner::ENTRY) {
+        return runner::enter(arguments);
+    }
     let environment = Environment::of_process();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -1,6 +1,7 @@
 //! Commands of the shell tool, run by the system's bash.
 
 mod clean_environment;
+mod confinement;
 mod kept_output;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 use clean_environment::clean_environment;
+pub(crate) use confinement::{ENTRY, enter};
+use confinement::{NOT_CONFINED, NOT_CONFINED_MARK};
 use kept_output::KeptOutput;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
@@ -34,25 +37,35 @@ const WITHOUT_TERMINAL: [(&str, &str); 4] =
 
 /// Runs commands with bash in the workspace on disk.
 ///
+/// A command that nobody was asked about is confined by the kernel ([`confinement`]); where that cannot be, it does not run.
+///
 /// Each command is a process group of its own, ended as a whole when the command is over, when its time is up or when
 /// the future is dropped. A process that starts a session of its own (`setsid`) is not reached by that.
 pub(crate) struct BashRunner {
     root: PathBuf,
     users: BTreeMap<OsString, OsString>,
     clean: BTreeMap<OsString, OsString>,
+    /// The program that confines a command: this binary.
+    confiner: Option<PathBuf>,
 }
 
 impl BashRunner {
     /// Runs in the workspace `root`, an absolute path, with what this process has in its environment now.
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self::with_environment(root, std::env::vars_os().collect())
+        // What runs now, also where the file was replaced meanwhile.
+        let own = PathBuf::from("/proc/self/exe");
+        let confiner = if own.exists() { Some(own) } else { std::env::current_exe().ok() };
+        Self {
+            confiner: Some(confiner.unwrap_or_default()),
+            ..Self::with_environment(root, std::env::vars_os().collect())
+        }
     }
 
-    /// As [`new`](Self::new), with the user's environment given.
+    /// As [`new`](Self::new), with the user's environment given, and without a program that could confine.
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         let clean = clean_environment(&users, &root);
-        Self { root, users, clean }
+        Self { root, users, clean, confiner: None }
     }
 
     /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
@@ -69,6 +82,13 @@ impl BashRunner {
             return Err(failed(format!("{path} is not a directory, and a command cannot run in it")));
         }
         Ok(real)
+    }
+
+    fn bash(environment: &BTreeMap<OsString, OsString>) -> io::Result<PathBuf> {
+        let path = environment.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
+        find_bash(path).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, "bash is not installed where PATH can find it")
+        })
     }
 
     fn environment(&self, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
@@ -90,11 +110,39 @@ impl CommandRunner for BashRunner {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.surroundings);
         environment.extend(request.environment.iter().map(|(name, value)| (name.into(), value.into())));
-        let started = start(&request.command, &directory, &environment);
-        let mut running = started.map_err(|error| ToolError::Failed {
+        let failed = |error: io::Error| ToolError::Failed {
             message: format!("the command cannot be started: {error}"),
-        })?;
-        running.finish(deadline, KeptOutput::new(request.output_limit)).await
+        };
+        // Gone with its content when the command is over.
+        let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(failed)?;
+        let unasked = request.surroundings == Surroundings::Clean;
+        let bash = Self::bash(&environment).map_err(failed)?;
+        let process = match &self.confiner {
+            Some(confiner) if unasked => {
+                environment.extend(confinement::environment(scratch.path()));
+                let mut process = Command::new(confiner);
+                process.args(confinement::arguments(&self.root, scratch.path(), &bash, &request.command));
+                process
+            }
+            _ => {
+                let mut process = Command::new(bash);
+                process.args(["--noprofile", "--norc", "-c", "--", &request.command]);
+                process
+            }
+        };
+        let mut running = start(process, &directory, &environment).map_err(failed)?;
+        let done = running.finish(deadline, KeptOutput::new(request.output_limit)).await?;
+        match done.output.strip_prefix(NOT_CONFINED_MARK) {
+            Some(reason) if unasked && done.exit_code == Some(NOT_CONFINED.into()) => {
+                Err(ToolError::Failed {
+                    message: format!(
+                        "the command was not run: it cannot be confined here: {}",
+                        reason.trim()
+                    ),
+                })
+            }
+            _ => Ok(done),
+        }
     }
 }
 
@@ -123,17 +171,15 @@ impl Drop for Group {
     }
 }
 
-/// When this returns, the builder is gone and with it our ends for writing: else the pipe would never end.
-fn start(command: &str, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> io::Result<Running> {
-    let path = environment.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
-    let bash = find_bash(path).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::NotFound, "bash is not installed where PATH can find it")
-    })?;
+/// Takes the builder, so that our ends for writing go with it: else the pipe would never end.
+fn start(
+    mut process: Command,
+    directory: &Path,
+    environment: &BTreeMap<OsString, OsString>,
+) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
     // One pipe for both, so that what is printed stays in order.
-    let mut process = Command::new(bash);
     process
-        .args(["--noprofile", "--norc", "-c", command])
         .current_dir(directory)
         .env_clear()
         .envs(environment)
@@ -149,6 +195,7 @@ fn start(command: &str, directory: &Path, environment: &BTreeMap<OsString, OsStr
         .and_then(Pid::from_raw)
         .map(Group)
         .ok_or_else(|| io::Error::other("the process has no id"))?;
+    drop(process);
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     Ok(Running { group, child, output })
 }

@@ -7,6 +7,7 @@ mod support;
 
 mod accept;
 mod bad_input;
+mod confinement;
 mod demo;
 mod ends;
 mod killed;
