@@ -2,7 +2,8 @@ use std::collections::HashSet;
 
 use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
 use headstart_overlay_fs::{ChangeSummary, CommitOutcome, Conflict, TreeError, Workspace};
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Verdict};
+use headstart_tool_gate::{BuiltinTool, CallRef, Decision, Gate, GateContext, Verdict};
+use serde_json::{Map, Value};
 
 use crate::{Ending, Finished, Transcript};
 
@@ -79,8 +80,8 @@ pub enum StartError {
     },
 }
 
-/// Hands finished work over: judges again every call that ran, by the rules in force now, then commits all of the
-/// changes or none.
+/// Hands finished work over: judges again, by the rules in force now, every call that ran and every path that was written
+/// or read, then commits all of the changes or none.
 pub async fn accept(
     finished: &Finished,
     workspace: &dyn Workspace,
@@ -94,7 +95,8 @@ pub async fn accept(
     }
     check_pairing(&transcript.messages)
         .map_err(|error| AcceptError::Damaged { id: finished.id.clone(), message: error.to_string() })?;
-    if let Some((call, verdict)) = withdrawn(finished, gate, context) {
+    let withdrawn = withdrawn(finished, gate, context).or_else(|| withdrawn_path(finished, gate, context));
+    if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
     if let CommitOutcome::Conflict(conflicts) = workspace.commit(&finished.changes).await? {
@@ -120,6 +122,19 @@ fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<
             (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
         },
     )
+}
+
+/// The first path that was written or read, by whichever call and behind whichever link, and that the rules close now. It
+/// is told as the plain call that would reach it.
+fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
+    let written = finished.changes.changes.iter().map(|change| (BuiltinTool::WriteFile, &change.path));
+    let read = finished.changes.reads.iter().map(|seen| (BuiltinTool::ReadFile, &seen.path));
+    written.chain(read).find_map(|(tool, path)| {
+        let args = Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
+        let verdict = gate.judge(CallRef { name: tool.name(), args: &args }, context);
+        let call = ToolCall { id: String::new(), name: tool.name().to_owned(), args };
+        (verdict.decision == Decision::Boundary).then_some((call, verdict))
+    })
 }
 
 fn ran_call(part: &Part) -> Option<&str> {

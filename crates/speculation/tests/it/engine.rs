@@ -13,7 +13,7 @@ use headstart_speculation::{
     AcceptError, Acceptance, Accepted, Consent, Ending, Finished, Limit, Limits, StartError, Status,
     Transcript,
 };
-use headstart_tool_gate::ApprovalMode;
+use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
 
 fn edit() -> ModelEvent {
@@ -387,6 +387,39 @@ fn what_is_withdrawn_meanwhile_counts_at_accept() {
     assert_eq!(bench.tree.snapshot(), before);
     bench.host.set_mode(ApprovalMode::AutoEdit);
     accepted(block_on(speculation.accept()).unwrap());
+}
+
+#[test]
+fn a_rule_that_came_meanwhile_counts_for_every_path_behind_every_name() {
+    let deny = |pattern: &str| DenyRules::from_patterns([pattern]).unwrap();
+    let cases = [
+        ("secrets", write("link/s.txt", "mine now\n")),
+        ("secrets", call("read_file", &json!({ "file_path": "link/s.txt" }))),
+        ("s.txt", call("grep", &json!({ "pattern": "old" }))),
+    ];
+    for (pattern, ran) in cases {
+        let bench =
+            Bench::new(ApprovalMode::AutoEdit, [calls([ran.clone(), write("NEW.md", "x")]), says("Done.")]);
+        bench.tree.write(&path("secrets/s.txt"), "old\n");
+        bench.tree.link(&path("link"), "secrets");
+        let (speculation, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending, Ending::Completed, "{ran:?}");
+        let before = bench.tree.snapshot();
+        bench.host.rules.lock().unwrap().deny = deny(pattern);
+        let acceptance = block_on(speculation.accept()).unwrap();
+        assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{ran:?}: {acceptance:?}");
+        assert_eq!(bench.tree.snapshot(), before);
+    }
+}
+
+#[test]
+fn a_record_that_was_tampered_with_cannot_reach_what_git_runs() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([write("NEW.md", "x")]), says("Done.")]);
+    let (_, finished) = bench.speculate("do it");
+    let mut tampered = (*finished).clone();
+    tampered.changes.changes[0].path = path(".git/hooks/pre-commit");
+    let acceptance = block_on(bench.engine.accept(&tampered)).unwrap();
+    assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
 }
 
 #[test]
