@@ -26,6 +26,7 @@ mod output;
 mod runner;
 mod session;
 mod setup;
+mod signals;
 mod store;
 mod terminal;
 mod workspace;

@@ -8,7 +8,6 @@ mod asking;
 mod command;
 mod face;
 mod show;
-mod signals;
 mod suggest;
 mod turn;
 
@@ -26,10 +25,10 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::Ask;
 use crate::session::Session;
+use crate::signals::Signals;
 use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
 use ahead::Ahead;
 pub(crate) use face::Face;
-use signals::Signals;
 use suggest::{Asked, answered};
 use turn::{Step, Working};
 

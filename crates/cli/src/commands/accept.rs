@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use headstart_forked_query::{Message, Recording, ToolCall};
 use headstart_overlay_fs::{ChangeSummary, Conflict};
-use headstart_speculation::{Acceptance, Accepted, Ending};
+use headstart_speculation::{Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::Verdict;
 use serde::Serialize;
 
@@ -23,6 +23,8 @@ use crate::{output, setup, workspace};
 enum Line<'a> {
     Accepted {
         id: &'a str,
+        /// How the work had ended: unless completed, the turn is not over.
+        status: Status,
         changes: &'a [ChangeSummary],
         /// What to append to the conversation.
         transcript: &'a [Message],
@@ -83,6 +85,7 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
         Acceptance::Accepted(accepted) if json => {
             output::print_json(&Line::Accepted {
                 id,
+                status: accepted.ending.status(),
                 changes: &accepted.changes,
                 transcript: &accepted.transcript.messages,
                 pending_call: accepted.transcript.pending_call(),

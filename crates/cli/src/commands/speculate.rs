@@ -16,6 +16,7 @@ use crate::host::NativeHost;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::session::SYSTEM;
+use crate::signals::Signals;
 use crate::store::{Draft, Record, Running};
 use crate::{history, setup, workspace};
 
@@ -96,6 +97,7 @@ async fn watch(
 ) -> Result<Option<Finished>, CliError> {
     let spinner = Spinner::start(speculation.prompt());
     let json = context.output.is_json();
+    let mut signals = Signals::new().map_err(CliError::Input)?;
     let work = async {
         while let Some(event) = events.next().await {
             match (&event, json) {
@@ -112,7 +114,7 @@ async fn watch(
     let ended = tokio::select! {
         ended = work => ended,
         () = running.until_abort_is_requested() => Ok(None),
-        _ = tokio::signal::ctrl_c() => Ok(None),
+        () = signals.next() => Ok(None),
     };
     drop(spinner);
     ended

@@ -3,14 +3,14 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask a process to end; caught, so that the terminal is given back and nothing is left behind.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -19,7 +19,7 @@ impl Signals {
     }
 
     /// Waits for one of them.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
