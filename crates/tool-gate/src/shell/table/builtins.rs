@@ -10,6 +10,8 @@ use crate::shell::value::{Arg, Value};
 /// Judges `name` if it is a command of the shell that the gate knows.
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     match name {
+        // Without arguments they list what there is, which is nothing.
+        "jobs" | "hash" | "alias" if args.is_empty() => {}
         "true" | "false" | ":" | "times" | "exit" | "break" | "continue" => {}
         "pwd" => {
             const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
@@ -89,13 +91,31 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 
 fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
-    for name in parse(judge, &READ, args).operands {
+    let parsed = parse(judge, &READ, args);
+    // A line as it is, where nothing splits it and no backslash is taken out.
+    let mut nul = false;
+    let mut lines = true;
+    for given in &parsed.options {
+        match given.name.as_str() {
+            "r" | "s" | "p" => {}
+            "d" if given.value.as_ref().is_some_and(|value| value.is("")) => nul = true,
+            _ => lines = false,
+        }
+    }
+    lines &= nul || !judge.input.shape().nul;
+    if !lines {
+        // What it leaves may start anywhere in a line.
+        judge.input = Value::ANY;
+    }
+    let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]);
+    let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
+    for name in parsed.operands {
         let plain = |text: &&str| {
             text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         };
         match name.text().filter(plain) {
-            Some(text) => judge.assign(text, Value::ANY, span),
+            Some(text) => judge.assign(text, value.clone(), span),
             None => judge.refuse(Executes, "a name that may hold a subscript, which is evaluated", name.span),
         }
     }

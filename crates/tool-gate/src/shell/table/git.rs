@@ -5,7 +5,7 @@ mod harden;
 
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
-use crate::shell::options::{Parsed, parse};
+use crate::shell::options::{Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 use commands::{COMMANDS, Command, REFUSED, Shows};
@@ -44,8 +44,18 @@ fn global_options<'a>(judge: &mut Judge<'_>, args: &'a [Arg]) -> Option<&'a [Arg
         };
         rest = after;
         match text {
-            "--version" | "-v" | "--help" | "-h" if after.is_empty() => return None,
-            "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" | "--icase-pathspecs" => {}
+            "--version" | "-v" | "--help" | "-h" | "--exec-path" | "--html-path" | "--man-path"
+            | "--info-path" | "help"
+                if after.is_empty() =>
+            {
+                return None;
+            }
+            "--no-pager"
+            | "-P"
+            | "--no-optional-locks"
+            | "--literal-pathspecs"
+            | "--icase-pathspecs"
+            | "--no-replace-objects" => {}
             "-C" => {
                 let (folder, after) = rest.split_first()?;
                 rest = after;
@@ -90,7 +100,9 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let text = name.text().unwrap_or_default();
     match text {
         "apply" => return apply(judge, rest, name.span),
-        "ls-remote" => return judge.refuse(Network, "git ls-remote opens a connection", name.span),
+        "ls-remote" if !rest.first().is_some_and(|first| first.is("--get-url")) => {
+            return judge.refuse(Network, "git ls-remote opens a connection", name.span);
+        }
         _ => {}
     }
     // Some sub-commands have sub-commands: the second word says which.
@@ -109,7 +121,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         return judge.unknown(format!("git {text} is not understood"), name.span);
     };
-    let parsed = parse(judge, &command.spec, rest);
+    let parsed = parse(judge, &Spec { abbreviates: false, ..command.spec }, rest);
     formats(judge, &parsed);
     operands(judge, &parsed);
     if let Some(why) = does_more(text, &parsed) {
@@ -215,6 +227,7 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
     match name {
         "branch" if 0 < count && !lists => Some("git branch with a name makes a branch"),
         "tag" if 0 < count && !lists && !parsed.has(&["n"]) => Some("git tag with a name makes a tag"),
+        "clean" if !parsed.has(&["n", "dry-run"]) => Some("git clean removes files"),
         "symbolic-ref" if count != 1 || many => Some("git symbolic-ref with two names writes a reference"),
         "config" => {
             let asks = parsed.has(&["get", "get-all", "get-regexp", "get-urlmatch", "list", "l"]);
@@ -253,7 +266,7 @@ fn remote(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) {
 
 /// `git apply`, as far as it only tells what a patch would do.
 fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    use crate::shell::options::{Operands, Spec};
+    use crate::shell::options::Operands;
     const APPLY: Spec = Spec {
         flags: "Rz",
         values: "p",

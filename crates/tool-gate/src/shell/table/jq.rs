@@ -61,11 +61,22 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
     }
     let Some(program) = program else { return };
-    let words = program.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    for word in words {
-        if REFUSED.contains(&word) {
-            let kind = if word.eq_ignore_ascii_case("env") { Environment } else { Executes };
-            return judge.refuse(kind, format!("the jq program uses {word}"), span);
+    let mut end = 0;
+    for word in
+        program.split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+    {
+        let name =
+            word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+        if REFUSED.contains(&name) && !is_field(&program[..end]) {
+            let kind = if name.eq_ignore_ascii_case("env") { Environment } else { Executes };
+            return judge.refuse(kind, format!("the jq program uses {name}"), span);
         }
+        end += word.len();
     }
+}
+
+/// Whether a name after this text is the name of a field: one dot, with no number or further dot before it.
+fn is_field(before: &str) -> bool {
+    let Some(rest) = before.strip_suffix('.') else { return false };
+    !rest.ends_with(|last: char| last == '.' || last.is_ascii_alphanumeric() || last == '_')
 }

@@ -37,7 +37,10 @@ pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let mut words = parsed.operands.clone();
     // Names that a listing of the workspace printed stay inside it; other lines may name anything.
     let escapes = parsed.has(&["a", "arg-file"]) || judge.input.shape().climbs;
-    let given = Arg { escapes, ..Arg::listed(span) };
+    // Without splitting, a name starts as its path does.
+    let whole = parsed.has(&["0", "null"]) && judge.input.shape().nul && !parsed.has(&["a", "arg-file"]);
+    let dash = !whole || judge.input.shape().dash_first;
+    let given = Arg { dash, escapes, ..Arg::listed(span) };
     match replaced {
         None => words.push(given),
         Some(value) => {
