@@ -7,6 +7,8 @@ mod files;
 mod find;
 mod git;
 mod jq;
+#[cfg(test)]
+mod page;
 mod refused;
 mod search;
 mod sed;

@@ -39,14 +39,15 @@ pub(super) fn takes_arguments_from_files(name: &str) -> bool {
     matches!(name, "strings" | "size" | "nm" | "readelf" | "objdump" | "c++filt")
 }
 
+pub(super) const GZIP: Spec = Spec {
+    flags: "cdlqvt",
+    long: "stdout to-stdout decompress uncompress list quiet verbose test version help",
+    abbreviates: false,
+    ..Spec::new(&["gzip"], Operands::Custom)
+};
+
 /// `gzip` and its like, as far as they list or print.
 pub(super) fn gzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
-    const GZIP: Spec = Spec {
-        flags: "cdlqvt",
-        long: "stdout to-stdout decompress uncompress list quiet verbose test version help",
-        abbreviates: false,
-        ..Spec::new(&["gzip"], Operands::Custom)
-    };
     let parsed = parse(judge, &GZIP, args);
     let prints = parsed.has(&["c", "stdout", "to-stdout", "l", "list", "t", "test", "version", "help"]);
     // Without an operand it works on its input and prints.
@@ -58,10 +59,11 @@ pub(super) fn gzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) 
     }
 }
 
+pub(super) const UNZIP: Spec =
+    Spec { flags: "lvtpqZ12shmTz", abbreviates: false, ..Spec::new(&["unzip"], Operands::Custom) };
+
 /// `unzip` and `zipinfo`, as far as they list or print.
 pub(super) fn unzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
-    const UNZIP: Spec =
-        Spec { flags: "lvtpqZ12shmTz", abbreviates: false, ..Spec::new(&["unzip"], Operands::Custom) };
     let parsed = parse(judge, &UNZIP, args);
     let options = args.iter().filter_map(Arg::text).filter(|text| text.starts_with('-'));
     // Only the first argument says that it is a listing in the long form.
@@ -100,15 +102,16 @@ pub(super) fn ar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.read_file(library);
 }
 
+pub(super) const TAR: Spec = Spec {
+    flags: "tvzjJ",
+    long: "list verbose gzip bzip2 xz wildcards no-wildcards file= version",
+    values: "f",
+    abbreviates: false,
+    ..Spec::new(&["tar"], Operands::Custom)
+};
+
 /// `tar`, as far as it lists.
 pub(super) fn tar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const TAR: Spec = Spec {
-        flags: "tvzjJ",
-        long: "list verbose gzip bzip2 xz wildcards no-wildcards file= version",
-        values: "f",
-        abbreviates: false,
-        ..Spec::new(&["tar"], Operands::Custom)
-    };
     let mut args = args.to_vec();
     // The old form: the first argument is a bundle without a dash, whose values follow it.
     if let Some(first) =

@@ -6,14 +6,15 @@ use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::value::Arg;
 
+pub(super) const AWK: Spec = Spec {
+    values: "Fv",
+    long: "field-separator= assign= version help",
+    abbreviates: false,
+    stops: true,
+    ..Spec::new(&["awk"], Operands::Custom)
+};
+
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const AWK: Spec = Spec {
-        values: "Fv",
-        long: "field-separator= assign= version help",
-        abbreviates: false,
-        stops: true,
-        ..Spec::new(&["awk"], Operands::Custom)
-    };
     let parsed = parse(judge, &AWK, args);
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["help", "version"]) {
@@ -37,7 +38,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 type Refused = (EffectKind, &'static str);
 
 /// Functions that only compute.
-const FUNCTIONS: &str = "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand tolower toupper \
+pub(super) const FUNCTIONS: &str = "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand tolower toupper \
     gensub strftime systime mktime strtonum and or xor lshift rshift compl asort asorti patsplit typeof isarray";
 const KEYWORDS: &str = "BEGIN END if else while for do break continue next exit return delete in function func print printf switch \
     case default nextfile";

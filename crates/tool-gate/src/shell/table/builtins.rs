@@ -7,6 +7,10 @@ use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::table::{Caller, judge_program};
 use crate::shell::value::{Arg, Value};
 
+pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
+
+pub(super) const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["type"], Operands::Data) };
+
 /// Judges `name` if it is a command of the shell that the gate knows.
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     match name {
@@ -14,14 +18,12 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         "jobs" | "hash" | "alias" if args.is_empty() => {}
         "true" | "false" | ":" | "times" | "exit" | "break" | "continue" => {}
         "pwd" => {
-            const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
             parse(judge, &PWD, args);
         }
         "cd" => cd(judge, args, span),
         "read" => read(judge, args, span),
         "set" => set(judge, args, span),
         "type" => {
-            const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["type"], Operands::Data) };
             parse(judge, &TYPE, args);
         }
         "command" => command(judge, args, span),
@@ -68,8 +70,9 @@ fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> b
     }
 }
 
+pub(super) const CD: Spec = Spec { flags: "LPe", ..Spec::new(&["cd"], Operands::Custom) };
+
 fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const CD: Spec = Spec { flags: "LPe", ..Spec::new(&["cd"], Operands::Custom) };
     let operands = parse(judge, &CD, args).operands;
     let folders = judge.state.folders.clone();
     let new = match operands.as_slice() {
@@ -89,8 +92,9 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.failed_folders = Some(folders);
 }
 
+pub(super) const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
+
 fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
     let parsed = parse(judge, &READ, args);
     // A line as it is, where nothing splits it and no backslash is taken out.
     let mut nul = false;

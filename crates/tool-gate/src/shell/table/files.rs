@@ -169,17 +169,18 @@ pub(super) const PROGRAMS: &[Spec] = &[
     },
 ];
 
+pub(super) const DATE: Spec = Spec {
+    flags: "uR",
+    values: "d",
+    attached: "I",
+    long: "date= debug iso-8601? rfc-email rfc-3339= utc universal help version",
+    reads: "r reference f file",
+    refuses: &[("s set", WritesWorkspace, "sets the system's clock")],
+    ..Spec::new(&["date"], Operands::Custom)
+};
+
 /// `date`: prints the time unless it is told one.
 pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
-    const DATE: Spec = Spec {
-        flags: "uR",
-        values: "d",
-        attached: "I",
-        long: "date= debug iso-8601? rfc-email rfc-3339= utc universal help version",
-        reads: "r reference f file",
-        refuses: &[("s set", WritesWorkspace, "sets the system's clock")],
-        ..Spec::new(&["date"], Operands::Custom)
-    };
     for operand in parse(judge, &DATE, args).operands {
         if operand.many || !operand.prefix.starts_with(b"+") {
             judge.refuse(WritesWorkspace, "sets the system's clock", operand.span);

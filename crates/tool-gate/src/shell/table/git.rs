@@ -5,7 +5,7 @@ mod harden;
 
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
-use crate::shell::options::{Parsed, Spec, parse};
+use crate::shell::options::{Operands, Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 use commands::{COMMANDS, Command, REFUSED, Shows};
@@ -142,6 +142,13 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
+/// The sub-commands with the options that they are given, for the page that documents them.
+#[cfg(test)]
+pub(super) fn documented() -> impl Iterator<Item = (&'static Spec, &'static str)> {
+    let apply = std::iter::once((&APPLY, ""));
+    COMMANDS.iter().map(|command| (&command.spec, command.insert)).chain(apply)
+}
+
 fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span) {
     const PATCH: [&str; 18] = [
         "p",
@@ -264,15 +271,15 @@ fn remote(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) {
     }
 }
 
+pub(super) const APPLY: Spec = Spec {
+    flags: "Rz",
+    values: "p",
+    long: "stat numstat summary check reverse",
+    ..Spec::new(&["apply"], Operands::Custom)
+};
+
 /// `git apply`, as far as it only tells what a patch would do.
 fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    use crate::shell::options::Operands;
-    const APPLY: Spec = Spec {
-        flags: "Rz",
-        values: "p",
-        long: "stat numstat summary check reverse",
-        ..Spec::new(&["apply"], Operands::Custom)
-    };
     let parsed = parse(judge, &APPLY, args);
     if !parsed.has(&["stat", "numstat", "summary", "check"]) {
         return judge.refuse(WritesWorkspace, "git apply changes the work tree", span);

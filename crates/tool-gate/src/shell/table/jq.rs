@@ -10,13 +10,14 @@ use crate::shell::value::Arg;
 const REFUSED: [&str; 8] =
     ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_line_number", "__prog_args"];
 
+pub(super) const JQ: Spec = Spec {
+    flags: "nrajsceSCMRVh",
+    long: "null-input raw-output ascii-output join-output slurp compact-output exit-status sort-keys color-output \
+           monochrome-output raw-input tab seq stream unbuffered help version",
+    ..Spec::new(&["jq"], Operands::Custom)
+};
+
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const JQ: Spec = Spec {
-        flags: "nrajsceSCMRVh",
-        long: "null-input raw-output ascii-output join-output slurp compact-output exit-status sort-keys color-output \
-               monochrome-output raw-input tab seq stream unbuffered help version",
-        ..Spec::new(&["jq"], Operands::Custom)
-    };
     // Options with two values come first in `rest`, so they are taken out here.
     let mut program = None;
     let mut rest = args.iter();

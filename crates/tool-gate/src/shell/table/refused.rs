@@ -4,7 +4,7 @@ use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, Wr
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 
-const REFUSED: &[(EffectKind, &str, &str)] = &[
+pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         WritesWorkspace,
         "writes, moves or removes files",
