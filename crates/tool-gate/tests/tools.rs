@@ -376,3 +376,18 @@ fn a_gate_can_be_shared_between_threads() {
     shared(&Gate::new());
     shared(&support::context());
 }
+
+#[test]
+fn the_folder_of_the_repository_stays_in_the_workspace() {
+    let verdict = support::judge(&Gate::new(), "cat \"$(git rev-parse --show-toplevel 2>/dev/null)/a\"");
+    assert_eq!((verdict.decision, verdict.reads), (Decision::Allow, vec![".".to_owned()]));
+    let hardened = verdict.hardened.expect("git needs a hardened form");
+    assert_eq!(
+        hardened.command.as_deref(),
+        Some("cat \"$(git rev-parse --show-toplevel 2>/dev/null || pwd)/a\"")
+    );
+    assert_eq!(hardened.environment["GIT_CEILING_DIRECTORIES"], "/");
+    let denied = support::denying(&["*.pem"]);
+    let verdict = Gate::new().judge_command("cat \"$(git rev-parse --show-toplevel)/a\"", &denied);
+    assert_eq!(verdict.reason, Reason::DeniedPath);
+}

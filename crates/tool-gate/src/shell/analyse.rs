@@ -25,6 +25,12 @@ const MAX_STEPS: usize = 8 * 1024;
 /// How often the body of a loop is walked until nothing new is learnt.
 const MAX_ROUNDS: usize = 3;
 
+/// Programs that leave their standard input alone, or read whole lines of it.
+const KEEPS_INPUT: [&str; 16] = [
+    ":", "[", "basename", "break", "cd", "continue", "date", "dirname", "echo", "exit", "false", "printf",
+    "pwd", "read", "test", "true",
+];
+
 /// What a script would do.
 pub(crate) fn analyse(
     text: &str,
@@ -155,16 +161,16 @@ impl Judge<'_> {
         if let [only] = pipeline.stages.as_slice() {
             return self.command(only);
         }
-        let outer = std::mem::replace(&mut self.input, Value::ANY);
-        let mut lines = Value::ANY;
-        for stage in &pipeline.stages {
-            let simple = matches!(stage.kind, CommandKind::Simple { .. });
-            let redirected = stage
-                .redirects
-                .iter()
-                .any(|redirect| !matches!(redirect.kind, RedirectKind::Write(_) | RedirectKind::Duplicate));
-            self.input = if simple && !redirected { lines.clone() } else { Value::ANY };
+        let mut outer = self.input.clone();
+        let mut lines = outer.clone();
+        for (place, stage) in pipeline.stages.iter().enumerate() {
+            let takes = matches!(stage.kind, CommandKind::Simple { .. } | CommandKind::While { .. });
+            self.input = if takes { lines.clone() } else { Value::ANY };
             self.in_subshell(|judge| judge.command(stage));
+            if place == 0 {
+                outer = std::mem::replace(&mut self.input, Value::ANY);
+                lines = Value::ANY;
+            }
             lines = evaluate::lines_of(stage, &lines);
         }
         self.input = outer;
@@ -179,6 +185,17 @@ impl Judge<'_> {
         for redirect in &command.redirects {
             self.redirect(redirect);
         }
+        match evaluate::redirected_input(&command.redirects) {
+            None => self.command_kind(command),
+            Some(input) => {
+                let outer = std::mem::replace(&mut self.input, input);
+                self.command_kind(command);
+                self.input = outer;
+            }
+        }
+    }
+
+    fn command_kind(&mut self, command: &Command) {
         match &command.kind {
             CommandKind::Simple { assignments, words } => self.simple(assignments, words),
             CommandKind::Subshell(script) => self.in_subshell(|judge| judge.script(script)),
@@ -195,6 +212,17 @@ impl Judge<'_> {
                 self.repeated(|judge| {
                     judge.script(condition);
                     judge.script(body);
+                });
+            }
+            CommandKind::Counted { start, condition, step, body } => {
+                self.arithmetic(start);
+                if !counts(condition, step) {
+                    self.refuse(EffectKind::NonTerminating, "a loop that may not end", command.span);
+                }
+                self.repeated(|judge| {
+                    judge.arithmetic(condition);
+                    judge.script(body);
+                    judge.arithmetic(step);
                 });
             }
             CommandKind::For { name, words, body } => self.for_command(name, words, body, command.span),
@@ -249,10 +277,10 @@ impl Judge<'_> {
     /// Walks the body of a loop until the state at its start no longer grows.
     fn repeated(&mut self, walk: impl Fn(&mut Self)) {
         for round in 0.. {
-            let before = self.state.clone();
+            let (before, input) = (self.state.clone(), self.input.clone());
             walk(self);
             self.state.join(before.clone());
-            if self.state == before || self.limit {
+            if (self.state == before && self.input == input) || self.limit {
                 return;
             }
             if round == MAX_ROUNDS {
@@ -300,6 +328,11 @@ impl Judge<'_> {
             }
         }
         table::judge_program(self, name, program.span, rest, table::Caller::Shell);
+        // A program that reads on may leave its input anywhere in a line.
+        let named = rest.last().is_some_and(|last| !last.exact);
+        if !named && !KEEPS_INPUT.contains(&name) {
+            self.input = Value::ANY;
+        }
     }
 
     fn assignment(&mut self, assignment: &Assignment) {
@@ -329,7 +362,7 @@ impl Judge<'_> {
 
     fn redirect(&mut self, redirect: &Redirect) {
         match &redirect.kind {
-            RedirectKind::Duplicate => {}
+            RedirectKind::Duplicate | RedirectKind::DuplicateInput => {}
             RedirectKind::Other => {
                 self.refuse(
                     EffectKind::WritesWorkspace,
@@ -417,6 +450,18 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// Whether the step of a loop changes a variable that its condition looks at.
+fn counts(condition: &Arithmetic, step: &Arithmetic) -> bool {
+    let named = |name: &String| {
+        condition.tokens.iter().any(|token| matches!(token, ArithmeticToken::Name(other) if other == name))
+    };
+    step.tokens.windows(2).any(|pair| match pair {
+        [ArithmeticToken::Name(name), ArithmeticToken::Assign]
+        | [ArithmeticToken::Assign, ArithmeticToken::Name(name)] => named(name),
+        _ => false,
+    })
 }
 
 /// Whether a loop reads its condition from input, or changes a variable that the condition looks at.

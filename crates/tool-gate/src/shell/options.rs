@@ -27,6 +27,7 @@ pub(crate) const FILES: Operands = Operands::Files(usize::MAX);
 
 /// What the gate knows of a program. Options that are not listed are boundaries.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "a table of independent properties")]
 pub(crate) struct Spec {
     pub(crate) names: &'static [&'static str],
     /// Short options without a value.
@@ -49,6 +50,8 @@ pub(crate) struct Spec {
     pub(crate) tame: bool,
     /// The first operand ends the options.
     pub(crate) stops: bool,
+    /// The start of a long option's name stands for it where it is the start of no other.
+    pub(crate) abbreviates: bool,
 }
 
 impl Spec {
@@ -65,6 +68,7 @@ impl Spec {
             digits: false,
             tame: false,
             stops: false,
+            abbreviates: true,
         }
     }
 }
@@ -205,9 +209,7 @@ fn parse_long<'a>(
     if refused(judge, spec, &name, arg.span) {
         return;
     }
-    let Some(kind) = long_kind(spec, &name) else {
-        return judge.unknown(format!("the option --{name} is not understood"), arg.span);
-    };
+    let Some((name, kind)) = long_option(judge, spec, name, arg.span) else { return };
     let value = match (kind, attached) {
         (Kind::Flag, Some(_)) => {
             return judge.unknown(format!("the option --{name} takes no value"), arg.span);
@@ -300,6 +302,34 @@ fn refused(judge: &mut Judge<'_>, spec: &Spec, name: &str, span: Span) -> bool {
         }
     }
     false
+}
+
+/// The long option that `name` is, or is the only start of.
+///
+/// An option of the table is there in the program too, so a start that the table reads as one option is that option
+/// or, where the program has a further one, an error. Only a whole name wins over a longer one, and the options
+/// that do more than read are listed.
+fn long_option(judge: &mut Judge<'_>, spec: &Spec, name: String, span: Span) -> Option<(String, Kind)> {
+    if let Some(kind) = long_kind(spec, &name) {
+        return Some((name, kind));
+    }
+    let long = spec.long.split_ascii_whitespace().map(|entry| entry.trim_end_matches(['=', '?']));
+    let reads = spec.reads.split_ascii_whitespace();
+    let refuses = spec.refuses.iter().flat_map(|(names, ..)| names.split_ascii_whitespace());
+    let mut matching: Vec<&str> = long
+        .chain(reads)
+        .chain(refuses)
+        .filter(|entry| spec.abbreviates && 1 < entry.len() && !name.is_empty() && entry.starts_with(&name))
+        .collect();
+    matching.dedup();
+    match matching.as_slice() {
+        [only] if refused(judge, spec, only, span) => None,
+        [only] => long_kind(spec, only).map(|kind| ((*only).to_owned(), kind)),
+        _ => {
+            judge.unknown(format!("the option --{name} is not understood"), span);
+            None
+        }
+    }
 }
 
 fn long_kind(spec: &Spec, name: &str) -> Option<Kind> {

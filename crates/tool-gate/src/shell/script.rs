@@ -22,6 +22,8 @@ pub(crate) struct Item {
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Command>,
+    /// Whether `!` stands before it.
+    pub(crate) negated: bool,
 }
 
 /// A command and its redirections.
@@ -34,13 +36,36 @@ pub(crate) struct Command {
 
 #[derive(Debug)]
 pub(crate) enum CommandKind {
-    Simple { assignments: Vec<Assignment>, words: Vec<Word> },
+    Simple {
+        assignments: Vec<Assignment>,
+        words: Vec<Word>,
+    },
     Subshell(Script),
     Group(Script),
-    If { branches: Vec<(Script, Script)>, otherwise: Option<Script> },
-    While { condition: Script, body: Script },
-    For { name: String, words: Vec<Word>, body: Script },
-    Case { subject: Word, arms: Vec<(Vec<Word>, Script)> },
+    If {
+        branches: Vec<(Script, Script)>,
+        otherwise: Option<Script>,
+    },
+    While {
+        condition: Script,
+        body: Script,
+    },
+    /// `for ((start; condition; step))`
+    Counted {
+        start: Arithmetic,
+        condition: Arithmetic,
+        step: Arithmetic,
+        body: Script,
+    },
+    For {
+        name: String,
+        words: Vec<Word>,
+        body: Script,
+    },
+    Case {
+        subject: Word,
+        arms: Vec<(Vec<Word>, Script)>,
+    },
     Test(Vec<Word>),
     Arithmetic(Arithmetic),
 }
@@ -58,6 +83,8 @@ pub(crate) struct Assignment {
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) kind: RedirectKind,
+    /// Whether it is the standard error's alone: `2>`.
+    pub(crate) errors: bool,
     pub(crate) span: Span,
 }
 
@@ -67,8 +94,10 @@ pub(crate) enum RedirectKind {
     Read(Word),
     /// `>`, `>>`, `>|`, `&>`, `&>>`
     Write(Word),
-    /// `<&` and `>&` with a descriptor or `-`.
+    /// `>&` with a descriptor or `-`.
     Duplicate,
+    /// The same for the standard input.
+    DuplicateInput,
     /// `>&` with anything else, `<>`, `{name}>`.
     Other,
     /// A here-string.

@@ -1,15 +1,19 @@
 //! The programs that the gate understands.
 
+mod archives;
 mod awk;
 mod builtins;
 mod files;
 mod find;
 mod git;
 mod jq;
+#[cfg(test)]
+mod page;
 mod refused;
 mod search;
 mod sed;
 mod text;
+mod versions;
 mod wrappers;
 
 use super::Span;
@@ -45,17 +49,23 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
     if caller == Caller::Shell && builtins::judge(judge, name, span, args) {
         return;
     }
-    if matches!(name, "strings" | "size")
+    if versions::asks(name, args) {
+        return;
+    }
+    if archives::takes_arguments_from_files(name)
         && args.iter().any(|arg| arg.prefix.first().is_none_or(|first| *first == b'@'))
     {
         return judge.unknown("a file of arguments", span);
+    }
+    if matches!(name, "bat" | "batcat") && args.iter().any(|arg| arg.is("cache")) {
+        return judge.refuse(EffectKind::WritesOutside, "bat changes its cache", span);
     }
     if let Some(spec) = find_spec(name) {
         options::judge(judge, spec, args, span);
         return;
     }
     match name {
-        "awk" | "gawk" | "mawk" => awk::judge(judge, args, span),
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::judge(judge, args, span),
         "sed" => sed::judge(judge, args, span),
         "find" => find::judge(judge, args, span),
         "git" => git::judge(judge, args, span),
@@ -63,7 +73,10 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "rg" => search::rg(judge, args, span),
         "fd" | "fdfind" => search::fd(judge, args, span),
         "jq" => jq::judge(judge, args, span),
-        "tar" => files::tar(judge, args, span),
+        "tar" => archives::tar(judge, args, span),
+        "gzip" | "gunzip" => archives::gzip(judge, name, args, span),
+        "unzip" | "zipinfo" => archives::unzip(judge, name, args, span),
+        "ar" => archives::ar(judge, args, span),
         "date" => files::date(judge, args),
         "test" | "[" => builtins::test(judge, name, args, span),
         "echo" => {}
@@ -79,7 +92,10 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
 }
 
 fn find_spec(name: &str) -> Option<&'static Spec> {
-    [text::PROGRAMS, files::PROGRAMS].into_iter().flatten().find(|spec| spec.names.contains(&name))
+    [text::PROGRAMS, files::PROGRAMS, archives::PROGRAMS]
+        .into_iter()
+        .flatten()
+        .find(|spec| spec.names.contains(&name))
 }
 
 /// Whether `name=value` before `program` changes nothing but its language, its clock's zone or its colours.
@@ -107,6 +123,12 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
     }
 }
 
+/// Whether `find` prints names only.
+fn plain_find(words: &[&str]) -> bool {
+    let acts = |word: &&str| word.starts_with("-printf") || word.starts_with("-exec") || *word == "-ls";
+    !words.iter().any(acts)
+}
+
 /// What is known of the lines that a command with these words prints, if it is given such `lines`.
 pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
     let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
@@ -114,14 +136,46 @@ pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
         words.iter().all(|word| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit()))
     };
     let has = |words: &[&str], names: &[&str]| words.iter().any(|word| names.contains(word));
+    let nul = words.iter().skip(1).any(|word| {
+        let bundle = word.starts_with('-') && !word.starts_with("--") && word.contains(['z', 'Z', '0']);
+        bundle || word.starts_with("--nul") || word.starts_with("--print0") || word.starts_with("--z")
+    });
     let lists = match words {
         ["wc", "-l" | "-c" | "-w" | "-m"] | ["nproc"] | ["date", "+%s" | "+%Y"] => return Value::NUMBER,
-        ["git", "ls-files", rest @ ..] => inside(rest) && !rest.iter().any(|word| word.starts_with("--f")),
-        ["find", rest @ ..] => {
-            let acts =
-                |word: &&str| word.starts_with("-printf") || word.starts_with("-exec") || *word == "-ls";
-            inside(rest) && !rest.iter().any(acts)
+        ["git", "rev-list", rest @ ..]
+            if has(rest, &["--count"])
+                && rest.iter().all(|word| {
+                    !word.starts_with('-') || matches!(*word, "--count" | "--all" | "--no-merges")
+                }) =>
+        {
+            return Value::NUMBER;
         }
+        // Without a revision: what the index holds, whose paths git checks.
+        ["git", "diff", rest @ ..] => {
+            has(rest, &["--name-only"])
+                && rest.iter().all(|word| {
+                    matches!(
+                        *word,
+                        "--name-only"
+                            | "--cached"
+                            | "--staged"
+                            | "-z"
+                            | "--no-ext-diff"
+                            | "--no-textconv"
+                            | "--ignore-submodules=dirty"
+                    ) || word.starts_with("--diff-filter=")
+                })
+        }
+        ["git", "grep", rest @ ..] => {
+            inside(rest) && has(rest, &["-l", "--files-with-matches", "--name-only"])
+        }
+        ["git", "ls-files", rest @ ..] => inside(rest) && !rest.iter().any(|word| word.starts_with("--f")),
+        ["find", start, .., "-print0"]
+            if start.starts_with('.') && inside(&words[1..]) && plain_find(words) =>
+        {
+            return Value::Some(Shape { nul: true, dash_first: false, ..Shape::LISTED });
+        }
+        ["find", rest @ ..] => inside(rest) && plain_find(words),
         ["ls"] => true,
         ["rg", rest @ ..] => inside(rest) && has(rest, &["-l", "--files", "--files-with-matches"]),
         ["grep", rest @ ..] => {
@@ -143,5 +197,5 @@ pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
         }
         _ => false,
     };
-    if lists { Value::Some(Shape::LISTED) } else { Value::ANY }
+    if lists { Value::Some(Shape { nul, ..Shape::LISTED }) } else { Value::ANY }
 }

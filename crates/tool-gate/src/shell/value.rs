@@ -27,6 +27,8 @@ pub(crate) struct Shape {
     pub(crate) not_number: bool,
     /// Unquoted, it may become several words or none.
     pub(crate) splits: bool,
+    /// It is one of several that a NUL ends, and not a newline.
+    pub(crate) nul: bool,
 }
 
 impl Shape {
@@ -39,6 +41,7 @@ impl Shape {
         dot_last: true,
         not_number: true,
         splits: true,
+        nul: true,
     };
     /// Digits.
     pub(crate) const NUMBER: Self = Self {
@@ -50,6 +53,7 @@ impl Shape {
         dot_last: false,
         not_number: false,
         splits: false,
+        nul: false,
     };
     /// Digits, perhaps with a sign.
     pub(crate) const SIGNED: Self = Self { dash_first: true, ..Self::NUMBER };
@@ -72,6 +76,7 @@ impl Shape {
                 || !bytes.iter().all(u8::is_ascii_digit)
                 || (bytes.len() > 1 && bytes[0] == b'0'),
             splits: bytes.is_empty() || bytes.iter().any(|byte| b" \t\n*?[\\".contains(byte)),
+            nul: false,
         }
     }
 
@@ -85,6 +90,7 @@ impl Shape {
             dot_last: self.dot_last | other.dot_last,
             not_number: self.not_number | other.not_number,
             splits: self.splits | other.splits,
+            nul: self.nul | other.nul,
         }
     }
 }
@@ -176,6 +182,7 @@ impl Arg {
             dot_last: prefix.dot_last || self.escapes || self.prefix.is_empty(),
             not_number: true,
             splits: true,
+            nul: false,
         })
     }
 
@@ -282,6 +289,8 @@ impl Builder {
         self.value(&Value::Some(Shape::WILD), true);
         self.name_start = start;
         self.many = true;
+        // Bash matches names, and a name is not empty; without a match the pattern stays.
+        self.maybe_empty = false;
     }
 
     pub(crate) fn all(&mut self) {

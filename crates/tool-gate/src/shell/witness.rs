@@ -66,7 +66,8 @@ const KINDS: [&str; 51] = [
     "parenthesized_expression",
     "comment",
 ];
-const MORE_KINDS: [&str; 4] = ["regex", "ternary_expression", "extglob_pattern", "brace_expression"];
+const MORE_KINDS: [&str; 5] =
+    ["c_style_for_statement", "regex", "ternary_expression", "extglob_pattern", "brace_expression"];
 
 /// Keywords and operators that our reader has a counterpart for; other anonymous nodes must be bare punctuation.
 const WORDS: [&str; 18] = [

@@ -6,7 +6,7 @@ use crate::environment::is_special_variable;
 use crate::shell::Extent;
 use crate::shell::read::expand_braces;
 use crate::shell::script::{
-    Command, CommandKind, Operator, Parameter, Piece, Redirect, RedirectKind, Script, Word,
+    Command, CommandKind, Operator, Parameter, Piece, Pipeline, Redirect, RedirectKind, Script, Word,
 };
 use crate::shell::table;
 use crate::shell::value::{Arg, Builder, Shape, Value};
@@ -89,10 +89,12 @@ impl Judge<'_> {
                 Value::Exact(b"/dev/fd/63".to_vec())
             }
             Piece::Substitution { script, .. } => {
-                let outer = std::mem::replace(&mut self.input, Value::ANY);
                 self.in_subshell(|judge| judge.script(script));
-                self.input = outer;
-                output_of(script)
+                match folder_asked_for(script) {
+                    Some(Asked::Current) => self.working_folder(),
+                    Some(Asked::Repository { fallback }) => self.repository(script, fallback),
+                    None => output_of(script),
+                }
             }
         }
     }
@@ -147,6 +149,25 @@ impl Judge<'_> {
         }
     }
 
+    /// The folder that git prints as the top of its repository. In the hardened form git looks no further up than
+    /// the workspace, and where it finds no repository the current folder stands for one.
+    fn repository(&mut self, script: &Script, fallback: bool) -> Value {
+        let Some(command) = script.items.first().and_then(|item| item.first.stages.first()) else {
+            return Value::ANY;
+        };
+        let inside = self.state.folders.iter().all(|folder| matches!(folder, Folder::Inside(_)));
+        let workspace = self.context.workspace.trim_end_matches('/');
+        let Some((above, _)) = workspace.rsplit_once('/').filter(|_| inside) else { return Value::ANY };
+        let above = if above.is_empty() { "/" } else { above };
+        self.set_environment([("GIT_CEILING_DIRECTORIES".to_owned(), above.to_owned())]);
+        if !fallback {
+            self.insert(command.span.1, " || pwd".to_owned());
+        }
+        // It may be a repository below the workspace: what is read is not known so exactly.
+        self.read_workspace(Extent::Below, command.span);
+        Value::Exact(workspace.as_bytes().to_vec())
+    }
+
     fn working_folder(&self) -> Value {
         match self.state.folders.as_slice() {
             [Folder::Inside(folder)] if folder.is_root() => {
@@ -160,6 +181,24 @@ impl Judge<'_> {
     }
 }
 
+/// What is known of the lines that redirections give a command; `None` where it keeps its input.
+pub(super) fn redirected_input(redirects: &[Redirect]) -> Option<Value> {
+    let mut input = None;
+    for redirect in redirects {
+        match &redirect.kind {
+            RedirectKind::Write(_) | RedirectKind::Duplicate => {}
+            RedirectKind::Read(Word { pieces, .. }) => {
+                input = Some(match pieces.as_slice() {
+                    [Piece::ProcessInput(script)] => output_of(script),
+                    _ => Value::ANY,
+                });
+            }
+            _ => input = Some(Value::ANY),
+        }
+    }
+    input
+}
+
 /// What is known of the output of commands whose output has a form.
 fn output_of(script: &Script) -> Value {
     match script.items.as_slice() {
@@ -168,6 +207,52 @@ fn output_of(script: &Script) -> Value {
             item.first.stages.iter().fold(Value::ANY, lines)
         }
         _ => Value::ANY,
+    }
+}
+
+/// A folder whose path a substitution prints.
+enum Asked {
+    Current,
+    /// `fallback`: whether the current folder is printed where there is no repository.
+    Repository {
+        fallback: bool,
+    },
+}
+
+/// The folder that a script prints, if it does nothing else.
+fn folder_asked_for(script: &Script) -> Option<Asked> {
+    let [item] = script.items.as_slice() else { return None };
+    if item.background {
+        return None;
+    }
+    let toplevel = ["git", "rev-parse", "--show-toplevel"];
+    match (plain_words(&item.first)?.as_slice(), item.rest.as_slice()) {
+        (["pwd"], []) => Some(Asked::Current),
+        (words, []) if words == toplevel => Some(Asked::Repository { fallback: false }),
+        (words, [(false, other)]) if words == toplevel && plain_words(other)? == ["pwd"] => {
+            Some(Asked::Repository { fallback: true })
+        }
+        _ => None,
+    }
+}
+
+/// The words of a pipeline that is one command whose errors, at most, go elsewhere.
+fn plain_words(pipeline: &Pipeline) -> Option<Vec<&str>> {
+    let [command] = pipeline.stages.as_slice() else { return None };
+    if pipeline.negated {
+        return None;
+    }
+    let quiet = |redirect: &Redirect| match &redirect.kind {
+        RedirectKind::Write(word) => word.bare() == Some("/dev/null") && redirect.errors,
+        _ => false,
+    };
+    match &command.kind {
+        CommandKind::Simple { assignments, words }
+            if assignments.is_empty() && command.redirects.iter().all(quiet) =>
+        {
+            words.iter().map(Word::bare).collect()
+        }
+        _ => None,
     }
 }
 

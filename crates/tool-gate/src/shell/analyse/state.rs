@@ -137,7 +137,7 @@ fn each_command(script: &Script, look: &mut impl FnMut(&CommandKind)) {
                     each_command(condition, look);
                     each_command(body, look);
                 }
-                CommandKind::For { body, .. } => each_command(body, look),
+                CommandKind::For { body, .. } | CommandKind::Counted { body, .. } => each_command(body, look),
                 CommandKind::Case { arms, .. } => arms.iter().for_each(|(_, body)| each_command(body, look)),
                 _ => {}
             }

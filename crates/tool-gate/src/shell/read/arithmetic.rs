@@ -12,13 +12,13 @@ impl Reader<'_> {
         loop {
             let byte = self.peek().ok_or_else(|| self.refusal("arithmetic that is not closed"))?;
             match byte {
-                b')' if open == 0 => {
+                b')' | b';' if open == 0 && close[0] == byte => {
                     if !self.take(close) {
                         return Err(self.refusal("arithmetic that is not understood"));
                     }
                     break;
                 }
-                b')' => {
+                b')' if 0 < open => {
                     open -= 1;
                     self.bump();
                 }

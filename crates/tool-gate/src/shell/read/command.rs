@@ -62,14 +62,15 @@ impl Reader<'_> {
 
     fn pipeline(&mut self) -> Result<Pipeline, Refusal> {
         self.blanks();
-        if self.keyword() == Some("!") {
+        let negated = self.keyword() == Some("!");
+        if negated {
             self.bump();
         }
         let mut stages = vec![self.command()?];
         loop {
             self.blanks();
             if self.peek() != Some(b'|') || self.peek_second() == Some(b'|') {
-                return Ok(Pipeline { stages });
+                return Ok(Pipeline { stages, negated });
             }
             self.bump();
             if self.peek() == Some(b'&') {
@@ -196,6 +197,9 @@ impl Reader<'_> {
     fn for_command(&mut self) -> Result<CommandKind, Refusal> {
         self.at += 3;
         self.blanks();
+        if self.take(b"((") {
+            return self.counted_loop();
+        }
         let name = self.name();
         if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
             return Err(self.refusal("a loop that is not understood"));
@@ -221,6 +225,21 @@ impl Reader<'_> {
         let body = self.body()?;
         self.expect("done")?;
         Ok(CommandKind::For { name, words, body })
+    }
+
+    fn counted_loop(&mut self) -> Result<CommandKind, Refusal> {
+        let start = self.arithmetic(self.at, b";")?;
+        let condition = self.arithmetic(self.at, b";")?;
+        let step = self.arithmetic(self.at, b"))")?;
+        self.blanks();
+        if self.peek() == Some(b';') {
+            self.bump();
+        }
+        self.newlines()?;
+        self.expect("do")?;
+        let body = self.body()?;
+        self.expect("done")?;
+        Ok(CommandKind::Counted { start, condition, step, body })
     }
 
     fn case_command(&mut self) -> Result<CommandKind, Refusal> {
@@ -277,7 +296,54 @@ impl Reader<'_> {
                 tokens.push(Word { pieces: vec![Piece::Literal { bytes, quoted: false }], span });
                 continue;
             }
+            if matches!(&self.source[self.at..self.end], [b'=', b'~', b' ', ..]) {
+                let span = (self.at, self.at + 2);
+                let bytes = b"=~".to_vec();
+                tokens.push(Word { pieces: vec![Piece::Literal { bytes, quoted: false }], span });
+                self.at += 2;
+                self.blanks();
+                tokens.push(self.pattern()?);
+                continue;
+            }
             tokens.push(self.word()?.ok_or_else(|| self.refusal("a test that is not closed"))?);
+        }
+    }
+
+    /// A regular expression: a word in which parentheses and bars stand for themselves.
+    fn pattern(&mut self) -> Result<Word, Refusal> {
+        let start = self.at;
+        let mut pieces = Vec::new();
+        let mut open = 0_usize;
+        loop {
+            match self.peek() {
+                Some(byte @ (b'(' | b'|' | b')')) => {
+                    open += usize::from(byte == b'(');
+                    if byte == b')' {
+                        open = open
+                            .checked_sub(1)
+                            .ok_or_else(|| self.refusal("a pattern whose parentheses do not match"))?;
+                    }
+                    pieces.push(Piece::Literal { bytes: vec![byte], quoted: false });
+                    self.bump();
+                }
+                Some(b' ' | b'\n' | b'\t') if open == 0 && !pieces.is_empty() => {
+                    return Ok(Word { pieces, span: self.span_from(start) });
+                }
+                Some(b'#') => return Err(self.refusal("a pattern that is not understood")),
+                Some(byte) if byte.is_ascii_alphanumeric() || b"^.*+?_/,:=%@-[]{}".contains(&byte) => {
+                    pieces.push(Piece::Literal { bytes: vec![byte], quoted: false });
+                    self.bump();
+                }
+                Some(b'$') if matches!(self.peek_second(), Some(b' ' | b'\n' | b')' | b'|')) => {
+                    pieces.push(Piece::Literal { bytes: vec![b'$'], quoted: false });
+                    self.bump();
+                }
+                _ => {
+                    let word = self.word()?;
+                    pieces
+                        .extend(word.ok_or_else(|| self.refusal("a pattern that is not understood"))?.pieces);
+                }
+            }
         }
     }
 
@@ -373,8 +439,13 @@ impl Reader<'_> {
             return Ok(None);
         }
         self.reading.redirect_count += 1;
-        let kind = self.redirect_kind()?;
-        Ok(Some(Redirect { kind, span: self.span_from(start) }))
+        let input = if numbered { self.source[start..].starts_with(b"0") } else { first == Some(b'<') };
+        let kind = match self.redirect_kind()? {
+            RedirectKind::Duplicate if input || first == Some(b'<') => RedirectKind::DuplicateInput,
+            kind => kind,
+        };
+        let errors = self.source[start..].starts_with(b"2>");
+        Ok(Some(Redirect { kind, errors, span: self.span_from(start) }))
     }
 
     fn redirect_kind(&mut self) -> Result<RedirectKind, Refusal> {

@@ -6,13 +6,15 @@ use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::value::Arg;
 
+pub(super) const AWK: Spec = Spec {
+    values: "Fv",
+    long: "field-separator= assign= version help",
+    abbreviates: false,
+    stops: true,
+    ..Spec::new(&["awk"], Operands::Custom)
+};
+
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const AWK: Spec = Spec {
-        values: "Fv",
-        long: "field-separator= assign= version help",
-        stops: true,
-        ..Spec::new(&["awk"], Operands::Custom)
-    };
     let parsed = parse(judge, &AWK, args);
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["help", "version"]) {
@@ -36,7 +38,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 type Refused = (EffectKind, &'static str);
 
 /// Functions that only compute.
-const FUNCTIONS: &str = "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand tolower toupper \
+pub(super) const FUNCTIONS: &str = "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand tolower toupper \
     gensub strftime systime mktime strtonum and or xor lshift rshift compl asort asorti patsplit typeof isarray";
 const KEYWORDS: &str = "BEGIN END if else while for do break continue next exit return delete in function func print printf switch \
     case default nextfile";
@@ -48,7 +50,7 @@ const REFUSED: &str =
 enum Token<'a> {
     Name(&'a str),
     Number,
-    Text,
+    Text(&'a [u8]),
     Regex,
     Newline,
     Operator(&'a [u8]),
@@ -66,6 +68,7 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
         })
         .collect();
     let mut printing = false;
+    let mut inside = 0_usize;
     for (place, token) in tokens.iter().enumerate() {
         let next = tokens.get(place + 1);
         match token {
@@ -73,7 +76,10 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
                 let kind = if *name == "ENVIRON" { Environment } else { Executes };
                 return Err((kind, "the awk program reaches beyond its input"));
             }
-            Token::Name("print" | "printf") => printing = true,
+            Token::Name("print" | "printf") => {
+                printing = true;
+                inside = 0;
+            }
             Token::Name("while") if constant_condition(&tokens[place + 1..]) => {
                 return Err((NonTerminating, "a loop in the awk program does not end"));
             }
@@ -88,8 +94,10 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
             Token::Operator(b"|" | b"|&" | b">>") => {
                 return Err((Executes, "the awk program writes to a command or file"));
             }
-            // In a `print` it is a redirection; inside its parentheses versions differ.
-            Token::Operator(b">") if printing => {
+            Token::Operator(b"(") if printing => inside += 1,
+            Token::Operator(b")") if printing => inside = inside.saturating_sub(1),
+            // In a `print` it is a redirection, unless parentheses make it part of an expression.
+            Token::Operator(b">") if printing && inside == 0 && !to_terminal(&tokens[place + 1..]) => {
                 return Err((WritesWorkspace, "the awk program writes a file"));
             }
             Token::Operator(b"@") => return Err((Executes, "the awk program loads or calls by name")),
@@ -102,9 +110,22 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
     Ok(())
 }
 
+/// A redirection to what the program was given to print to.
+fn to_terminal(target: &[Token<'_>]) -> bool {
+    let ends = |rest: &[Token<'_>]| {
+        matches!(rest.first(), None | Some(Token::Newline | Token::Operator(b";" | b"}")))
+    };
+    match target {
+        [Token::Text(name), rest @ ..] => {
+            matches!(*name, b"\"/dev/stderr\"" | b"\"/dev/stdout\"") && ends(rest)
+        }
+        _ => false,
+    }
+}
+
 /// `( number )`
 fn constant_condition(tokens: &[Token<'_>]) -> bool {
-    matches!(tokens, [Token::Operator(b"("), Token::Number | Token::Text, Token::Operator(b")"), ..])
+    matches!(tokens, [Token::Operator(b"("), Token::Number | Token::Text(_), Token::Operator(b")"), ..])
 }
 
 /// Whether a newline after `tokens` may not end the statement.
@@ -112,7 +133,7 @@ fn continues(tokens: &[Token<'_>]) -> bool {
     match tokens.last() {
         Some(Token::Name(name)) => matches!(*name, "do" | "else" | "in"),
         Some(Token::Operator(operator)) => !matches!(*operator, b")" | b"]" | b"++" | b"--" | b";" | b"}"),
-        Some(Token::Number | Token::Text | Token::Regex | Token::Newline) | None => false,
+        Some(Token::Number | Token::Text(_) | Token::Regex | Token::Newline) | None => false,
     }
 }
 
@@ -127,7 +148,7 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
         let start = at;
         at += 1;
         let operand_before = match tokens.last() {
-            Some(Token::Number | Token::Text | Token::Regex) => true,
+            Some(Token::Number | Token::Text(_) | Token::Regex) => true,
             Some(Token::Name(name))
                 if byte == b'/' && FUNCTIONS.split_ascii_whitespace().any(|known| known == *name) =>
             {
@@ -160,7 +181,7 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
             b'"' => {
                 at = string_end(program, at)
                     .ok_or((EffectKind::Unknown, "a string in the awk program is not closed"))?;
-                tokens.push(Token::Text);
+                tokens.push(Token::Text(&program[start..at]));
             }
             b'/' if !operand_before => {
                 at = regex_end(program, at)

@@ -7,19 +7,23 @@ use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::table::{Caller, judge_program};
 use crate::shell::value::{Arg, Value};
 
+pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
+
+pub(super) const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["type"], Operands::Data) };
+
 /// Judges `name` if it is a command of the shell that the gate knows.
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     match name {
+        // Without arguments they list what there is, which is nothing.
+        "jobs" | "hash" | "alias" if args.is_empty() => {}
         "true" | "false" | ":" | "times" | "exit" | "break" | "continue" => {}
         "pwd" => {
-            const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
             parse(judge, &PWD, args);
         }
         "cd" => cd(judge, args, span),
         "read" => read(judge, args, span),
         "set" => set(judge, args, span),
         "type" => {
-            const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["type"], Operands::Data) };
             parse(judge, &TYPE, args);
         }
         "command" => command(judge, args, span),
@@ -66,8 +70,9 @@ fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> b
     }
 }
 
+pub(super) const CD: Spec = Spec { flags: "LPe", ..Spec::new(&["cd"], Operands::Custom) };
+
 fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const CD: Spec = Spec { flags: "LPe", ..Spec::new(&["cd"], Operands::Custom) };
     let operands = parse(judge, &CD, args).operands;
     let folders = judge.state.folders.clone();
     let new = match operands.as_slice() {
@@ -87,15 +92,34 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.failed_folders = Some(folders);
 }
 
+pub(super) const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
+
 fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
-    for name in parse(judge, &READ, args).operands {
+    let parsed = parse(judge, &READ, args);
+    // A line as it is, where nothing splits it and no backslash is taken out.
+    let mut nul = false;
+    let mut lines = true;
+    for given in &parsed.options {
+        match given.name.as_str() {
+            "r" | "s" | "p" => {}
+            "d" if given.value.as_ref().is_some_and(|value| value.is("")) => nul = true,
+            _ => lines = false,
+        }
+    }
+    lines &= nul || !judge.input.shape().nul;
+    if !lines {
+        // What it leaves may start anywhere in a line.
+        judge.input = Value::ANY;
+    }
+    let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]);
+    let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
+    for name in parsed.operands {
         let plain = |text: &&str| {
             text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         };
         match name.text().filter(plain) {
-            Some(text) => judge.assign(text, Value::ANY, span),
+            Some(text) => judge.assign(text, value.clone(), span),
             None => judge.refuse(Executes, "a name that may hold a subscript, which is evaluated", name.span),
         }
     }

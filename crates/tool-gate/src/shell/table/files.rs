@@ -1,7 +1,6 @@
 //! Programs that look at files and at the system.
 
-use crate::EffectKind::{Executes, Network, NonTerminating, ReadsOutside, Unknown, WritesWorkspace};
-use crate::shell::Span;
+use crate::EffectKind::{Executes, NonTerminating, ReadsOutside, Unknown, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::options::{FILES, Operands, Spec, parse};
 use crate::shell::value::Arg;
@@ -31,6 +30,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
                no-dereference separate-dirs si summarize threshold= time? time-style= exclude= one-file-system help version",
         reads: "X exclude-from",
         refuses: &[("files0-from", ReadsOutside, "reads the folders that a list names")],
+        tame: true,
         ..Spec::new(&["du"], Operands::Names)
     },
     Spec {
@@ -144,60 +144,46 @@ pub(super) const PROGRAMS: &[Spec] = &[
     Spec { flags: "13jmywh", values: "ABCHd", ..Spec::new(&["cal", "ncal"], Operands::Data) },
     Spec { flags: "ABGdotx", long: "format= common totals help version", ..Spec::new(&["size"], FILES) },
     Spec { long: "version help", ..Spec::new(&["locate"], Operands::None) },
-    Spec { flags: "lvt", long: "list verbose test help version", ..Spec::new(&["zcat"], FILES) },
+    Spec {
+        flags: "abfJlmnopPrstAdDOST",
+        values: "oIewx",
+        long: "all bytes fs json list ascii output= nodeps noheadings paths pairs raw tree topology perms help version",
+        abbreviates: false,
+        ..Spec::new(&["lsblk"], Operands::None)
+    },
+    Spec { flags: "a", long: "all-locales charmaps", ..Spec::new(&["locale"], Operands::None) },
+    Spec { flags: "a", ..Spec::new(&["getconf"], Operands::Data) },
+    Spec { flags: "bms", ..Spec::new(&["whereis"], Operands::Data) },
+    Spec {
+        flags: "bHqTu",
+        long: "boot heading count users help version",
+        ..Spec::new(&["who", "users"], Operands::None)
+    },
+    Spec {
+        flags: "lahrRT1dgiSFmuUH",
+        values: "IsLt",
+        long: "long all header reverse recurse tree oneline git-ignore group-directories-first icons? no-icons level= sort= \
+               ignore-glob= time= time-style= color= colour= only-dirs only-files no-permissions no-user no-time no-filesize",
+        abbreviates: false,
+        ..Spec::new(&["eza", "exa"], Operands::Names)
+    },
 ];
+
+pub(super) const DATE: Spec = Spec {
+    flags: "uR",
+    values: "d",
+    attached: "I",
+    long: "date= debug iso-8601? rfc-email rfc-3339= utc universal help version",
+    reads: "r reference f file",
+    refuses: &[("s set", WritesWorkspace, "sets the system's clock")],
+    ..Spec::new(&["date"], Operands::Custom)
+};
 
 /// `date`: prints the time unless it is told one.
 pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
-    const DATE: Spec = Spec {
-        flags: "uR",
-        values: "d",
-        attached: "I",
-        long: "date= debug iso-8601? rfc-email rfc-3339= utc universal help version",
-        reads: "r reference f file",
-        refuses: &[("s set", WritesWorkspace, "sets the system's clock")],
-        ..Spec::new(&["date"], Operands::Custom)
-    };
     for operand in parse(judge, &DATE, args).operands {
         if operand.many || !operand.prefix.starts_with(b"+") {
             judge.refuse(WritesWorkspace, "sets the system's clock", operand.span);
         }
     }
-}
-
-/// `tar`, as far as it lists.
-pub(super) fn tar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const TAR: Spec = Spec {
-        flags: "tvzjJ",
-        long: "list verbose gzip bzip2 xz",
-        values: "f",
-        ..Spec::new(&["tar"], Operands::Custom)
-    };
-    let mut args = args.to_vec();
-    // The old form: the first argument is a bundle without a dash, whose values follow it.
-    if let Some(first) =
-        args.first_mut().filter(|first| first.exact && !first.many && !first.prefix.starts_with(b"-"))
-    {
-        if first.prefix.split_last().is_none_or(|(last, before)| *last != b'f' || before.contains(&b'f')) {
-            return judge.unknown("a form of tar that is not understood", span);
-        }
-        first.prefix.insert(0, b'-');
-    }
-    let parsed = parse(judge, &TAR, &args);
-    if !parsed.has(&["t", "list"]) {
-        return judge.refuse(WritesWorkspace, "tar does more than list", span);
-    }
-    let archives: Vec<&Arg> = parsed
-        .options
-        .iter()
-        .filter(|given| given.name == "f")
-        .filter_map(|given| given.value.as_ref())
-        .collect();
-    let [archive] = archives.as_slice() else {
-        return judge.unknown("tar without an archive reads a tape", span);
-    };
-    if !archive.exact || archive.prefix.contains(&b':') {
-        return judge.refuse(Network, "an archive on another host", archive.span);
-    }
-    judge.read_file(archive);
 }

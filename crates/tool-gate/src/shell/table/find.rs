@@ -7,15 +7,15 @@ use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
 /// Tests and actions without an argument.
-const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -follow -warn -nowarn -empty \
+pub(super) const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -follow -warn -nowarn -empty \
     -executable -readable -writable -nouser -nogroup -true -false -not -a -and -o -or -ignore_readdir_race \
     -noignore_readdir_race ! ( ) ,";
 /// Tests and actions with one argument that is data.
-const DATA: &str = "-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype -type -xtype \
+pub(super) const DATA: &str = "-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype -type -xtype \
     -size -mtime -atime -ctime -mmin -amin -cmin -perm -user -group -uid -gid -inum -links -maxdepth -mindepth -fstype -used \
     -printf";
 /// Tests with one argument that is a file.
-const FILES: &str = "-newer -anewer -cnewer -samefile";
+pub(super) const FILES: &str = "-newer -anewer -cnewer -samefile";
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let options = args.iter().take_while(|arg| arg.is("-H") || arg.is("-L") || arg.is("-P")).count();

@@ -5,7 +5,7 @@ mod harden;
 
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
-use crate::shell::options::{Parsed, parse};
+use crate::shell::options::{Operands, Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 use commands::{COMMANDS, Command, REFUSED, Shows};
@@ -44,8 +44,18 @@ fn global_options<'a>(judge: &mut Judge<'_>, args: &'a [Arg]) -> Option<&'a [Arg
         };
         rest = after;
         match text {
-            "--version" | "-v" | "--help" | "-h" if after.is_empty() => return None,
-            "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" | "--icase-pathspecs" => {}
+            "--version" | "-v" | "--help" | "-h" | "--exec-path" | "--html-path" | "--man-path"
+            | "--info-path" | "help"
+                if after.is_empty() =>
+            {
+                return None;
+            }
+            "--no-pager"
+            | "-P"
+            | "--no-optional-locks"
+            | "--literal-pathspecs"
+            | "--icase-pathspecs"
+            | "--no-replace-objects" => {}
             "-C" => {
                 let (folder, after) = rest.split_first()?;
                 rest = after;
@@ -90,7 +100,9 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let text = name.text().unwrap_or_default();
     match text {
         "apply" => return apply(judge, rest, name.span),
-        "ls-remote" => return judge.refuse(Network, "git ls-remote opens a connection", name.span),
+        "ls-remote" if !rest.first().is_some_and(|first| first.is("--get-url")) => {
+            return judge.refuse(Network, "git ls-remote opens a connection", name.span);
+        }
         _ => {}
     }
     // Some sub-commands have sub-commands: the second word says which.
@@ -109,7 +121,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         return judge.unknown(format!("git {text} is not understood"), name.span);
     };
-    let parsed = parse(judge, &command.spec, rest);
+    let parsed = parse(judge, &Spec { abbreviates: false, ..command.spec }, rest);
     formats(judge, &parsed);
     operands(judge, &parsed);
     if let Some(why) = does_more(text, &parsed) {
@@ -128,6 +140,13 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if !command.insert.is_empty() {
         judge.insert(last.span.1, command.insert.to_owned());
     }
+}
+
+/// The sub-commands with the options that they are given, for the page that documents them.
+#[cfg(test)]
+pub(super) fn documented() -> impl Iterator<Item = (&'static Spec, &'static str)> {
+    let apply = std::iter::once((&APPLY, ""));
+    COMMANDS.iter().map(|command| (&command.spec, command.insert)).chain(apply)
 }
 
 fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span) {
@@ -215,6 +234,7 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
     match name {
         "branch" if 0 < count && !lists => Some("git branch with a name makes a branch"),
         "tag" if 0 < count && !lists && !parsed.has(&["n"]) => Some("git tag with a name makes a tag"),
+        "clean" if !parsed.has(&["n", "dry-run"]) => Some("git clean removes files"),
         "symbolic-ref" if count != 1 || many => Some("git symbolic-ref with two names writes a reference"),
         "config" => {
             let asks = parsed.has(&["get", "get-all", "get-regexp", "get-urlmatch", "list", "l"]);
@@ -251,15 +271,15 @@ fn remote(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) {
     }
 }
 
+pub(super) const APPLY: Spec = Spec {
+    flags: "Rz",
+    values: "p",
+    long: "stat numstat summary check reverse",
+    ..Spec::new(&["apply"], Operands::Custom)
+};
+
 /// `git apply`, as far as it only tells what a patch would do.
 fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    use crate::shell::options::{Operands, Spec};
-    const APPLY: Spec = Spec {
-        flags: "Rz",
-        values: "p",
-        long: "stat numstat summary check reverse",
-        ..Spec::new(&["apply"], Operands::Custom)
-    };
     let parsed = parse(judge, &APPLY, args);
     if !parsed.has(&["stat", "numstat", "summary", "check"]) {
         return judge.refuse(WritesWorkspace, "git apply changes the work tree", span);

@@ -10,13 +10,14 @@ use crate::shell::value::Arg;
 const REFUSED: [&str; 8] =
     ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_line_number", "__prog_args"];
 
+pub(super) const JQ: Spec = Spec {
+    flags: "nrajsceSCMRVh",
+    long: "null-input raw-output ascii-output join-output slurp compact-output exit-status sort-keys color-output \
+           monochrome-output raw-input tab seq stream unbuffered help version",
+    ..Spec::new(&["jq"], Operands::Custom)
+};
+
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const JQ: Spec = Spec {
-        flags: "nrajsceSCMRVh",
-        long: "null-input raw-output ascii-output join-output slurp compact-output exit-status sort-keys color-output \
-               monochrome-output raw-input tab seq stream unbuffered help version",
-        ..Spec::new(&["jq"], Operands::Custom)
-    };
     // Options with two values come first in `rest`, so they are taken out here.
     let mut program = None;
     let mut rest = args.iter();
@@ -61,11 +62,22 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
     }
     let Some(program) = program else { return };
-    let words = program.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    for word in words {
-        if REFUSED.contains(&word) {
-            let kind = if word.eq_ignore_ascii_case("env") { Environment } else { Executes };
-            return judge.refuse(kind, format!("the jq program uses {word}"), span);
+    let mut end = 0;
+    for word in
+        program.split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+    {
+        let name =
+            word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+        if REFUSED.contains(&name) && !is_field(&program[..end]) {
+            let kind = if name.eq_ignore_ascii_case("env") { Environment } else { Executes };
+            return judge.refuse(kind, format!("the jq program uses {name}"), span);
         }
+        end += word.len();
     }
+}
+
+/// Whether a name after this text is the name of a field: one dot, with no number or further dot before it.
+fn is_field(before: &str) -> bool {
+    let Some(rest) = before.strip_suffix('.') else { return false };
+    !rest.ends_with(|last: char| last == '.' || last.is_ascii_alphanumeric() || last == '_')
 }

@@ -4,7 +4,7 @@ use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, Wr
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 
-const REFUSED: &[(EffectKind, &str, &str)] = &[
+pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         WritesWorkspace,
         "writes, moves or removes files",
@@ -21,7 +21,7 @@ const REFUSED: &[(EffectKind, &str, &str)] = &[
         "runs other programs",
         "sh bash dash zsh ksh fish eval source . exec trap alias unalias coproc sudo su doas env nohup setsid script watch \
          parallel make cmake ninja cargo rustc npm npx yarn pnpm node deno bun python python3 perl ruby php lua go java javac \
-         mvn gradle dotnet docker kubectl busybox strace gdb ltrace chroot unshare systemctl systemd-run crontab at batch vim vi \
+         mvn gradle dotnet ldd docker kubectl busybox strace gdb ltrace chroot unshare systemctl systemd-run crontab at batch vim vi \
          nano emacs less more man ed expect complete compgen enable hash bind fc",
     ),
     (

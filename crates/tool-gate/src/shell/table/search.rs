@@ -6,20 +6,21 @@ use crate::shell::options::{Operands, Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
+pub(super) const GREP: Spec = Spec {
+    flags: "EFGPiyvwxcLlqsobHhnTZzaIUrRu",
+    values: "emABCDd",
+    long: "extended-regexp fixed-strings basic-regexp perl-regexp regexp= ignore-case no-ignore-case invert-match word-regexp \
+           line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent \
+           no-messages byte-offset with-filename no-filename label= line-number initial-tab null after-context= \
+           before-context= context= text binary-files= devices= directories= exclude= exclude-dir= include= recursive \
+           dereference-recursive line-buffered null-data binary help version",
+    reads: "f file exclude-from",
+    digits: true,
+    tame: true,
+    ..Spec::new(&["grep"], Operands::Custom)
+};
+
 pub(super) fn grep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const GREP: Spec = Spec {
-        flags: "EFGPiyvwxcLlqsobHhnTZzaIUrRu",
-        values: "emABCDd",
-        long: "extended-regexp fixed-strings basic-regexp perl-regexp regexp= ignore-case no-ignore-case invert-match word-regexp \
-               line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent \
-               no-messages byte-offset with-filename no-filename label= line-number initial-tab null after-context= \
-               before-context= context= text binary-files= devices= directories= exclude= exclude-dir= include= recursive \
-               dereference-recursive line-buffered null-data binary help version",
-        reads: "f file exclude-from",
-        digits: true,
-        tame: true,
-        ..Spec::new(&["grep"], Operands::Custom)
-    };
     let parsed = parse(judge, &GREP, args);
     let recursive = parsed.has(&["r", "R", "recursive", "dereference-recursive", "d", "directories"]);
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], recursive, span);
@@ -50,26 +51,27 @@ fn read_after_pattern(judge: &mut Judge<'_>, parsed: &Parsed, pattern: &[&str], 
     }
 }
 
+pub(super) const RG: Spec = Spec {
+    flags: "abcFhHiIlLnNoPpqsSuUvVwx0.",
+    values: "eABCEgjmMrtTd",
+    long: "after-context= before-context= context= color= colors= column no-column context-separator= count count-matches crlf \
+           max-depth= maxdepth= encoding= engine= field-context-separator= field-match-separator= files \
+           files-with-matches files-without-match fixed-strings follow no-follow glob= glob-case-insensitive heading no-heading hidden \
+           no-hidden iglob= ignore-case include-zero invert-match json line-buffered line-number no-line-number line-regexp \
+           max-columns= max-columns-preview max-count= max-filesize= multiline multiline-dotall no-config no-filename \
+           no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs \
+           no-messages no-ignore-messages null null-data one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= \
+           smart-case case-sensitive sort= sortr= stats stop-on-nonmatch text threads= trim type= type-list type-not= \
+           unrestricted vimgrep with-filename word-regexp byte-offset binary help version",
+    reads: "f file ignore-file",
+    refuses: &[
+        ("pre pre-glob hostname-bin", Executes, "rg runs a program for each file"),
+        ("z search-zip", Executes, "rg runs programs to decompress"),
+    ],
+    ..Spec::new(&["rg"], Operands::Custom)
+};
+
 pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const RG: Spec = Spec {
-        flags: "abcFhHiIlLnNoPpqsSuUvVwx0.",
-        values: "eABCEgjmMrtTd",
-        long: "after-context= before-context= context= color= colors= column no-column context-separator= count count-matches crlf \
-               max-depth= maxdepth= encoding= engine= field-context-separator= field-match-separator= files \
-               files-with-matches files-without-match fixed-strings follow no-follow glob= glob-case-insensitive heading no-heading hidden \
-               no-hidden iglob= ignore-case include-zero invert-match json line-buffered line-number no-line-number line-regexp \
-               max-columns= max-columns-preview max-count= max-filesize= multiline multiline-dotall no-config no-filename \
-               no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs \
-               no-messages no-ignore-messages null null-data one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= \
-               smart-case case-sensitive sort= sortr= stats stop-on-nonmatch text threads= trim type= type-list type-not= \
-               unrestricted vimgrep with-filename word-regexp byte-offset binary help version",
-        reads: "f file ignore-file",
-        refuses: &[
-            ("pre pre-glob hostname-bin", Executes, "rg runs a program for each file"),
-            ("z search-zip", Executes, "rg runs programs to decompress"),
-        ],
-        ..Spec::new(&["rg"], Operands::Custom)
-    };
     let parsed = parse(judge, &RG, args);
     if parsed.has(&["files", "type-list"]) {
         let extent = Extent::Names;
@@ -84,19 +86,20 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], true, span);
 }
 
+pub(super) const FD: Spec = Spec {
+    flags: "HIusigap01qFLV",
+    values: "dtecESj",
+    long: "hidden no-ignore unrestricted case-sensitive ignore-case follow glob regex fixed-strings absolute-path full-path print0 \
+           max-depth= min-depth= exact-depth= exclude= type= extension= size= changed-within= changed-before= color= \
+           threads= max-results= quiet no-ignore-vcs strip-cwd-prefix help version",
+    refuses: &[
+        ("x X exec exec-batch", Executes, "fd runs a program for each file"),
+        ("l list-details", Executes, "fd runs ls"),
+    ],
+    ..Spec::new(&["fd"], Operands::Custom)
+};
+
 pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const FD: Spec = Spec {
-        flags: "HIusigap01qFLV",
-        values: "dtecESj",
-        long: "hidden no-ignore unrestricted case-sensitive ignore-case follow glob regex fixed-strings absolute-path full-path print0 \
-               max-depth= min-depth= exact-depth= exclude= type= extension= size= changed-within= changed-before= color= \
-               threads= max-results= quiet no-ignore-vcs strip-cwd-prefix help version",
-        refuses: &[
-            ("x X exec exec-batch", Executes, "fd runs a program for each file"),
-            ("l list-details", Executes, "fd runs ls"),
-        ],
-        ..Spec::new(&["fd"], Operands::Custom)
-    };
     let parsed = parse(judge, &FD, args);
     for folder in parsed.operands.iter().skip(1) {
         judge.read(folder, Extent::Names);

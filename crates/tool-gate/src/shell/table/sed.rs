@@ -6,18 +6,19 @@ use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::value::Arg;
 
+pub(super) const SED: Spec = Spec {
+    flags: "nErsuz",
+    values: "el",
+    long: "quiet silent debug expression= line-length= posix regexp-extended separate sandbox unbuffered null-data \
+           zero-terminated help version",
+    refuses: &[
+        ("i in-place", WritesWorkspace, "sed edits files in place"),
+        ("f file", Executes, "sed runs a script from a file"),
+    ],
+    ..Spec::new(&["sed"], Operands::Custom)
+};
+
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const SED: Spec = Spec {
-        flags: "nErsuz",
-        values: "el",
-        long: "quiet silent debug expression= line-length= posix regexp-extended separate sandbox unbuffered null-data \
-               zero-terminated help version",
-        refuses: &[
-            ("i in-place", WritesWorkspace, "sed edits files in place"),
-            ("f file", Executes, "sed runs a script from a file"),
-        ],
-        ..Spec::new(&["sed"], Operands::Custom)
-    };
     let parsed = parse(judge, &SED, args);
     let mut scripts: Vec<Arg> = parsed
         .options

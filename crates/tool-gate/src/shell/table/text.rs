@@ -44,7 +44,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
         flags: "bcdfghiMmnRrsuVzC",
         values: "kt",
         long: "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort \
-               numeric-sort random-sort reverse sort= version-sort check? debug key= merge stable field-separator= unique \
+               numeric-sort random-sort reverse sort= version-sort check? parallel= debug key= merge stable field-separator= unique \
                zero-terminated help version",
         refuses: &[
             ("o output", WritesWorkspace, "sort writes its output to a file"),
@@ -143,13 +143,42 @@ pub(super) const PROGRAMS: &[Spec] = &[
         long: "binary ignore-missing quiet status strict tag text warn zero help version",
         // A list of sums names the files that are read.
         refuses: &[("c check", ReadsOutside, "reads the files that a list names")],
+        tame: true,
         ..Spec::new(
             &["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"],
             FILES,
         )
     },
     Spec { flags: "rs", long: "sysv help version", ..Spec::new(&["sum"], FILES) },
-    Spec { long: "help version", ..Spec::new(&["cksum", "tsort"], FILES) },
+    Spec { values: "a", long: "algorithm= help version", ..Spec::new(&["cksum"], FILES) },
+    Spec { long: "help version", ..Spec::new(&["tsort"], FILES) },
+    Spec { flags: "bt", values: "a", ..Spec::new(&["shasum"], FILES) },
+    Spec {
+        flags: "ez",
+        values: "in",
+        long: "echo input-range= head-count= zero-terminated help version",
+        reads: "random-source",
+        refuses: &[
+            ("o output", WritesWorkspace, "shuf writes its output to a file"),
+            ("r repeat", NonTerminating, "shuf repeats without end"),
+        ],
+        ..Spec::new(&["shuf"], FILES)
+    },
+    Spec { long: "help version", tame: true, ..Spec::new(&["expr"], Operands::Data) },
+    Spec {
+        flags: "AexETX3mia",
+        long: "show-all ed show-overlap easy-only merge text strip-trailing-cr initial-tab help version",
+        refuses: &[("diff-program", Executes, "diff3 runs a program")],
+        ..Spec::new(&["diff3"], Operands::Files(3))
+    },
+    Spec {
+        flags: "pAnu",
+        values: "lrH",
+        long: "plain show-all number unbuffered language= line-range= highlight-line= style= color= decorations= wrap= tabs= theme=",
+        abbreviates: false,
+        refuses: &[("pager paging", Executes, "runs a pager"), ("P", Executes, "sets the pager")],
+        ..Spec::new(&["bat", "batcat"], FILES)
+    },
     Spec {
         flags: "di",
         values: "w",

@@ -18,16 +18,17 @@ pub(super) fn inner(judge: &mut Judge<'_>, words: &[Arg], span: Span) {
     }
 }
 
+pub(super) const XARGS: Spec = Spec {
+    flags: "0rtx",
+    values: "dILnPsE",
+    long: "null no-run-if-empty verbose exit delimiter= max-args= max-procs= max-chars= max-lines? help version",
+    reads: "a arg-file",
+    refuses: &[("p interactive o open-tty", Executes, "xargs asks at the terminal")],
+    stops: true,
+    ..Spec::new(&["xargs"], Operands::Custom)
+};
+
 pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const XARGS: Spec = Spec {
-        flags: "0rtx",
-        values: "dILnPsE",
-        long: "null no-run-if-empty verbose exit delimiter= max-args= max-procs= max-chars= max-lines? help version",
-        reads: "a arg-file",
-        refuses: &[("p interactive o open-tty", Executes, "xargs asks at the terminal")],
-        stops: true,
-        ..Spec::new(&["xargs"], Operands::Custom)
-    };
     let parsed = parse(judge, &XARGS, args);
     if parsed.operands.is_empty() {
         return;
@@ -37,7 +38,10 @@ pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let mut words = parsed.operands.clone();
     // Names that a listing of the workspace printed stay inside it; other lines may name anything.
     let escapes = parsed.has(&["a", "arg-file"]) || judge.input.shape().climbs;
-    let given = Arg { escapes, ..Arg::listed(span) };
+    // Without splitting, a name starts as its path does.
+    let whole = parsed.has(&["0", "null"]) && judge.input.shape().nul && !parsed.has(&["a", "arg-file"]);
+    let dash = !whole || judge.input.shape().dash_first;
+    let given = Arg { dash, escapes, ..Arg::listed(span) };
     match replaced {
         None => words.push(given),
         Some(value) => {
@@ -79,14 +83,15 @@ pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
+pub(super) const TIMEOUT: Spec = Spec {
+    flags: "v",
+    values: "ks",
+    long: "foreground preserve-status kill-after= signal= verbose",
+    stops: true,
+    ..Spec::new(&["timeout"], Operands::Custom)
+};
+
 pub(super) fn timeout(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const TIMEOUT: Spec = Spec {
-        flags: "v",
-        values: "ks",
-        long: "foreground preserve-status kill-after= signal= verbose",
-        stops: true,
-        ..Spec::new(&["timeout"], Operands::Custom)
-    };
     let parsed = parse(judge, &TIMEOUT, args);
     match parsed.operands.split_first() {
         Some((duration, rest))
@@ -98,14 +103,15 @@ pub(super) fn timeout(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
+pub(super) const NICE: Spec = Spec {
+    values: "n",
+    long: "adjustment=",
+    digits: true,
+    stops: true,
+    ..Spec::new(&["nice"], Operands::Custom)
+};
+
 pub(super) fn nice(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    const NICE: Spec = Spec {
-        values: "n",
-        long: "adjustment=",
-        digits: true,
-        stops: true,
-        ..Spec::new(&["nice"], Operands::Custom)
-    };
     let parsed = parse(judge, &NICE, args);
     inner(judge, &parsed.operands, span);
 }
@@ -125,12 +131,13 @@ pub(super) fn time(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
+pub(super) const TEE: Spec = Spec {
+    flags: "aip",
+    long: "append ignore-interrupts help version",
+    ..Spec::new(&["tee"], Operands::Custom)
+};
+
 pub(super) fn tee(judge: &mut Judge<'_>, args: &[Arg]) {
-    const TEE: Spec = Spec {
-        flags: "aip",
-        long: "append ignore-interrupts help version",
-        ..Spec::new(&["tee"], Operands::Custom)
-    };
     let parsed = parse(judge, &TEE, args);
     if let Some(target) = parsed.operands.iter().find(|operand| !operand.is("/dev/null")) {
         judge.refuse(WritesWorkspace, "tee writes a file", target.span);

@@ -39,7 +39,8 @@ const DIFF_LONG: &str = "patch no-patch unified? raw patch-with-raw patch-with-s
     simplify-merges ancestry-path? show-pulls date-order author-date-order topo-order reverse no-walk? do-walk pretty? format= \
     abbrev-commit no-abbrev-commit no-abbrev encoding= expand-tabs? no-expand-tabs notes? no-notes show-notes? relative-date \
     date= parents children left-right show-linear-break? count timestamp cc combined-all-paths diff-merges= no-diff-merges \
-    mailmap no-mailmap use-mailmap exclude-first-parent-only since-as-filter= no-commit-id root end-of-options";
+    mailmap no-mailmap use-mailmap exclude-first-parent-only since-as-filter= no-commit-id root end-of-options \
+    objects objects-edge in-commit-order disk-usage? no-index";
 
 /// Options that name a program, a file to write, or a process per submodule.
 const DIFF_REFUSES: &[(&str, EffectKind, &str)] = &[
@@ -81,7 +82,19 @@ pub(super) const COMMANDS: &[Command] = &[
         " --no-ext-diff --no-textconv --ignore-submodules=dirty",
         Shows::Content,
     ),
-    history(&["rev-list", "shortlog"], "", Shows::Names),
+    history(&["rev-list"], "", Shows::Names),
+    Command {
+        spec: Spec {
+            flags: "nsec",
+            attached: "w",
+            long: "numbered summary email committer group= format= date= all branches? tags? remotes? since= until= after= before= \
+                   author= no-merges merges max-count= first-parent",
+            digits: true,
+            ..Spec::new(&["shortlog"], Operands::Custom)
+        },
+        insert: "",
+        shows: Shows::Names,
+    },
     Command {
         spec: Spec {
             flags: "sbz",
@@ -131,7 +144,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         spec: Spec {
-            flags: "cdmosuktvzf",
+            flags: "cdmosuktvzfi",
             values: "x",
             long: "cached deleted others ignored stage unmerged killed modified directory no-empty-directory exclude= exclude-standard \
                    error-unmatch full-name abbrev? eol sparse format= deduplicate with-tree= resolve-undo",
@@ -217,6 +230,33 @@ pub(super) const COMMANDS: &[Command] = &[
     plain(&["count-objects"], "vH", "verbose human-readable"),
     plain(&["cherry"], "v", "verbose abbrev?"),
     plain(&["version"], "", "build-options"),
+    plain(&["archive --list", "archive -l"], "", ""),
+    plain(&["check-mailmap"], "", "stdin"),
+    plain(&["check-ref-format"], "", "branch allow-onelevel no-allow-onelevel refspec-pattern normalize"),
+    plain(
+        &["show-branch"],
+        "arg",
+        "all remotes current topo-order date-order sparse more= list independent merge-base sha1-name no-name topics reflog? color? no-color",
+    ),
+    plain(&["stripspace"], "sc", "strip-comments comment-lines"),
+    plain(&["patch-id"], "", "stable unstable verbatim"),
+    plain(&["get-tar-commit-id"], "", ""),
+    plain(&["column"], "", "mode= raw-mode= width= indent= nl= padding="),
+    plain(&["notes list", "bisect log", "sparse-checkout list"], "", ""),
+    plain(&["bundle list-heads", "bundle verify"], "q", "quiet"),
+    plain(&["ls-remote --get-url"], "", ""),
+    plain(&["var"], "", ""),
+    Command {
+        spec: Spec {
+            flags: "ndxXqf",
+            values: "e",
+            long: "dry-run quiet exclude= force",
+            refuses: &[("i interactive", WritesWorkspace, "git clean removes files")],
+            ..Spec::new(&["clean"], Operands::Custom)
+        },
+        insert: "",
+        shows: Shows::Names,
+    },
 ];
 
 /// Sub-commands that are known to do more.

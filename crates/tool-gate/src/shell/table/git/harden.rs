@@ -14,12 +14,14 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 ];
 
 /// Settings that win over those of the repository.
-const SETTINGS: [(&str, &str); 18] = [
+const SETTINGS: [(&str, &str); 19] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
+    // Whatever it says of locks: without this, `git diff` writes the index.
+    ("diff.autoRefreshIndex", "false"),
     ("diff.external", ""),
     ("diff.ignoreSubmodules", "dirty"),
     ("diff.submodule", "short"),

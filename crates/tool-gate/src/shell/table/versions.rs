@@ -1,0 +1,39 @@
+//! Programs of which the gate allows one question: which version they are.
+
+use crate::shell::value::Arg;
+
+/// Names, and the only arguments with which they print and end before they look at anything else.
+///
+/// Not here, though they print too: those whose version the repository chooses (`cargo`, `rustc`, `go`, where a
+/// file says which tool chain to fetch or run), and those that leave files behind (`java`, `npm`, `gh`).
+pub(super) const VERSIONS: &[(&str, &str)] = &[
+    ("python python3", "--version -V -VV"),
+    ("node", "--version -v"),
+    ("ruby", "--version -v"),
+    ("perl", "--version -v"),
+    ("lua", "-v"),
+    ("gcc g++ cc c++", "--version -dumpversion -dumpfullversion -dumpmachine"),
+    ("clang clang++", "--version -dumpversion -dumpmachine"),
+    ("ld as", "--version -v"),
+    ("make", "--version -v"),
+    ("cmake ninja", "--version"),
+    ("bash zsh", "--version"),
+    ("curl", "--version -V"),
+    ("wget", "--version -V"),
+    ("ssh", "-V"),
+    ("vim", "--version"),
+    ("less man", "--version -V"),
+    ("gzip gunzip xz bzip2 zstd", "--version -V"),
+    ("rsync patch", "--version"),
+    ("sqlite3", "--version -version"),
+    ("tmux", "-V"),
+    ("openssl", "version"),
+];
+
+/// Whether this is such a question.
+pub(super) fn asks(name: &str, args: &[Arg]) -> bool {
+    let listed = |list: &str, wanted: &str| list.split_ascii_whitespace().any(|entry| entry == wanted);
+    let [only] = args else { return false };
+    let Some(text) = only.text() else { return false };
+    VERSIONS.iter().any(|(names, options)| listed(names, name) && listed(options, text))
+}
