@@ -27,7 +27,9 @@
 //!   a command: the executor) to refuse.
 //! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.44 or later), and the
 //!   executor to run a command in [`clean_environment`] plus the verdict's [`Hardened`] form, under a time limit.
-//! - Attributes in `.git/info/attributes` can still name a filter of the repository's own configuration.
+//! - Attributes in `.git/info/attributes` can still name a filter or merge driver of the repository's own
+//!   configuration: git has no way to leave that file out, so the executor has to hide it.
+//! - `docs/gate.md`, written from the table, lists what is understood.
 //! - A command that is allowed may still print much or take long; limits are the executor's.
 
 mod builtin;

@@ -84,6 +84,7 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "xargs" => wrappers::xargs(judge, args, span),
         "env" => wrappers::env(judge, args, span),
         "timeout" => wrappers::timeout(judge, args, span),
+        "stdbuf" => wrappers::stdbuf(judge, args, span),
         "nice" => wrappers::nice(judge, args, span),
         "time" => wrappers::time(judge, args, span),
         "tee" => wrappers::tee(judge, args),

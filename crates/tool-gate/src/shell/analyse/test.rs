@@ -71,6 +71,8 @@ impl Judge<'_> {
             Some(text) if text.len() == 2 && text.starts_with('-') && FILE_TESTS.contains(&text[1..]) => {
                 self.read(operand, Extent::File);
             }
+            // A plain name: only a subscript is evaluated.
+            Some("-v") if operand.text().is_some_and(is_name) => {}
             // `-v` and `-R` evaluate subscripts.
             _ => self.refuse(EffectKind::Executes, "a test that may evaluate its argument", span),
         }
@@ -92,4 +94,9 @@ impl Judge<'_> {
             _ => self.unknown("a test that is not understood", span),
         }
     }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -234,6 +234,8 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
     match name {
         "branch" if 0 < count && !lists => Some("git branch with a name makes a branch"),
         "tag" if 0 < count && !lists && !parsed.has(&["n"]) => Some("git tag with a name makes a tag"),
+        // Three trees are merged in memory and printed; the newer form writes what it makes.
+        "merge-tree" if count != 3 || many => Some("git merge-tree writes a tree"),
         "clean" if !parsed.has(&["n", "dry-run"]) => Some("git clean removes files"),
         "symbolic-ref" if count != 1 || many => Some("git symbolic-ref with two names writes a reference"),
         "config" => {

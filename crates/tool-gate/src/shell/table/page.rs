@@ -44,6 +44,7 @@ fn page() -> String {
         &search::RG,
         &sed::SED,
         &wrappers::NICE,
+        &wrappers::STDBUF,
         &wrappers::TEE,
         &wrappers::TIMEOUT,
         &wrappers::XARGS,

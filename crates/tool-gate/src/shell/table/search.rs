@@ -62,7 +62,7 @@ pub(super) const RG: Spec = Spec {
            no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs \
            no-messages no-ignore-messages null null-data one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= \
            smart-case case-sensitive sort= sortr= stats stop-on-nonmatch text threads= trim type= type-list type-not= \
-           unrestricted vimgrep with-filename word-regexp byte-offset binary help version",
+           unrestricted vimgrep with-filename word-regexp byte-offset binary debug help version",
     reads: "f file ignore-file",
     refuses: &[
         ("pre pre-glob hostname-bin", Executes, "rg runs a program for each file"),

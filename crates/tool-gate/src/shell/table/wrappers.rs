@@ -1,6 +1,7 @@
 //! Programs that run another one, given by their arguments.
 
 use crate::EffectKind::{Environment, Executes, WritesWorkspace};
+use crate::environment::is_special_variable;
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec, parse};
@@ -76,6 +77,19 @@ pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         rest = after;
     }
+    // A variable less, by its plain name; what runs then was not in need of it.
+    if let [first, name, after @ ..] = rest
+        && first.is("-u")
+        && name.text().is_some_and(|name| {
+            !is_special_variable(name)
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    {
+        return match after.first() {
+            None => judge.refuse(Environment, "prints the environment", span),
+            Some(_) => env(judge, after, span),
+        };
+    }
     match rest.first() {
         None => judge.refuse(Environment, "prints the environment", span),
         Some(first) if first.dash => judge.refuse(Executes, "an option of env that is not understood", span),
@@ -101,6 +115,18 @@ pub(super) fn timeout(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         _ => judge.unknown("a time limit that is not understood", span),
     }
+}
+
+pub(super) const STDBUF: Spec = Spec {
+    values: "ioe",
+    long: "input= output= error=",
+    stops: true,
+    ..Spec::new(&["stdbuf"], Operands::Custom)
+};
+
+pub(super) fn stdbuf(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let parsed = parse(judge, &STDBUF, args);
+    inner(judge, &parsed.operands, span);
 }
 
 pub(super) const NICE: Spec = Spec {

@@ -238,6 +238,7 @@ pub(super) const COMMANDS: &[Command] = &[
         "arg",
         "all remotes current topo-order date-order sparse more= list independent merge-base sha1-name no-name topics reflog? color? no-color",
     ),
+    plain(&["merge-tree"], "", "trivial-merge"),
     plain(&["stripspace"], "sc", "strip-comments comment-lines"),
     plain(&["patch-id"], "", "stable unstable verbatim"),
     plain(&["get-tar-commit-id"], "", ""),
