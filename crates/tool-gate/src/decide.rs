@@ -15,10 +15,12 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
             Verdict::boundary(reason(worst.kind), worst.detail.clone())
         }
     };
+    if let Some(denied) = denied(&accesses, context) {
+        // Whatever else it does: a path that is closed is closed, also for a user who would allow the rest.
+        let effects = [denied.effects, effects].concat();
+        return Verdict { effects, reads, ..denied };
+    }
     if verdict.decision == Decision::Allow {
-        if let Some(denied) = denied(&accesses, context) {
-            return Verdict { reads, ..denied };
-        }
         let detail = "reads and prints".to_owned();
         verdict.effects.push(Effect { kind: EffectKind::ReadOnly, detail, span: None });
         verdict.hardened = hardened;

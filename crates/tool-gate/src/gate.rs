@@ -187,6 +187,10 @@ fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateConte
         return Verdict::boundary(Reason::ProtectedPath, format!("{path} configures programs that git runs"))
             .with_effect(EffectKind::Executes, "git runs what its configuration and hooks name");
     }
+    if path.names().any(|name| name.eq_ignore_ascii_case(b".headstart")) {
+        return Verdict::boundary(Reason::ProtectedPath, format!("{path} sets the rules for this workspace"))
+            .with_effect(EffectKind::WritesWorkspace, "changes what runs without a question");
+    }
     let mut verdict =
         Verdict::new(Decision::Redirect, Reason::StagedWrite, format!("{} is staged", tool.name()))
             .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"));

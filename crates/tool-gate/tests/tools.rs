@@ -82,6 +82,8 @@ fn writing_tools_are_staged_where_the_mode_edits_files() {
         ("write_file", json!({"file_path": "/etc/a"}), Boundary, Reason::OutsideWorkspace),
         ("write_file", json!({"file_path": ".git/hooks/pre-commit"}), Boundary, Reason::ProtectedPath),
         ("edit", json!({"file_path": "sub/.GIT/config"}), Boundary, Reason::ProtectedPath),
+        ("write_file", json!({"file_path": ".headstart/config.toml"}), Boundary, Reason::ProtectedPath),
+        ("edit", json!({"file_path": "./.Headstart/config.toml"}), Boundary, Reason::ProtectedPath),
         ("edit", json!({"file_path": ".gitignore"}), Redirect, Reason::StagedWrite),
         ("edit", json!({"file_path": "a", "filePath": "b"}), Boundary, Reason::AmbiguousPath),
         ("edit", json!({"file_path": {"a": 1}}), Allow, Reason::InvalidArgument),
@@ -390,4 +392,17 @@ fn the_folder_of_the_repository_stays_in_the_workspace() {
     let denied = support::denying(&["*.pem"]);
     let verdict = Gate::new().judge_command("cat \"$(git rev-parse --show-toplevel)/a\"", &denied);
     assert_eq!(verdict.reason, Reason::DeniedPath);
+}
+
+#[test]
+fn a_closed_path_is_closed_whatever_else_the_command_does() {
+    let context = GateContext {
+        mode: ApprovalMode::Yolo,
+        workspace: "/w".into(),
+        deny: headstart_tool_gate::DenyRules::from_patterns([".env"]).unwrap(),
+    };
+    for command in ["cat .env; touch x", "cp .env y && cat .env", "rm x; head -n 1 ./.env"] {
+        let verdict = judge(&context, "shell", json!({ "command": command }));
+        assert_eq!((verdict.decision, verdict.reason), (Decision::Boundary, Reason::DeniedPath), "{command}");
+    }
 }

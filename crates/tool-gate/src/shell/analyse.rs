@@ -338,8 +338,22 @@ impl Judge<'_> {
     fn assignment(&mut self, assignment: &Assignment) {
         let mut value = Value::empty();
         for (place, word) in assignment.values.iter().enumerate() {
-            let new = if assignment.array { self.arg(word).to_value() } else { self.text(word).to_value() };
-            value = if place == 0 { new } else { value.join(&new) };
+            let mut new: Vec<Value> = if assignment.array {
+                self.args(std::slice::from_ref(word)).iter().map(Arg::to_value).collect()
+            } else {
+                vec![self.text(word).to_value()]
+            };
+            if new.is_empty() {
+                new.push(Value::empty());
+            }
+            for (element, new) in new.into_iter().enumerate() {
+                value = if place + element == 0 { new } else { value.join(&new) };
+            }
+            // Arithmetic may fail (a division, an octal 08); then the variable keeps what it had.
+            if word.pieces.iter().any(|piece| matches!(piece, crate::shell::script::Piece::Arithmetic(_))) {
+                let kept = self.state.variables.get(&assignment.name).cloned().unwrap_or_else(Value::empty);
+                value = value.join(&kept);
+            }
         }
         if assignment.append {
             value = Value::ANY;

@@ -60,6 +60,9 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
     if matches!(name, "bat" | "batcat") && args.iter().any(|arg| arg.is("cache")) {
         return judge.refuse(EffectKind::WritesOutside, "bat changes its cache", span);
     }
+    if does_not_bundle(name, args) {
+        return judge.unknown("options that this program does not bundle as others do", span);
+    }
     if let Some(spec) = find_spec(name) {
         options::judge(judge, spec, args, span);
         return;
@@ -124,6 +127,21 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
     }
 }
 
+/// Whether one of `args` may be read as another option, or as a file to write, by a program that parses options by hand.
+fn does_not_bundle(name: &str, args: &[Arg]) -> bool {
+    let suspicious: fn(&[u8]) -> bool = match name {
+        "xxd" => |rest| 1 < rest.len() && !rest[1..].iter().all(u8::is_ascii_digit),
+        "tree" => |rest| 1 < rest.len() && rest.iter().any(|byte| b"PIHTLoR".contains(byte)),
+        _ => return false,
+    };
+    args.iter().any(|arg| match arg.bytes() {
+        Some([b'-', b'-', ..]) => false,
+        Some([b'-', rest @ ..]) => suspicious(rest),
+        Some(_) => false,
+        None => arg.dash,
+    })
+}
+
 /// Whether `find` prints names only.
 fn plain_find(words: &[&str]) -> bool {
     let acts = |word: &&str| word.starts_with("-printf") || word.starts_with("-exec") || *word == "-ls";
@@ -134,7 +152,14 @@ fn plain_find(words: &[&str]) -> bool {
 pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
     let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
     let options = |words: &[&str]| {
-        words.iter().all(|word| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit()))
+        let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        // `-n 5` for head and tail; any other operand is a file.
+        words.iter().enumerate().all(|(place, word)| {
+            let counted = || place.checked_sub(1).is_some_and(|before| words[before] == "-n");
+            matches!(*word, "-n" | "-r" | "-u" | "-f" | "-z" | "-0")
+                || word.strip_prefix("-n").or(word.strip_prefix('-')).is_some_and(digits)
+                || (digits(word) && counted())
+        })
     };
     let has = |words: &[&str], names: &[&str]| words.iter().any(|word| names.contains(word));
     let nul = words.iter().skip(1).any(|word| {
@@ -183,7 +208,11 @@ pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
             let names = has(rest, &["-l", "-rl", "-lr", "-ril", "-rli", "-lri", "--files-with-matches"]);
             // Without that it passes lines on, unless it is told files to search.
             let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
+            let known = |word: &&str| {
+                !word.starts_with('-') || matches!(*word, "-v" | "-E" | "-F" | "-i" | "-w" | "-x" | "-a")
+            };
             let filters = operands == 1
+                && rest.iter().all(known)
                 && !rest
                     .iter()
                     .any(|word| word.contains(['r', 'R', 'o', 'f', 'n', 'H']) && word.starts_with('-'));
@@ -193,7 +222,7 @@ pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
             names && inside(rest)
         }
         ["fd" | "fdfind", rest @ ..] => inside(rest) && !has(rest, &["-a", "--absolute-path"]),
-        ["sort" | "uniq" | "head" | "tail" | "tac" | "cat", rest @ ..] if options(rest) => {
+        ["sort" | "uniq" | "head" | "tail" | "cat", rest @ ..] if options(rest) => {
             return lines.clone();
         }
         _ => false,

@@ -236,7 +236,9 @@ impl Reader<'_> {
 fn tilde_expands(pieces: &[Piece]) -> bool {
     match pieces.last() {
         None => true,
-        Some(Piece::Literal { bytes, quoted: false }) => matches!(bytes.last(), Some(b'=' | b':')),
+        Some(Piece::Literal { bytes, quoted: false }) => {
+            matches!(bytes.last(), Some(b'=' | b':' | b'{' | b','))
+        }
         Some(_) => false,
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
     match name {
         // Without arguments they list what there is, which is nothing.
         "jobs" | "hash" | "alias" if args.is_empty() => {}
-        "true" | "false" | ":" | "times" | "exit" | "break" | "continue" => {}
+        "true" | "false" | ":" | "times" | "exit" => {}
+        // A variable keeps the value that it has at the jump, and the end of the body is not what follows it.
+        "break" | "continue" => judge.unknown("a jump out of a loop", span),
         "pwd" => {
             parse(judge, &PWD, args);
         }
@@ -34,7 +36,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         },
         "sleep" => sleep(judge, args, span),
         "wait" => {
-            if args.iter().any(|arg| arg.prefix.starts_with(b"-")) {
+            if args.iter().any(|arg| !arg.number && (arg.dash || arg.many)) {
                 judge.unknown("an option of wait", span);
             }
         }
@@ -187,4 +189,27 @@ pub(super) fn printf(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         None | Some(_) => {}
     }
+    let format = match args {
+        [first, format, ..] if first.is("--") => Some(format),
+        args => args.first(),
+    };
+    match format.map(Arg::bytes) {
+        Some(None) => judge.refuse(Unknown, "a format that is not known could assign with %n", span),
+        Some(Some(bytes)) if assigns_or_floods(bytes) => {
+            judge.refuse(Executes, "a format that assigns, or that is wider than anybody reads", span);
+        }
+        None | Some(Some(_)) => {}
+    }
+}
+
+/// Whether a format of printf has a `%n`, or a width or precision of more than four digits (or one that is an argument).
+fn assigns_or_floods(format: &[u8]) -> bool {
+    let mut conversions = format.split(|byte| *byte == b'%').skip(1);
+    conversions.any(|conversion| {
+        let modifiers =
+            conversion.iter().take_while(|byte| b"-+ #'0123456789.*$hlLjzt".contains(byte)).count();
+        let (modifiers, rest) = conversion.split_at(modifiers);
+        let digits = modifiers.iter().filter(|byte| byte.is_ascii_digit()).count();
+        4 < digits || modifiers.contains(&b'*') || rest.first() == Some(&b'n')
+    })
 }

@@ -284,8 +284,8 @@ impl Reader<'_> {
     fn text(&mut self) -> Result<(), Refused> {
         loop {
             self.line();
-            let continued = 0 < self.at && self.script.get(self.at - 1) == Some(&b'\\');
-            if !continued {
+            let backslashes = self.script[..self.at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            if backslashes % 2 == 0 {
                 return Ok(());
             }
             if self.peek().is_none() {

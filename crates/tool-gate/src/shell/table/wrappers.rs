@@ -36,6 +36,10 @@ pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
     let replaced =
         parsed.options.iter().rev().find(|given| given.name == "I").map(|given| given.value.clone());
+    // The last of these wins, and with a count the mark is no mark any more.
+    if replaced.is_some() && parsed.has(&["L", "n", "max-args", "max-lines"]) {
+        return judge.unknown("a mark and a count in one xargs", span);
+    }
     let mut words = parsed.operands.clone();
     // Names that a listing of the workspace printed stay inside it; other lines may name anything.
     let escapes = parsed.has(&["a", "arg-file"]) || judge.input.shape().climbs;
@@ -63,7 +67,9 @@ pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
     let Some(at) = text.find(mark) else { return word.clone() };
     let prefix = text.as_bytes()[..at].to_vec();
     let dash = if prefix.is_empty() { given.dash } else { prefix.starts_with(b"-") };
-    let escapes = given.escapes || text.contains("..");
+    // Joined to itself or to a dot, a `.` or a `./` of the listing becomes a `..`.
+    let dot_beside = text.contains(&format!(".{mark}")) || text.contains(&format!("{mark}."));
+    let escapes = given.escapes || text.contains("..") || 1 < text.matches(mark).count() || dot_beside;
     Arg { prefix, exact: false, many: false, dash, escapes, number: false, span: word.span }
 }
 

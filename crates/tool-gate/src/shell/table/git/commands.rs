@@ -73,7 +73,7 @@ const fn plain(name: &'static [&'static str], flags: &'static str, long: &'stati
 
 pub(super) const COMMANDS: &[Command] = &[
     history(&["diff"], " --no-ext-diff --no-textconv --ignore-submodules=dirty", Shows::Content),
-    history(&["log", "whatchanged"], NO_DRIVERS, Shows::Asked),
+    history(&["log"], NO_DRIVERS, Shows::Asked),
     history(&["show"], NO_DRIVERS, Shows::Content),
     history(&["reflog", "stash list"], NO_DRIVERS, Shows::Asked),
     history(&["stash show"], NO_DRIVERS, Shows::Content),
@@ -214,7 +214,7 @@ pub(super) const COMMANDS: &[Command] = &[
     plain(
         &["config"],
         "lz",
-        "get get-all get-regexp get-urlmatch list global local system worktree show-origin show-scope \
+        "get get-all get-regexp get-urlmatch list local worktree show-origin show-scope \
         name-only null type= bool int path bool-or-int includes no-includes all regexp default=",
     ),
     plain(&["worktree list"], "vz", "porcelain verbose"),

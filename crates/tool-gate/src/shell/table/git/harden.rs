@@ -14,7 +14,8 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 ];
 
 /// Settings that win over those of the repository.
-const SETTINGS: [(&str, &str); 19] = [
+const SETTINGS: [(&str, &str); 21] = [
+    ("blame.ignoreRevsFile", ""),
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -33,6 +34,8 @@ const SETTINGS: [(&str, &str); 19] = [
     ("interactive.diffFilter", "cat"),
     ("log.diffMerges", "separate"),
     ("log.showSignature", "false"),
+    // A folder of checked-in files that looks like a repository is none.
+    ("safe.bareRepository", "explicit"),
     ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
 ];
