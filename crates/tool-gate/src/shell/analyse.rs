@@ -5,7 +5,8 @@ mod paths;
 mod state;
 mod test;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -51,8 +52,13 @@ pub(crate) fn analyse(
         failed_folders: None,
         edits: BTreeMap::new(),
         environment: BTreeMap::new(),
+        substitutions: BTreeSet::new(),
     };
     judge.script(&reading.script);
+    if judge.substitutions.len() != reading.substitution_count && !judge.limit {
+        // Whatever the reason is: what the reader has seen must have been looked at.
+        judge.unknown("a substitution is in a place that is not understood", (0, text.len()));
+    }
     judge.findings(text)
 }
 
@@ -73,6 +79,8 @@ pub(crate) struct Judge<'a> {
     /// Text to insert for the hardened form, by place.
     edits: BTreeMap<usize, String>,
     environment: BTreeMap<String, String>,
+    /// The substitutions that were walked, by their address.
+    substitutions: BTreeSet<*const Script>,
 }
 
 impl Judge<'_> {
@@ -134,6 +142,12 @@ impl Judge<'_> {
         walk(self);
         self.state = before;
         self.failed_folders = None;
+    }
+
+    /// Walks the commands of a substitution.
+    fn substitution(&mut self, script: &Rc<Script>) {
+        self.substitutions.insert(Rc::as_ptr(script));
+        self.in_subshell(|judge| judge.script(script));
     }
 
     fn item(&mut self, item: &Item) {

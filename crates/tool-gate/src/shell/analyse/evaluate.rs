@@ -85,11 +85,11 @@ impl Judge<'_> {
                 Value::Some(Shape::SIGNED)
             }
             Piece::ProcessInput(script) => {
-                self.in_subshell(|judge| judge.script(script));
+                self.substitution(script);
                 Value::Exact(b"/dev/fd/63".to_vec())
             }
             Piece::Substitution { script, .. } => {
-                self.in_subshell(|judge| judge.script(script));
+                self.substitution(script);
                 match folder_asked_for(script) {
                     Some(Asked::Current) => self.working_folder(),
                     Some(Asked::Repository { fallback }) => self.repository(script, fallback),
