@@ -282,7 +282,7 @@ impl Judge<'_> {
         let value = self.state.variables.get(name).cloned();
         self.repeated(|judge| {
             if let Some(value) = &value {
-                judge.state.variables.insert(name.to_owned(), value.clone());
+                judge.state.set(name, value.clone());
             }
             judge.script(body);
         });
@@ -376,7 +376,10 @@ impl Judge<'_> {
             // Elements that are not there are empty.
             value = value.join(&Value::empty());
         }
-        self.assign(&assignment.name, value, assignment.span);
+        self.assign(&assignment.name, value.clone(), assignment.span);
+        if assignment.array {
+            self.state.set_array(&assignment.name, value);
+        }
     }
 
     /// Gives a variable a value; a variable that does more than hold one is refused.
@@ -385,7 +388,7 @@ impl Judge<'_> {
             let detail = format!("{name} changes how later commands run");
             return self.refuse(EffectKind::Environment, detail, span);
         }
-        self.state.variables.insert(name.to_owned(), value);
+        self.state.set(name, value);
     }
 
     fn redirect(&mut self, redirect: &Redirect) {
@@ -480,10 +483,12 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the step of a loop changes a variable that its condition looks at.
+/// Whether the step of a loop changes a variable that its condition compares with others.
 fn counts(condition: &Arithmetic, step: &Arithmetic) -> bool {
     let named = |name: &String| {
-        condition.tokens.iter().any(|token| matches!(token, ArithmeticToken::Name(other) if other == name))
+        let same = |token: &&ArithmeticToken| matches!(token, ArithmeticToken::Name(other) if other == name);
+        // Compared with itself (`i < i + 1`) it may stay what it was.
+        condition.tokens.iter().filter(same).count() == 1
     };
     step.tokens.windows(2).any(|pair| match pair {
         [ArithmeticToken::Name(name), ArithmeticToken::Assign]
