@@ -92,6 +92,12 @@ impl Parsed {
     pub(crate) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|given| names.contains(&given.name.as_str()))
     }
+
+    /// Whether a program that reads its operands leaves the standard input alone.
+    pub(crate) fn leaves_input(&self) -> bool {
+        let values = self.options.iter().filter_map(|given| given.value.as_ref());
+        self.operands.iter().any(Arg::is_a_file) && !self.operands.iter().chain(values).any(Arg::may_be_input)
+    }
 }
 
 enum Kind {
@@ -154,10 +160,17 @@ pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span
                 );
             }
             read_all(judge, Extent::File);
+            judge.reads_input &= !parsed.leaves_input();
         }
-        Operands::Trees => read_all(judge, Extent::Below),
+        Operands::Trees => {
+            read_all(judge, Extent::Below);
+            judge.reads_input &= !parsed.leaves_input();
+        }
         Operands::Names if parsed.operands.is_empty() => judge.read_here(Extent::Names, span),
         Operands::Names => read_all(judge, Extent::Names),
+    }
+    if matches!(spec.operands, Operands::Names) {
+        judge.reads_input = false;
     }
     parsed
 }
@@ -198,7 +211,7 @@ fn parse_long<'a>(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut impl Iterator<Item = &'a Arg>,
+    rest: &mut std::slice::Iter<'a, Arg>,
     parsed: &mut Parsed,
 ) {
     let text = String::from_utf8_lossy(&arg.prefix[2..]).into_owned();
@@ -229,7 +242,7 @@ fn parse_short<'a>(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut impl Iterator<Item = &'a Arg>,
+    rest: &mut std::slice::Iter<'a, Arg>,
     parsed: &mut Parsed,
 ) {
     for (place, byte) in arg.prefix.iter().enumerate().skip(1) {
@@ -266,12 +279,18 @@ fn separate_value<'a>(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut impl Iterator<Item = &'a Arg>,
+    rest: &mut std::slice::Iter<'a, Arg>,
 ) -> Option<Arg> {
     let value = rest.next();
     match value {
         None => judge.unknown("an option without its value", arg.span),
         Some(_) if spec.tame => {}
+        // Without the number the option takes the next argument for one, and the program gives up.
+        Some(value)
+            if value.many
+                && value.number
+                && !spec.stops
+                && !rest.as_slice().iter().any(|arg| arg.is("--")) => {}
         // None or several arguments move what follows to another place.
         Some(value) if value.many => {
             judge.unknown("an option whose value is not known before it runs", value.span);

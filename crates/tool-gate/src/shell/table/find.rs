@@ -1,5 +1,6 @@
 //! `find`: starting points, then an expression of tests and actions.
 
+use super::lines::{self, Printed};
 use super::wrappers;
 use crate::EffectKind::{Executes, WritesWorkspace};
 use crate::shell::analyse::Judge;
@@ -39,7 +40,26 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     // Names that find gives to a program start as the starting points do.
     let named: Vec<Arg> = starts.iter().map(|start| below(start)).collect();
     let named = if named.is_empty() { vec![below(&Arg::exact(*b".", span))] } else { named };
-    expression(judge, &args[starts.len()..], &named, span);
+    let rest = &args[starts.len()..];
+    expression(judge, rest, &named, span);
+    judge.printed = printed(rest, &starts);
+    judge.reads_input = false;
+}
+
+/// What the expression prints, if that is nothing but names.
+fn printed(expression: &[Arg], starts: &[&Arg]) -> Option<Printed> {
+    let uses = |names: &[&str]| expression.iter().any(|arg| names.iter().any(|name| arg.is(name)));
+    let acts = uses(&["-printf", "-ls", "-exec", "-execdir", "-ok"]);
+    if acts || !lines::are_relative(starts.iter().copied()) {
+        return None;
+    }
+    let nul = uses(&["-print0"]);
+    if nul && uses(&["-print"]) {
+        return None;
+    }
+    // Each name starts as its starting point does, and ends where find says.
+    let clean = nul && starts.iter().all(|start| start.exact && !start.dash);
+    Some(Printed::Names { nul, clean })
 }
 
 fn is_punctuation(arg: &Arg) -> bool {
@@ -56,7 +76,10 @@ fn below(start: &Arg) -> Arg {
         many: true,
         number: false,
         dash: start.dash,
+        dash_alone: start.dash,
         escapes: start.escapes,
+        empty: false,
+        fixes: 0,
         prefix,
         span: start.span,
     }

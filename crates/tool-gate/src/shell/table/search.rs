@@ -1,5 +1,6 @@
 //! `grep`, `rg`, `fd`.
 
+use super::lines::{self, Printed};
 use crate::EffectKind::{Executes, ReadsOutside};
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Parsed, Spec, parse};
@@ -49,6 +50,8 @@ fn read_after_pattern(judge: &mut Judge<'_>, parsed: &Parsed, pattern: &[&str], 
     if files.is_empty() && recursive {
         judge.read_here(Extent::Below, span);
     }
+    judge.reads_input &= !(parsed.leaves_input() && files.iter().any(Arg::is_a_file));
+    judge.printed = lines::of_search(judge, parsed, files, recursive);
 }
 
 pub(super) const RG: Spec = Spec {
@@ -81,6 +84,9 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         if parsed.operands.is_empty() {
             judge.read_here(extent, span);
         }
+        if parsed.has(&["files"]) && lines::are_relative(&parsed.operands) {
+            judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "null"]), clean: false });
+        }
         return;
     }
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], true, span);
@@ -110,4 +116,8 @@ pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if parsed.operands.len() < 2 {
         judge.read_here(Extent::Names, span);
     }
+    if lines::are_relative(&parsed.operands) && !parsed.has(&["a", "absolute-path"]) {
+        judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "print0"]), clean: false });
+    }
+    judge.reads_input = false;
 }
