@@ -86,6 +86,8 @@ pub(crate) struct Given {
 pub(crate) struct Parsed {
     pub(crate) options: Vec<Given>,
     pub(crate) operands: Vec<Arg>,
+    /// Whether the hardened form has a `--` before one of the operands.
+    operands_only: bool,
 }
 
 impl Parsed {
@@ -122,6 +124,9 @@ pub(crate) fn parse(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg]) -> Parsed 
             continue;
         }
         let bytes = arg.prefix.as_slice();
+        if parsed.operands_only && arg.dash && 1 < bytes.len() {
+            judge.unknown("an option behind an argument that could be one", arg.span);
+        }
         if bytes == b"--" {
             options_end = true;
         } else if bytes.starts_with(b"--") {
@@ -186,9 +191,14 @@ fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Par
         return;
     }
     if arg.dash {
-        // Even a harmless option may name a file, or reach further than the operands.
         if !spec.tame || (arg.escapes && !spec.reads.is_empty()) {
             judge.unknown("an argument that is not known before it runs could be an option", arg.span);
+        }
+        // Some of its options reach further than the operands.
+        let reaches = !spec.reads.is_empty() || !spec.refuses.is_empty();
+        if reaches && arg.really_dash && !parsed.operands_only {
+            judge.end_options(arg.span);
+            parsed.operands_only = true;
         }
         judge.read_here(Extent::Below, arg.span);
     }

@@ -67,6 +67,17 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
     if let Some(spec) = find_spec(name) {
         let parsed = options::judge(judge, spec, args, span);
         judge.printed = lines::of_program(judge, name, &parsed);
+        match name {
+            "ls" | "dir" | "vdir" if parsed.has(&["R", "recursive"]) && parsed.has(&["L", "dereference"]) => {
+                let detail = "ls follows links, which may lead out of the workspace";
+                judge.refuse(EffectKind::ReadsOutside, detail, span);
+            }
+            // By default it follows the links that it meets.
+            "diff" if parsed.has(&["r", "recursive"]) && !parsed.has(&["no-dereference"]) => {
+                judge.insert_behind(span, " --no-dereference");
+            }
+            _ => {}
+        }
         return;
     }
     match name {

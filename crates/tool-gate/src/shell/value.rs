@@ -17,8 +17,8 @@ pub(crate) enum Value {
 pub(crate) struct Shape {
     pub(crate) empty: bool,
     pub(crate) dash_first: bool,
-    /// It may be a dash alone, which means the standard input to many programs.
-    pub(crate) dash_alone: bool,
+    /// It, or a word of it, may start with a dash in the hardened form, too.
+    pub(crate) really_dash: bool,
     pub(crate) slash_first: bool,
     /// It may hold a `..` component.
     pub(crate) climbs: bool,
@@ -39,7 +39,7 @@ impl Shape {
     pub(crate) const ANY: Self = Self {
         empty: true,
         dash_first: true,
-        dash_alone: true,
+        really_dash: true,
         slash_first: true,
         climbs: true,
         dot_first: true,
@@ -53,7 +53,7 @@ impl Shape {
     pub(crate) const NUMBER: Self = Self {
         empty: false,
         dash_first: false,
-        dash_alone: false,
+        really_dash: false,
         slash_first: false,
         climbs: false,
         dot_first: false,
@@ -71,19 +71,22 @@ impl Shape {
     pub(crate) const WILD: Self = Self {
         empty: true,
         dash_first: true,
-        dash_alone: true,
+        really_dash: true,
         not_number: true,
         splits: true,
         ..Self::NUMBER
     };
     /// A path that a listing of the workspace printed, once lines that lead elsewhere are taken out.
-    pub(crate) const LISTED: Self = Self { dash_alone: false, dot_first: true, dot_last: true, ..Self::WILD };
+    pub(crate) const LISTED: Self =
+        Self { really_dash: false, dot_first: true, dot_last: true, ..Self::WILD };
 
     pub(crate) fn of(bytes: &[u8]) -> Self {
+        let blank = bytes.iter().any(|byte| b" \t\n".contains(byte));
+        let wild = bytes.iter().any(|byte| b"*?[\\".contains(byte));
         Self {
             empty: bytes.is_empty(),
             dash_first: bytes.first() == Some(&b'-'),
-            dash_alone: bytes == b"-",
+            really_dash: bytes.first() == Some(&b'-') || (blank && bytes.contains(&b'-')) || wild,
             slash_first: bytes.first() == Some(&b'/'),
             climbs: bytes.windows(2).any(|pair| pair == b".."),
             dot_first: bytes.first() == Some(&b'.'),
@@ -91,7 +94,7 @@ impl Shape {
             not_number: bytes.len() > 15
                 || !bytes.iter().all(u8::is_ascii_digit)
                 || (bytes.len() > 1 && bytes[0] == b'0'),
-            splits: bytes.is_empty() || bytes.iter().any(|byte| b" \t\n*?[\\".contains(byte)),
+            splits: bytes.is_empty() || blank || wild,
             nul: false,
             fixes: 0,
         }
@@ -101,7 +104,7 @@ impl Shape {
         Self {
             empty: self.empty | other.empty,
             dash_first: self.dash_first | other.dash_first,
-            dash_alone: self.dash_alone | other.dash_alone,
+            really_dash: self.really_dash | other.really_dash,
             slash_first: self.slash_first | other.slash_first,
             climbs: self.climbs | other.climbs,
             dot_first: self.dot_first | other.dot_first,
@@ -147,8 +150,8 @@ pub(crate) struct Arg {
     pub(crate) many: bool,
     /// Whether it may start with a dash.
     pub(crate) dash: bool,
-    /// Whether, where it is not exact, it may be a dash alone.
-    pub(crate) dash_alone: bool,
+    /// Whether it may do so in the hardened form, too.
+    pub(crate) really_dash: bool,
     /// Whether, as a path, it may leave the folder that `prefix` names (or, without one, the current folder).
     pub(crate) escapes: bool,
     /// Whether it is surely a number, or, with `many`, a number or not there.
@@ -168,7 +171,7 @@ impl Arg {
             exact: true,
             many: false,
             dash: shape.dash_first,
-            dash_alone: shape.dash_alone,
+            really_dash: shape.really_dash,
             escapes: false,
             number: !shape.not_number,
             empty: false,
@@ -185,7 +188,7 @@ impl Arg {
             exact: false,
             many: true,
             dash: true,
-            dash_alone: true,
+            really_dash: true,
             escapes: false,
             number: false,
             empty: true,
@@ -217,7 +220,7 @@ impl Arg {
         Value::Some(Shape {
             empty: self.empty || self.many,
             dash_first: self.dash,
-            dash_alone: self.dash_alone,
+            really_dash: self.really_dash,
             slash_first: prefix.slash_first || (prefix.empty && self.escapes),
             climbs: self.escapes || prefix.climbs,
             dot_first: prefix.empty || prefix.dot_first,
@@ -232,7 +235,7 @@ impl Arg {
     /// Whether it may stand for the standard input.
     pub(crate) fn may_be_input(&self) -> bool {
         let device = |path: &[u8]| path.starts_with(b"/dev/") || path.starts_with(b"/proc/");
-        if self.exact { self.prefix == b"-" || device(&self.prefix) } else { self.dash_alone }
+        if self.exact { self.prefix == b"-" || device(&self.prefix) } else { self.really_dash }
     }
 
     /// Whether, as an operand, it is surely there and not the standard input.
@@ -248,7 +251,13 @@ impl Arg {
     pub(crate) fn without(&self, count: usize) -> Self {
         let prefix = self.prefix.get(count..).unwrap_or_default().to_vec();
         let shape = Shape::of(&prefix);
-        Self { dash: shape.dash_first, number: self.exact && !shape.not_number, prefix, ..self.clone() }
+        Self {
+            dash: shape.dash_first,
+            really_dash: shape.really_dash,
+            number: self.exact && !shape.not_number,
+            prefix,
+            ..self.clone()
+        }
     }
 }
 
@@ -260,7 +269,7 @@ pub(crate) struct Builder {
     exact: bool,
     many: bool,
     dash: bool,
-    dash_alone: bool,
+    really_dash: bool,
     escapes: bool,
     number: bool,
     /// Whether nothing came so far, or only what may be empty.
@@ -282,7 +291,7 @@ impl Builder {
             exact: true,
             many: false,
             dash: false,
-            dash_alone: false,
+            really_dash: false,
             escapes: false,
             number: true,
             maybe_empty: true,
@@ -303,7 +312,7 @@ impl Builder {
         } else {
             let shape = Shape::of(bytes);
             self.dash |= self.maybe_empty && shape.dash_first;
-            self.dash_alone |= self.maybe_empty && shape.dash_alone;
+            self.really_dash |= self.maybe_empty && shape.dash_first;
             self.escapes |= self.maybe_empty && shape.slash_first;
             self.escapes |= shape.climbs;
         }
@@ -327,7 +336,7 @@ impl Builder {
         self.fixes |= shape.fixes;
         self.vanishes |= shape.empty && !quoted;
         self.dash |= self.maybe_empty && self.prefix.is_empty() && shape.dash_first;
-        self.dash_alone |= shape.dash_alone || (shape.empty && self.prefix == b"-");
+        self.really_dash |= self.maybe_empty && self.prefix.is_empty() && shape.really_dash;
         self.escapes |= self.maybe_empty && self.prefix.is_empty() && shape.slash_first;
         self.escapes |= shape.climbs || (self.dot && shape.dot_first);
         if shape.splits && !quoted {
@@ -335,7 +344,7 @@ impl Builder {
             self.many = true;
             self.dash = true;
             self.split = true;
-            self.dash_alone |= shape.fixes == 0;
+            self.really_dash |= shape.really_dash;
             self.escapes |= shape.slash_first;
         }
         self.number &= !shape.not_number;
@@ -369,13 +378,14 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, dash_alone, escapes, number, split, fixes, .. } = self;
+        let Self { mut prefix, exact, escapes, number, split, fixes, .. } = self;
         let empty = self.maybe_empty && !exact;
         let many = self.many || (self.vanishes && empty);
+        let really_dash = prefix.first() == Some(&b'-') || (!exact && self.really_dash);
         if split {
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);
-        Arg { prefix, exact, many, dash, dash_alone, escapes, number, empty, fixes, span }
+        Arg { prefix, exact, many, dash, really_dash, escapes, number, empty, fixes, span }
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Hardening {
     environment: BTreeMap<String, String>,
     /// Text to insert, by place.
     edits: BTreeMap<usize, String>,
+    /// How many bytes an insertion replaces, where it does.
+    replaced: BTreeMap<usize, usize>,
     /// Filters to insert, by place.
     filters: BTreeMap<usize, (&'static str, &'static str)>,
     /// What a value may rest on.
@@ -46,7 +48,7 @@ impl Hardening {
         for (place, insertion) in &self.edits {
             command.push_str(text.get(at..*place).unwrap_or_default());
             command.push_str(insertion);
-            at = *place;
+            at = *place + self.replaced.get(place).unwrap_or(&0);
         }
         command.push_str(text.get(at..).unwrap_or_default());
         let command = (!self.edits.is_empty()).then_some(command);
@@ -71,6 +73,28 @@ impl Judge<'_> {
             return self.unknown("an option has to be inserted where one word becomes several", span);
         }
         self.insert(span.1, text.to_owned());
+    }
+
+    /// The hardened form has a `--` before the argument at `span`, so that it is no option.
+    pub(crate) fn end_options(&mut self, span: Span) {
+        let word = self.text.get(span.0..span.1).unwrap_or_default();
+        // Otherwise it is not a word of this command, or one of which something else comes, too.
+        let expands = word.contains(['*', '?', '[', '$', '`']);
+        if !expands || word.replace("${", "").contains('{') {
+            return self.unknown("an argument that is not known before it runs could be an option", span);
+        }
+        self.insert(span.0, "-- ".to_owned());
+    }
+
+    /// The hardened form has `text` in place of the `length` bytes at `at`.
+    pub(crate) fn replace(&mut self, at: usize, length: usize, text: &str) {
+        self.hardening.replaced.insert(at, length);
+        self.insert(at, text.to_owned());
+    }
+
+    /// The source of the word at `span`, if it is written as the program gets it.
+    pub(crate) fn is_plain(&self, span: Span, bytes: &[u8]) -> bool {
+        self.text.as_bytes().get(span.0..span.1) == Some(bytes)
     }
 
     /// The hardened form has `text` inserted at `at`.

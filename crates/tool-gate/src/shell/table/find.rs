@@ -2,13 +2,13 @@
 
 use super::lines::{self, Printed};
 use super::wrappers;
-use crate::EffectKind::{Executes, WritesWorkspace};
+use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
 /// Tests and actions without an argument.
-pub(super) const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -follow -warn -nowarn -empty \
+pub(super) const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -warn -nowarn -empty \
     -executable -readable -writable -nouser -nogroup -true -false -not -a -and -o -or -ignore_readdir_race \
     -noignore_readdir_race ! ( ) ,";
 /// Tests and actions with one argument that is data.
@@ -20,6 +20,13 @@ pub(super) const FILES: &str = "-newer -anewer -cnewer -samefile";
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let options = args.iter().take_while(|arg| arg.is("-H") || arg.is("-L") || arg.is("-P")).count();
+    if let Some(arg) = args.iter().find(|arg| arg.is("-L") || arg.is("-follow")) {
+        return judge.refuse(
+            ReadsOutside,
+            "find follows links, which may lead out of the workspace",
+            arg.span,
+        );
+    }
     let args = &args[options..];
     if matches!(args, [only] if only.is("--help") || only.is("--version")) {
         return;
@@ -76,7 +83,7 @@ fn below(start: &Arg) -> Arg {
         many: true,
         number: false,
         dash: start.dash,
-        dash_alone: start.dash,
+        really_dash: start.really_dash,
         escapes: start.escapes,
         empty: false,
         fixes: 0,
@@ -149,7 +156,7 @@ fn replaced(word: &Arg, name: &Arg) -> Arg {
     if word.is("{}") {
         return Arg { span: word.span, ..name.clone() };
     }
-    wrappers::replace(word, "{}", &Arg { prefix: Vec::new(), dash: true, ..name.clone() })
+    wrappers::replace(word, "{}", &Arg { prefix: Vec::new(), dash: true, really_dash: true, ..name.clone() })
 }
 
 /// `-newerXY`

@@ -80,7 +80,7 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
         judge.insert_behind(span, r" -d '\n'");
     }
     judge.make(shape.fixes, false);
-    Arg { dash: shape.dash_first, dash_alone: shape.dash_alone, escapes: false, ..Arg::listed(span) }
+    Arg { dash: shape.dash_first, really_dash: shape.really_dash, escapes: false, ..Arg::listed(span) }
 }
 
 /// `word` with each `mark` in it replaced by what is known of `given`.
@@ -89,6 +89,7 @@ pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
     let Some(at) = text.find(mark) else { return word.clone() };
     let prefix = text.as_bytes()[..at].to_vec();
     let dash = if prefix.is_empty() { given.dash } else { prefix.starts_with(b"-") };
+    let really_dash = if prefix.is_empty() { given.really_dash } else { dash };
     // Joined to itself or to a dot, a `.` or a `./` of the listing becomes a `..`.
     let dot_beside = text.contains(&format!(".{mark}")) || text.contains(&format!("{mark}."));
     let escapes = given.escapes || text.contains("..") || 1 < text.matches(mark).count() || dot_beside;
@@ -97,7 +98,7 @@ pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
         exact: false,
         many: false,
         dash,
-        dash_alone: dash,
+        really_dash,
         escapes,
         number: false,
         empty: false,
