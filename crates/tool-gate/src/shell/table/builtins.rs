@@ -17,8 +17,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         // Without arguments they list what there is, which is nothing.
         "jobs" | "hash" | "alias" if args.is_empty() => {}
         "true" | "false" | ":" | "times" | "exit" => {}
-        // A variable keeps the value that it has at the jump, and the end of the body is not what follows it.
-        "break" | "continue" => judge.unknown("a jump out of a loop", span),
+        // What holds here holds behind the loop, too.
+        "break" | "continue" => judge.jump(!args.is_empty()),
         "pwd" => {
             parse(judge, &PWD, args);
         }
@@ -114,7 +114,7 @@ fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         judge.input = Value::ANY;
     }
     let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]);
-    let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
+    let value = if whole { judge.whole_line(judge.input.join(&Value::empty())) } else { Value::ANY };
     for name in parsed.operands {
         let plain = |text: &&str| {
             text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
