@@ -24,6 +24,11 @@ pub(crate) use state::{Folder, State};
 const MAX_STEPS: usize = 8 * 1024;
 /// How often the body of a loop is walked until nothing new is learnt.
 const MAX_ROUNDS: usize = 3;
+/// A loop over at most so many words that are known is walked once for each.
+const MAX_UNROLLED: usize = 8;
+
+/// Files that a command may write to: nothing, and what it was given to print to.
+const HARMLESS_TARGETS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 /// Programs that leave their standard input alone, or read whole lines of it.
 const KEEPS_INPUT: [&str; 16] = [
@@ -49,6 +54,7 @@ pub(crate) fn analyse(
         state: State::new(directory),
         input: Value::ANY,
         failed_folders: None,
+        jumped: None,
         edits: BTreeMap::new(),
         environment: BTreeMap::new(),
     };
@@ -70,6 +76,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) input: Value,
     /// Where a `cd` that fails leaves the shell.
     pub(crate) failed_folders: Option<Vec<Folder>>,
+    /// What is known where a loop is left before its end.
+    jumped: Option<State>,
     /// Text to insert for the hardened form, by place.
     edits: BTreeMap<usize, String>,
     environment: BTreeMap<String, String>,
@@ -90,7 +98,19 @@ impl Judge<'_> {
 
     /// The hardened form has `text` inserted at `at`.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
+        let other = self.edits.get(&at).is_some_and(|known| *known != text);
         self.edits.insert(at, text);
+        if other {
+            self.unknown("a command that would have to run in two ways", (at, at));
+        }
+    }
+
+    /// A jump out of a loop, or to its next round: what is known here holds there too.
+    pub(crate) fn jump(&mut self) {
+        match &mut self.jumped {
+            Some(jumped) => jumped.join(self.state.clone()),
+            None => self.jumped = Some(self.state.clone()),
+        }
     }
 
     pub(crate) fn set_environment(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
@@ -262,6 +282,18 @@ impl Judge<'_> {
 
     fn for_command(&mut self, name: &str, words: &[Word], body: &Script, span: Span) {
         let args = self.args(words);
+        let known: Option<Vec<Vec<u8>>> = args.iter().map(|arg| arg.bytes().map(<[u8]>::to_vec)).collect();
+        if let Some(known) = known.filter(|known| known.len() <= MAX_UNROLLED && self.steps < MAX_STEPS / 8) {
+            let outer = self.jumped.take();
+            for value in known {
+                self.assign(name, Value::Exact(value), span);
+                self.script(body);
+                if let Some(jumped) = self.jumped.clone() {
+                    self.state.join(jumped);
+                }
+            }
+            return self.leave_loop(outer);
+        }
         let values = args.iter().map(Arg::to_value);
         let Some(value) = values.reduce(|all, value| all.join(&value)) else { return };
         self.assign(name, value, span);
@@ -274,14 +306,28 @@ impl Judge<'_> {
         });
     }
 
+    /// After a loop; a jump may go further out.
+    fn leave_loop(&mut self, outer: Option<State>) {
+        if let Some(outer) = outer {
+            match &mut self.jumped {
+                Some(jumped) => jumped.join(outer),
+                None => self.jumped = Some(outer),
+            }
+        }
+    }
+
     /// Walks the body of a loop until the state at its start no longer grows.
     fn repeated(&mut self, walk: impl Fn(&mut Self)) {
+        let outer = self.jumped.take();
         for round in 0.. {
             let (before, input) = (self.state.clone(), self.input.clone());
             walk(self);
             self.state.join(before.clone());
+            if let Some(jumped) = self.jumped.clone() {
+                self.state.join(jumped);
+            }
             if (self.state == before && self.input == input) || self.limit {
-                return;
+                return self.leave_loop(outer);
             }
             if round == MAX_ROUNDS {
                 self.state.forget_changes(&before);
@@ -386,14 +432,12 @@ impl Judge<'_> {
             }
             RedirectKind::Read(word) => {
                 let arg = self.arg(word);
-                if arg.many {
-                    return self.unknown("a redirection from a name that is not known", redirect.span);
-                }
+                // Several names are an error of bash.
                 self.read_file(&arg);
             }
             RedirectKind::Write(word) => {
                 let arg = self.arg(word);
-                if !arg.is("/dev/null") {
+                if !HARMLESS_TARGETS.into_iter().any(|target| arg.is(target)) {
                     let shown = String::from_utf8_lossy(&arg.prefix).into_owned();
                     let kind = if arg.bytes().is_some_and(|bytes| {
                         bytes.starts_with(b"/dev/tcp/") || bytes.starts_with(b"/dev/udp/")
@@ -490,5 +534,6 @@ fn can_end(condition: &Script, body: &Script) -> bool {
     };
     let assigned = state::assigned_names(body);
     let seen = state::seen_names(condition);
-    reads(condition) || seen.iter().any(|name| assigned.contains(name))
+    // A round that is cut short may leave out the assignment.
+    reads(condition) || (seen.iter().any(|name| assigned.contains(name)) && !state::runs(body, "continue"))
 }
