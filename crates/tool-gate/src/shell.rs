@@ -14,6 +14,7 @@ pub(crate) use witness::Witness;
 
 use crate::{Effect, EffectKind, GateContext, Hardened};
 use script::Span;
+use table::foreign;
 
 /// How much of a path is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,16 +59,27 @@ pub(crate) fn classify(
         limit,
         ..Findings::default()
     };
+    let foreign = |(kind, detail): (EffectKind, &str)| Findings {
+        effects: vec![Effect { kind, detail: detail.to_owned(), span: None }],
+        ..Findings::default()
+    };
     let reading = match read::read(text) {
         Ok(reading) => reading,
         Err(refusal) => {
+            if let Some(found) = foreign::recognise(text).filter(|_| !refusal.limit) {
+                return foreign(found);
+            }
             let at = refusal.at.min(text.len());
             return unknown(refusal.detail, Some((at, at)), refusal.limit);
         }
     };
     let findings = analyse::analyse(text, &reading, directory, context);
     if !findings.effects.is_empty() {
-        return findings;
+        let Some((kind, detail)) = foreign::recognise(text) else { return findings };
+        return Findings { writes: findings.writes, accesses: findings.accesses, ..foreign((kind, detail)) };
+    }
+    if let Some(found) = foreign::marks(text) {
+        return foreign(found);
     }
     match witness.agrees(text, &reading) {
         Ok(()) => findings,

@@ -3,8 +3,12 @@
 mod archives;
 mod awk;
 mod builtins;
+mod bytes;
+mod compare;
+mod compress;
 mod files;
 mod find;
+pub(super) mod foreign;
 mod git;
 mod jq;
 pub(crate) mod lines;
@@ -13,9 +17,13 @@ mod page;
 mod refused;
 mod search;
 mod sed;
+mod system;
 mod text;
+mod variables;
 mod versions;
 mod wrappers;
+
+use std::sync::LazyLock;
 
 use super::Span;
 use super::analyse::Judge;
@@ -58,9 +66,6 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
     {
         return judge.unknown("a file of arguments", span);
     }
-    if matches!(name, "bat" | "batcat") && args.iter().any(|arg| arg.is("cache")) {
-        return judge.refuse(EffectKind::WritesOutside, "bat changes its cache", span);
-    }
     if does_not_bundle(name, args) {
         return judge.unknown("options that this program does not bundle as others do", span);
     }
@@ -90,10 +95,23 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "fd" | "fdfind" => search::fd(judge, args, span),
         "jq" => jq::judge(judge, args, span),
         "tar" => archives::tar(judge, args, span),
-        "gzip" | "gunzip" => archives::gzip(judge, name, args, span),
+        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
+            compress::compressor(judge, name, args, span);
+        }
+        "zgrep" | "zegrep" | "zfgrep" | "xzgrep" | "xzegrep" | "xzfgrep" => {
+            compress::zgrep(judge, args, span)
+        }
+        "cpio" => archives::cpio(judge, args, span),
+        "bat" | "batcat" => files::bat(judge, args, span),
+        "xxd" => bytes::xxd(judge, args, span),
+        "tput" => system::tput(judge, args, span),
+        // Where no shell starts them, programs of the same name do what the shell's commands do.
+        "pwd" | "true" | "false" | "sleep" => {
+            builtins::judge(judge, name, span, args);
+        }
         "unzip" | "zipinfo" => archives::unzip(judge, name, args, span),
         "ar" => archives::ar(judge, args, span),
-        "date" => files::date(judge, args),
+        "date" => system::date(judge, args),
         "test" | "[" => builtins::test(judge, name, args, span),
         "echo" => {}
         "printf" => builtins::printf(judge, args, span),
@@ -118,11 +136,28 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
     }
 }
 
+/// Programs that a table describes whole.
+const TABLES: [&[Spec]; 7] = [
+    archives::PROGRAMS,
+    bytes::PROGRAMS,
+    compare::PROGRAMS,
+    compress::PROGRAMS,
+    files::PROGRAMS,
+    system::PROGRAMS,
+    text::PROGRAMS,
+];
+
+/// The table of a program, looked up in a list by name that is sorted once.
 fn find_spec(name: &str) -> Option<&'static Spec> {
-    [text::PROGRAMS, files::PROGRAMS, archives::PROGRAMS]
-        .into_iter()
-        .flatten()
-        .find(|spec| spec.names.contains(&name))
+    static BY_NAME: LazyLock<Vec<(&str, &Spec)>> = LazyLock::new(|| {
+        let specs = TABLES.into_iter().flatten();
+        let mut names: Vec<_> =
+            specs.flat_map(|spec| spec.names.iter().map(move |name| (*name, spec))).collect();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        names
+    });
+    let place = BY_NAME.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+    BY_NAME.get(place).map(|(_, spec)| *spec)
 }
 
 /// Whether `name=value` before `program` changes nothing but its language, its clock's zone or its colours.
@@ -152,10 +187,14 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
 
 /// Whether one of `args` may be read as another option, or as a file to write, by a program that parses options by hand.
 fn does_not_bundle(name: &str, args: &[Arg]) -> bool {
-    let suspicious: fn(&[u8]) -> bool = match name {
-        "xxd" => |rest| 1 < rest.len() && !rest[1..].iter().all(u8::is_ascii_digit),
-        "tree" => |rest| 1 < rest.len() && rest.iter().any(|byte| b"PIHTLoR".contains(byte)),
-        _ => return false,
+    if name != "tree" {
+        return false;
+    }
+    // A letter that takes a value takes the next argument, wherever in the bundle it stands.
+    let suspicious = |rest: &[u8]| {
+        let level = matches!(rest, [b'L', digits @ ..] if digits.iter().all(u8::is_ascii_digit));
+        let before = rest.split_last().map_or(rest, |(_, before)| before);
+        !level && before.iter().any(|byte| b"PIHTLoR".contains(byte))
     };
     args.iter().any(|arg| match arg.bytes() {
         Some([b'-', b'-', ..]) => false,

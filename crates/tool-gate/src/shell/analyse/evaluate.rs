@@ -47,6 +47,14 @@ impl Judge<'_> {
         if let [Piece::Glob(byte @ b'[')] = word.pieces.as_slice() {
             return Arg::exact([*byte], word.span);
         }
+        if let [Piece::Parameter(parameter)] = word.pieces.as_slice()
+            && parameter.name == "!"
+            && matches!(parameter.operator, Operator::None)
+        {
+            // A number, or nothing where nothing runs in the background.
+            let many = splits && !parameter.quoted;
+            return Arg { many, exact: false, dash: false, ..Arg::exact(Vec::new(), word.span) };
+        }
         let mut builder = Builder::new();
         for piece in &word.pieces {
             match piece {

@@ -99,7 +99,11 @@ impl Judge<'_> {
 
     /// The hardened form has `text` inserted at `at`.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
+        let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
         self.hardening.edits.insert(at, text);
+        if other {
+            self.unknown("a command that would have to run in two ways", (at, at));
+        }
     }
 
     pub(crate) fn set_environment(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {

@@ -13,6 +13,9 @@ const KEEPS_INPUT: [&str; 16] = [
     "pwd", "read", "test", "true",
 ];
 
+/// Files that a command may write to: nothing, and what it was given to print to.
+const HARMLESS_TARGETS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
 impl Judge<'_> {
     pub(super) fn simple(&mut self, assignments: &[Assignment], words: &[Word]) {
         let piped = self.piped.take();
@@ -126,14 +129,12 @@ impl Judge<'_> {
                 if matches!(word.pieces.as_slice(), [Piece::ProcessInput(_)]) {
                     return Some(self.printed_lines());
                 }
-                if arg.many {
-                    self.unknown("a redirection from a name that is not known", redirect.span);
-                }
+                // Several names are an error of bash.
                 self.read_file(&arg);
             }
             RedirectKind::Write(word) => {
                 let arg = self.arg(word);
-                if !arg.is("/dev/null") {
+                if !HARMLESS_TARGETS.into_iter().any(|target| arg.is(target)) {
                     let shown = String::from_utf8_lossy(&arg.prefix).into_owned();
                     let kind = if arg.bytes().is_some_and(|bytes| {
                         bytes.starts_with(b"/dev/tcp/") || bytes.starts_with(b"/dev/udp/")

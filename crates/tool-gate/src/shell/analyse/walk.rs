@@ -14,6 +14,8 @@ use crate::shell::value::{Arg, Value};
 const MAX_STEPS: usize = 8 * 1024;
 /// How often the body of a loop is walked until nothing new is learnt.
 const MAX_ROUNDS: usize = 3;
+/// A loop over at most so many words that are known is walked once for each.
+const MAX_UNROLLED: usize = 8;
 /// Most states that are kept apart where expansions may fail.
 const MAX_FAILURES: usize = 16;
 
@@ -270,6 +272,10 @@ impl Judge<'_> {
 
     fn for_command(&mut self, name: &str, words: &[Word], body: &Script, span: Span) {
         let args = self.args(words);
+        let known: Option<Vec<Vec<u8>>> = args.iter().map(|arg| arg.bytes().map(<[u8]>::to_vec)).collect();
+        if let Some(known) = known.filter(|known| known.len() <= MAX_UNROLLED && self.steps < MAX_STEPS / 8) {
+            return self.unrolled(name, known, body, span);
+        }
         let values = args.iter().map(Arg::to_value);
         let Some(value) = values.reduce(|all, value| all.join(&value)) else { return };
         let before = self.state.clone();
@@ -285,6 +291,22 @@ impl Judge<'_> {
             // There may be nothing to loop over.
             self.state.join(before);
         }
+    }
+
+    /// Walks the body of a loop once for each of the values, in their order.
+    fn unrolled(&mut self, name: &str, values: Vec<Vec<u8>>, body: &Script, span: Span) {
+        let outer = std::mem::take(&mut self.jumps);
+        for value in values {
+            self.assign(name, Value::Exact(value), span);
+            self.script(body);
+            // A jump may lead to the next value, or behind all of them.
+            for place in 0..self.jumps.len() {
+                let (state, _) = self.jumps[place].clone();
+                self.state.join(state);
+            }
+        }
+        let far = std::mem::replace(&mut self.jumps, outer).into_iter().filter(|(_, far)| *far);
+        self.jumps.extend(far);
     }
 
     /// From here it may go on behind the loop, or at its start; `far`: perhaps behind several.
@@ -329,7 +351,19 @@ fn may_be_skipped(command: &Command) -> bool {
     let changes = match &command.kind {
         // Bash assigns even then.
         CommandKind::Simple { words, .. } => {
-            let changing = ["cd", "read", "command", "builtin", "time"];
+            let changing = [
+                "cd",
+                "pushd",
+                "popd",
+                "read",
+                "mapfile",
+                "readarray",
+                "export",
+                "unset",
+                "command",
+                "builtin",
+                "time",
+            ];
             words.first().is_some_and(|word| word.bare().is_none_or(|name| changing.contains(&name)))
         }
         _ => true,
@@ -364,5 +398,6 @@ fn can_end(condition: &Script, body: &Script) -> bool {
     };
     let assigned = state::assigned_names(body);
     let seen = state::seen_names(condition);
-    reads(condition) || seen.iter().any(|name| assigned.contains(name))
+    // A round that is cut short may leave out the assignment.
+    reads(condition) || (seen.iter().any(|name| assigned.contains(name)) && !state::runs(body, "continue"))
 }
