@@ -1,14 +1,21 @@
 //! From effects and mode to a decision: the one place where that is done.
 
-use crate::shell::{Access, Extent, Findings};
+use std::borrow::Cow;
+
+use crate::shell::{Access, ByPolicy, Extent, Findings};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 
 /// The verdict on a shell command. Every mode treats a speculated command the same: it runs if it only reads.
 pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
-    let Findings { effects, limit, accesses, writes, hardened } = findings;
+    let Findings { effects, limit, accesses, writes, hardened, by_policy } = findings;
     let reads = read_paths(&accesses);
     let mut verdict = match effects.first() {
-        None => Verdict::new(Decision::Allow, Reason::ReadOnly, "the command only reads"),
+        None => Verdict::new(Decision::Allow, Reason::ReadOnly, allowed_because(&by_policy, context)),
+        Some(_) if !by_policy.stopped.is_empty() => {
+            let places = by_policy.stopped.iter();
+            let says: Vec<_> = places.map(|place| context.policies.explain(*place, "asks first")).collect();
+            Verdict::boundary(Reason::Policy, says.join("; "))
+        }
         Some(_) if limit => Verdict::boundary(Reason::Limit, effects[0].detail.clone()),
         Some(_) => {
             let worst = effects.iter().min_by_key(|effect| rank(effect.kind)).unwrap_or(&effects[0]);
@@ -30,6 +37,16 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     verdict.reads = reads;
     verdict.writes = writes.iter().map(ToString::to_string).collect();
     verdict
+}
+
+/// Which policies vouch for the command, if any does.
+fn allowed_because(by_policy: &ByPolicy, context: &GateContext) -> Cow<'static, str> {
+    if by_policy.allowed.is_empty() {
+        return Cow::Borrowed("the command only reads");
+    }
+    let says: Vec<_> =
+        by_policy.allowed.iter().map(|place| context.policies.explain(*place, "allows it")).collect();
+    Cow::Owned(says.join("; "))
 }
 
 /// The first access that a deny rule covers, or may cover.

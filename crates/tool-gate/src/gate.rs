@@ -112,6 +112,15 @@ impl Gate {
     }
 }
 
+/// The verdict on an example, and the policies that decide it or would.
+pub(crate) fn judge_with_policies(command: &str, context: &GateContext) -> (Verdict, Vec<usize>) {
+    let mut findings =
+        WITNESS.with_borrow_mut(|witness| shell::classify(command, WorkspacePath::root(), context, witness));
+    let by_policy = &mut findings.by_policy;
+    let fitting = [&by_policy.allowed[..], &by_policy.stopped, &by_policy.unneeded].concat();
+    (decide::decide(findings, context), fitting)
+}
+
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate").finish_non_exhaustive()

@@ -1,6 +1,7 @@
 //! What a shell command would do.
 
 mod analyse;
+mod by_policy;
 mod options;
 mod read;
 mod script;
@@ -10,6 +11,7 @@ mod witness;
 
 use headstart_workspace_path::WorkspacePath;
 
+pub(crate) use by_policy::ByPolicy;
 pub(crate) use witness::Witness;
 
 use crate::{Effect, EffectKind, GateContext, Hardened};
@@ -44,6 +46,7 @@ pub(crate) struct Findings {
     /// Files that redirections write, where they are known.
     pub(crate) writes: Vec<WorkspacePath>,
     pub(crate) hardened: Option<Hardened>,
+    pub(crate) by_policy: ByPolicy,
 }
 
 /// What `text` would do in `directory`.

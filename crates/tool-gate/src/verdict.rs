@@ -52,6 +52,8 @@ pub enum Reason {
     Environment,
     /// A command that may read what is staged, and would see the real file instead. The engine says this.
     ReadsStaged,
+    /// A command at which a policy of the user or the project stops.
+    Policy,
     /// A command that may never end.
     NonTerminating,
     /// A command that the gate does not understand.

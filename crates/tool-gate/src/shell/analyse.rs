@@ -15,7 +15,7 @@ use super::script::{
     Script, Span, Word,
 };
 use super::value::{Arg, Shape, Value};
-use super::{Access, Findings, table};
+use super::{Access, ByPolicy, Findings, table};
 use crate::environment::is_special_variable;
 use crate::{Effect, EffectKind, GateContext, Hardened};
 pub(crate) use state::{Folder, State};
@@ -51,6 +51,7 @@ pub(crate) fn analyse(
         failed_folders: None,
         edits: BTreeMap::new(),
         environment: BTreeMap::new(),
+        by_policy: ByPolicy::default(),
     };
     judge.script(&reading.script);
     judge.findings(text)
@@ -60,7 +61,7 @@ pub(crate) fn analyse(
 pub(crate) struct Judge<'a> {
     pub(crate) context: &'a GateContext,
     reading: &'a Reading,
-    effects: Vec<Effect>,
+    pub(super) effects: Vec<Effect>,
     accesses: Vec<Access>,
     writes: Vec<WorkspacePath>,
     limit: bool,
@@ -73,6 +74,8 @@ pub(crate) struct Judge<'a> {
     /// Text to insert for the hardened form, by place.
     edits: BTreeMap<usize, String>,
     environment: BTreeMap<String, String>,
+    /// Which policies decided.
+    pub(super) by_policy: ByPolicy,
 }
 
 impl Judge<'_> {
@@ -115,6 +118,7 @@ impl Judge<'_> {
             accesses: self.accesses,
             writes: self.writes,
             hardened,
+            by_policy: self.by_policy,
         }
     }
 
@@ -166,12 +170,15 @@ impl Judge<'_> {
         for (place, stage) in pipeline.stages.iter().enumerate() {
             let takes = matches!(stage.kind, CommandKind::Simple { .. } | CommandKind::While { .. });
             self.input = if takes { lines.clone() } else { Value::ANY };
+            let vouched = self.by_policy.allowed_so_far();
             self.in_subshell(|judge| judge.command(stage));
             if place == 0 {
                 outer = std::mem::replace(&mut self.input, Value::ANY);
                 lines = Value::ANY;
             }
-            lines = evaluate::lines_of(stage, &lines);
+            // Of a program that only a policy vouches for, nobody knows what it prints.
+            let known = vouched == self.by_policy.allowed_so_far();
+            lines = if known { evaluate::lines_of(stage, &lines) } else { Value::ANY };
         }
         self.input = outer;
     }
@@ -182,10 +189,12 @@ impl Judge<'_> {
             self.limit = true;
             return self.unknown("there is too much to walk through", command.span);
         }
+        let vouched = self.by_policy.allowed_so_far();
         for redirect in &command.redirects {
             self.redirect(redirect);
         }
-        match evaluate::redirected_input(&command.redirects) {
+        let input = evaluate::redirected_input(&command.redirects);
+        match input.map(|input| if vouched == self.by_policy.allowed_so_far() { input } else { Value::ANY }) {
             None => self.command_kind(command),
             Some(input) => {
                 let outer = std::mem::replace(&mut self.input, input);

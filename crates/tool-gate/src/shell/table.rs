@@ -16,10 +16,10 @@ mod text;
 mod versions;
 mod wrappers;
 
-use super::Span;
 use super::analyse::Judge;
 use super::options::{self, Spec};
 use super::value::{Arg, Shape, Value};
+use super::{Span, by_policy};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 
@@ -46,6 +46,14 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         }
         _ => (name, caller),
     };
+    if !judge.context.policies.is_empty() {
+        return by_policy::judge(judge, name, span, args, caller);
+    }
+    judge_by_table(judge, name, span, args, caller);
+}
+
+/// Judges one command by what the gate knows itself.
+pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     if caller == Caller::Shell && builtins::judge(judge, name, span, args) {
         return;
     }
@@ -93,6 +101,12 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "tee" => wrappers::tee(judge, args),
         _ => refused::judge(judge, name, span),
     }
+}
+
+/// Whether all that the table knows of a program is that it runs others.
+pub(super) fn is_said_to_run_others(name: &str) -> bool {
+    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+    refused::REFUSED.iter().any(|(kind, _, names)| *kind == EffectKind::Executes && listed(names))
 }
 
 fn find_spec(name: &str) -> Option<&'static Spec> {

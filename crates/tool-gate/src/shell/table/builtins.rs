@@ -1,11 +1,11 @@
 //! Commands of the shell itself.
 
 use crate::EffectKind::{Environment, Executes, NonTerminating, Unknown};
-use crate::shell::Span;
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::table::{Caller, judge_program};
 use crate::shell::value::{Arg, Value};
+use crate::shell::{Span, by_policy};
 
 pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
 
@@ -57,6 +57,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
 
 /// A command of the shell that `builtin` may run.
 fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
+    by_policy::stop(judge, name, span, args);
     match name {
         "echo" => true,
         "printf" => {
