@@ -91,8 +91,11 @@ impl Gate {
         };
         for flag in ["is_background", "run_in_background"] {
             if !matches!(args.get(flag), None | Some(Value::Null | Value::Bool(false))) {
-                return Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
-                    .with_effect(EffectKind::NonTerminating, "runs in the background");
+                let mut verdict =
+                    Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
+                        .with_effect(EffectKind::NonTerminating, "runs in the background");
+                verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
+                return verdict;
             }
         }
         let directory = match BuiltinTool::Shell.path_argument(args) {
@@ -116,8 +119,8 @@ impl Gate {
 pub(crate) fn judge_with_policies(command: &str, context: &GateContext) -> (Verdict, Vec<usize>) {
     let mut findings =
         WITNESS.with_borrow_mut(|witness| shell::classify(command, WorkspacePath::root(), context, witness));
-    let by_policy = &mut findings.by_policy;
-    let fitting = [&by_policy.allowed[..], &by_policy.stopped, &by_policy.unneeded].concat();
+    let judged = &mut findings.judged;
+    let fitting = [&judged.allowed[..], &judged.stopped, &judged.unneeded].concat();
     (decide::decide(findings, context), fitting)
 }
 

@@ -94,7 +94,8 @@ pub struct Effect {
     pub kind: EffectKind,
     /// In a sentence.
     pub detail: String,
-    /// Where in a shell command: byte offsets, the end not included.
+    /// Where in a shell command: byte offsets, the end not included, at the borders of characters. Every effect that comes
+    /// from the command's text has one; those of an allowed command stand in the order of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
 }

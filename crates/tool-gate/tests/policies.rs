@@ -12,15 +12,15 @@ const EVERYDAY: &str = include_str!("data/everyday.txt");
 const ATTACKS: &str = include_str!("data/attacks.txt");
 
 fn rule(json: Value) -> PolicyRule {
-    serde_json::from_value(json).unwrap()
+    serde_json::from_value(json).expect("a policy as written in the test")
 }
 
 fn rules(json: Value) -> Vec<PolicyRule> {
-    serde_json::from_value(json).unwrap()
+    serde_json::from_value(json).expect("policies as written in the test")
 }
 
 fn with(user: Value, project: Value) -> GateContext {
-    let policies = Policies::new(rules(user), rules(project)).unwrap();
+    let policies = Policies::new(rules(user), rules(project)).expect("policies that hold");
     GateContext { policies, ..support::context() }
 }
 
@@ -289,7 +289,7 @@ fn a_boundary_wins_over_everything() {
 }
 
 fn refused(user: Value, project: Value) -> String {
-    Policies::new(rules(user), rules(project)).unwrap_err().to_string()
+    Policies::new(rules(user), rules(project)).expect_err("policies that do not hold").to_string()
 }
 
 #[test]
@@ -449,7 +449,7 @@ mod properties {
                 let operands = if decision == "allow" { operands } else { Value::Null };
                 let written = json!({ "program": program, "words": words, "options": options, "operands": operands, "decision": decision });
                 // A policy that nobody may write is none.
-                let rule: PolicyRule = serde_json::from_value(written).unwrap();
+                let rule: PolicyRule = rule(written);
                 Policies::new([rule.clone()], []).is_ok().then_some(rule)
             })
     }

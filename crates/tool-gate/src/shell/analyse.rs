@@ -15,7 +15,7 @@ use super::script::{
     Script, Span, Word,
 };
 use super::value::{Arg, Shape, Value};
-use super::{Access, ByPolicy, Findings, table};
+use super::{Access, Findings, Judged, table};
 use crate::environment::is_special_variable;
 use crate::{Effect, EffectKind, GateContext, Hardened};
 pub(crate) use state::{Folder, State};
@@ -51,7 +51,7 @@ pub(crate) fn analyse(
         failed_folders: None,
         edits: BTreeMap::new(),
         environment: BTreeMap::new(),
-        by_policy: ByPolicy::default(),
+        judged: Judged::default(),
     };
     judge.script(&reading.script);
     judge.findings(text)
@@ -75,7 +75,7 @@ pub(crate) struct Judge<'a> {
     edits: BTreeMap<usize, String>,
     environment: BTreeMap<String, String>,
     /// Which policies decided.
-    pub(super) by_policy: ByPolicy,
+    pub(super) judged: Judged,
 }
 
 impl Judge<'_> {
@@ -118,7 +118,8 @@ impl Judge<'_> {
             accesses: self.accesses,
             writes: self.writes,
             hardened,
-            by_policy: self.by_policy,
+            judged: self.judged,
+            length: text.len(),
         }
     }
 
@@ -170,14 +171,14 @@ impl Judge<'_> {
         for (place, stage) in pipeline.stages.iter().enumerate() {
             let takes = matches!(stage.kind, CommandKind::Simple { .. } | CommandKind::While { .. });
             self.input = if takes { lines.clone() } else { Value::ANY };
-            let vouched = self.by_policy.allowed_so_far();
+            let vouched = self.judged.allowed_so_far();
             self.in_subshell(|judge| judge.command(stage));
             if place == 0 {
                 outer = std::mem::replace(&mut self.input, Value::ANY);
                 lines = Value::ANY;
             }
             // Of a program that only a policy vouches for, nobody knows what it prints.
-            let known = vouched == self.by_policy.allowed_so_far();
+            let known = vouched == self.judged.allowed_so_far();
             lines = if known { evaluate::lines_of(stage, &lines) } else { Value::ANY };
         }
         self.input = outer;
@@ -189,12 +190,12 @@ impl Judge<'_> {
             self.limit = true;
             return self.unknown("there is too much to walk through", command.span);
         }
-        let vouched = self.by_policy.allowed_so_far();
+        let vouched = self.judged.allowed_so_far();
         for redirect in &command.redirects {
             self.redirect(redirect);
         }
         let input = evaluate::redirected_input(&command.redirects);
-        match input.map(|input| if vouched == self.by_policy.allowed_so_far() { input } else { Value::ANY }) {
+        match input.map(|input| if vouched == self.judged.allowed_so_far() { input } else { Value::ANY }) {
             None => self.command_kind(command),
             Some(input) => {
                 let outer = std::mem::replace(&mut self.input, input);

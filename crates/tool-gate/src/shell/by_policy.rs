@@ -7,34 +7,14 @@ use super::{Extent, Span};
 use crate::policy::{AllowedOption, How, PolicyOperands, Rule};
 use crate::{Effect, EffectKind};
 
-/// The policies that decided about the commands of a text, by their places.
-#[derive(Debug, Default)]
-pub(crate) struct ByPolicy {
-    pub(crate) allowed: Vec<usize>,
-    pub(crate) stopped: Vec<usize>,
-    /// Those that would have allowed what needs none; only examples are judged so.
-    pub(crate) unneeded: Vec<usize>,
-    /// How many commands were judged, those that wrappers start too.
-    judged: usize,
-    /// How often a policy vouched for one.
-    vouched: usize,
-}
-
-impl ByPolicy {
-    /// How many policies vouched for a command, counted as often as they did.
-    pub(super) fn allowed_so_far(&self) -> usize {
-        self.vouched
-    }
-}
-
 /// Judges one command by the table; what the table does not know an allow may vouch for, and a boundary stops in any case.
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     let before = judge.effects.len();
-    judge.by_policy.judged += 1;
-    let judged = judge.by_policy.judged;
+    judge.judged.count += 1;
+    let judged = judge.judged.count;
     table::judge_by_table(judge, name, span, args, caller);
     // What a wrapper starts was judged on its own.
-    if judged == judge.by_policy.judged {
+    if judged == judge.judged.count {
         let from_table = judge.effects.split_off(before);
         allow(judge, name, span, args, from_table);
     }
@@ -52,7 +32,7 @@ pub(super) fn stop(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) 
         };
         if has_words(rule, args) && (options.is_empty() || args.iter().any(may_be)) {
             judge.refuse(EffectKind::Unknown, policies.explain(place, "asks first"), span);
-            note(&mut judge.by_policy.stopped, place);
+            note(&mut judge.judged.stopped, place);
         }
     }
 }
@@ -98,12 +78,12 @@ fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table
             let of_policy = judge.effects.split_off(before);
             if fits && of_policy.is_empty() {
                 if from_table.is_empty() {
-                    note(&mut judge.by_policy.unneeded, place);
+                    note(&mut judge.judged.unneeded, place);
                     return;
                 }
                 judge.read_workspace(Extent::Below, span);
-                judge.by_policy.vouched += 1;
-                return note(&mut judge.by_policy.allowed, place);
+                judge.judged.vouched += 1;
+                return note(&mut judge.judged.allowed, place);
             }
             against.extend(of_policy);
         }

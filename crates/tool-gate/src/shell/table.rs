@@ -46,6 +46,7 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         }
         _ => (name, caller),
     };
+    judge.judged.command(span, args);
     if !judge.context.policies.is_empty() {
         return by_policy::judge(judge, name, span, args, caller);
     }

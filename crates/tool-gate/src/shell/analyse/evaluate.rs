@@ -89,10 +89,10 @@ impl Judge<'_> {
                 Value::Exact(b"/dev/fd/63".to_vec())
             }
             Piece::Substitution { script, .. } => {
-                let vouched = self.by_policy.allowed_so_far();
+                let vouched = self.judged.allowed_so_far();
                 self.in_subshell(|judge| judge.script(script));
                 // Of a program that only a policy vouches for, nobody knows what it prints.
-                if vouched != self.by_policy.allowed_so_far() {
+                if vouched != self.judged.allowed_so_far() {
                     return Value::ANY;
                 }
                 match folder_asked_for(script) {
