@@ -5,7 +5,8 @@ mod paths;
 mod state;
 mod test;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -52,8 +53,13 @@ pub(crate) fn analyse(
         edits: BTreeMap::new(),
         environment: BTreeMap::new(),
         judged: Judged::default(),
+        substitutions: BTreeSet::new(),
     };
     judge.script(&reading.script);
+    if judge.substitutions.len() != reading.substitution_count && !judge.limit {
+        // Whatever the reason is: what the reader has seen must have been looked at.
+        judge.unknown("a substitution is in a place that is not understood", (0, text.len()));
+    }
     judge.findings(text)
 }
 
@@ -76,6 +82,8 @@ pub(crate) struct Judge<'a> {
     environment: BTreeMap<String, String>,
     /// Which policies decided.
     pub(super) judged: Judged,
+    /// The substitutions that were walked, by their address.
+    substitutions: BTreeSet<*const Script>,
 }
 
 impl Judge<'_> {
@@ -139,6 +147,12 @@ impl Judge<'_> {
         walk(self);
         self.state = before;
         self.failed_folders = None;
+    }
+
+    /// Walks the commands of a substitution.
+    fn substitution(&mut self, script: &Rc<Script>) {
+        self.substitutions.insert(Rc::as_ptr(script));
+        self.in_subshell(|judge| judge.script(script));
     }
 
     fn item(&mut self, item: &Item) {
@@ -278,7 +292,7 @@ impl Judge<'_> {
         let value = self.state.variables.get(name).cloned();
         self.repeated(|judge| {
             if let Some(value) = &value {
-                judge.state.variables.insert(name.to_owned(), value.clone());
+                judge.state.set(name, value.clone());
             }
             judge.script(body);
         });
@@ -372,7 +386,10 @@ impl Judge<'_> {
             // Elements that are not there are empty.
             value = value.join(&Value::empty());
         }
-        self.assign(&assignment.name, value, assignment.span);
+        self.assign(&assignment.name, value.clone(), assignment.span);
+        if assignment.array {
+            self.state.set_array(&assignment.name, value);
+        }
     }
 
     /// Gives a variable a value; a variable that does more than hold one is refused.
@@ -381,7 +398,7 @@ impl Judge<'_> {
             let detail = format!("{name} changes how later commands run");
             return self.refuse(EffectKind::Environment, detail, span);
         }
-        self.state.variables.insert(name.to_owned(), value);
+        self.state.set(name, value);
     }
 
     fn redirect(&mut self, redirect: &Redirect) {
@@ -476,10 +493,12 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the step of a loop changes a variable that its condition looks at.
+/// Whether the step of a loop changes a variable that its condition compares with others.
 fn counts(condition: &Arithmetic, step: &Arithmetic) -> bool {
     let named = |name: &String| {
-        condition.tokens.iter().any(|token| matches!(token, ArithmeticToken::Name(other) if other == name))
+        let same = |token: &&ArithmeticToken| matches!(token, ArithmeticToken::Name(other) if other == name);
+        // Compared with itself (`i < i + 1`) it may stay what it was.
+        condition.tokens.iter().filter(same).count() == 1
     };
     step.tokens.windows(2).any(|pair| match pair {
         [ArithmeticToken::Name(name), ArithmeticToken::Assign]
