@@ -26,7 +26,7 @@ use super::read::Reading;
 use super::script::{Script, Span};
 use super::table::lines::Printed;
 use super::value::Value;
-use super::{Access, Findings};
+use super::{Access, Findings, Judged};
 use crate::{Effect, EffectKind, GateContext};
 use harden::Hardening;
 pub(crate) use state::{Folder, State};
@@ -60,6 +60,7 @@ pub(crate) fn analyse(
         line_ends: LineEnds::Unknown,
         hardening: Hardening::default(),
         substitutions: BTreeSet::new(),
+        judged: Judged::default(),
     };
     judge.script(&reading.script);
     if judge.substitutions.len() != reading.substitution_count && !judge.limit {
@@ -84,7 +85,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) context: &'a GateContext,
     text: &'a str,
     reading: &'a Reading,
-    effects: Vec<Effect>,
+    pub(super) effects: Vec<Effect>,
     accesses: Vec<Access>,
     writes: Vec<WorkspacePath>,
     limit: bool,
@@ -111,6 +112,8 @@ pub(crate) struct Judge<'a> {
     hardening: Hardening,
     /// The substitutions that were walked, by their address.
     substitutions: BTreeSet<*const Script>,
+    /// Which commands there are, and which policies decided.
+    pub(super) judged: Judged,
 }
 
 impl Judge<'_> {
@@ -133,6 +136,8 @@ impl Judge<'_> {
             accesses: self.accesses,
             writes: self.writes,
             hardened: self.hardening.finish(self.text),
+            judged: self.judged,
+            length: self.text.len(),
         }
     }
 }

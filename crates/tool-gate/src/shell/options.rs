@@ -217,11 +217,11 @@ fn attached_value(spec: &Spec, prefix: &[u8]) -> Option<(String, usize)> {
     known.then(|| (letter.to_string(), 2))
 }
 
-fn parse_long<'a>(
+fn parse_long(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut std::slice::Iter<'a, Arg>,
+    rest: &mut std::slice::Iter<'_, Arg>,
     parsed: &mut Parsed,
 ) {
     let text = String::from_utf8_lossy(&arg.prefix[2..]).into_owned();
@@ -248,11 +248,11 @@ fn parse_long<'a>(
     given(judge, spec, name, value, parsed);
 }
 
-fn parse_short<'a>(
+fn parse_short(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut std::slice::Iter<'a, Arg>,
+    rest: &mut std::slice::Iter<'_, Arg>,
     parsed: &mut Parsed,
 ) {
     for (place, byte) in arg.prefix.iter().enumerate().skip(1) {
@@ -285,11 +285,11 @@ fn parse_short<'a>(
 }
 
 /// The next argument, as the value of the option `arg`.
-fn separate_value<'a>(
+fn separate_value(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut std::slice::Iter<'a, Arg>,
+    rest: &mut std::slice::Iter<'_, Arg>,
 ) -> Option<Arg> {
     let value = rest.next();
     match value {

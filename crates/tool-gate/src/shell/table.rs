@@ -25,10 +25,10 @@ mod wrappers;
 
 use std::sync::LazyLock;
 
-use super::Span;
 use super::analyse::Judge;
 use super::options::{self, Spec};
 use super::value::Arg;
+use super::{Span, by_policy};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 
@@ -55,6 +55,15 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         }
         _ => (name, caller),
     };
+    judge.judged.command(span, args);
+    if !judge.context.policies.is_empty() {
+        return by_policy::judge(judge, name, span, args, caller);
+    }
+    judge_by_table(judge, name, span, args, caller);
+}
+
+/// Judges one command by what the gate knows itself.
+pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     if caller == Caller::Shell && builtins::judge(judge, name, span, args) {
         return;
     }
@@ -134,6 +143,12 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         let other = |arg: &Arg| arg.may_be_input() || arg.prefix.starts_with(b"--");
         judge.reads_input &= !named || args.iter().any(other);
     }
+}
+
+/// Whether all that the table knows of a program is that it runs others.
+pub(super) fn is_said_to_run_others(name: &str) -> bool {
+    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+    refused::REFUSED.iter().any(|(kind, _, names)| *kind == EffectKind::Executes && listed(names))
 }
 
 /// Programs that a table describes whole.

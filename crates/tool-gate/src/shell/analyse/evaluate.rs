@@ -107,7 +107,12 @@ impl Judge<'_> {
                 Value::Exact(b"/dev/fd/63".to_vec())
             }
             Piece::Substitution { script, .. } => {
+                let vouched = self.judged.allowed_so_far();
                 self.substitution(script);
+                // Of a program that only a policy vouches for, nobody knows what it prints.
+                if vouched != self.judged.allowed_so_far() {
+                    return Value::ANY;
+                }
                 match folder_asked_for(script) {
                     Some(Asked::Current) => self.working_folder(),
                     Some(Asked::Repository { fallback }) => self.repository(script, fallback),

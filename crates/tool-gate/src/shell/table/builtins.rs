@@ -1,11 +1,11 @@
 //! Commands of the shell itself.
 
 use crate::EffectKind::{Environment, Executes, NonTerminating, Unknown};
-use crate::shell::Span;
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::table::{Caller, judge_program, variables};
 use crate::shell::value::Arg;
+use crate::shell::{Span, by_policy};
 
 pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
 
@@ -77,6 +77,7 @@ fn is_plain_name(arg: &Arg) -> bool {
 
 /// A command of the shell that `builtin` may run.
 fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
+    by_policy::stop(judge, name, span, args);
     match name {
         "echo" => true,
         "printf" => {

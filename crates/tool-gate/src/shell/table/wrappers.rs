@@ -2,11 +2,11 @@
 
 use crate::EffectKind::{Environment, Executes, WritesWorkspace};
 use crate::environment::is_special_variable;
-use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Parsed, Spec, parse};
 use crate::shell::table::{Caller, is_harmless_prefix, judge_program};
 use crate::shell::value::Arg;
+use crate::shell::{Span, by_policy};
 
 /// Judges the command that `words` are.
 pub(super) fn inner(judge: &mut Judge<'_>, words: &[Arg], span: Span) {
@@ -32,7 +32,8 @@ pub(super) const XARGS: Spec = Spec {
 pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &XARGS, args);
     if parsed.operands.is_empty() {
-        return;
+        // Without a program it runs echo, which nothing but a policy stops.
+        return by_policy::stop(judge, "echo", span, &[]);
     }
     let replaced =
         parsed.options.iter().rev().find(|given| given.name == "I").map(|given| given.value.clone());
