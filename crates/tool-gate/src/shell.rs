@@ -16,7 +16,7 @@ use crate::{Effect, EffectKind, GateContext, Hardened};
 use script::Span;
 
 /// How much of a path is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extent {
     /// This file.
     File,
@@ -71,6 +71,6 @@ pub(crate) fn classify(
     }
     match witness.agrees(text, &reading) {
         Ok(()) => findings,
-        Err(detail) => Findings { accesses: findings.accesses, ..unknown(detail, None, false) },
+        Err(doubt) => Findings { accesses: findings.accesses, ..unknown(doubt.detail, None, doubt.limit) },
     }
 }

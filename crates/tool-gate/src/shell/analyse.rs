@@ -5,7 +5,7 @@ mod paths;
 mod state;
 mod test;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -15,13 +15,21 @@ use super::script::{
     Script, Span, Word,
 };
 use super::value::{Arg, Shape, Value};
-use super::{Access, Findings, table};
+use super::{Access, Extent, Findings, table};
 use crate::environment::is_special_variable;
 use crate::{Effect, EffectKind, GateContext, Hardened};
 pub(crate) use state::{Folder, State};
 
-/// Most commands that are looked at, loops counted as often as they are walked.
-const MAX_STEPS: usize = 8 * 1024;
+/// Most work, loops counted as often as they are walked. A unit is a word that is looked at, a variable that is copied,
+/// or [`BYTES_A_UNIT`] that are put together.
+const MAX_WORK: usize = 32 * 1024;
+/// What a command costs beside its words.
+const COMMAND_WORK: usize = 4;
+/// Most programs that start one another, as in `env nice ls`.
+const MAX_PROGRAMS: usize = 16;
+/// What a path costs that is remembered.
+const PATH_WORK: usize = 4;
+const BYTES_A_UNIT: usize = 64;
 /// How often the body of a loop is walked until nothing new is learnt.
 const MAX_ROUNDS: usize = 3;
 
@@ -45,7 +53,10 @@ pub(crate) fn analyse(
         accesses: Vec::new(),
         writes: Vec::new(),
         limit: false,
-        steps: 0,
+        work: 0,
+        programs: 0,
+        known_paths: BTreeSet::new(),
+        judged_loops: BTreeSet::new(),
         state: State::new(directory),
         input: Value::ANY,
         failed_folders: None,
@@ -64,7 +75,13 @@ pub(crate) struct Judge<'a> {
     accesses: Vec<Access>,
     writes: Vec<WorkspacePath>,
     limit: bool,
-    steps: usize,
+    work: usize,
+    /// How many programs are being judged, each started by the one before.
+    programs: usize,
+    /// What [`accesses`](Self::accesses) holds.
+    known_paths: BTreeSet<(WorkspacePath, Extent)>,
+    /// Loops of which it is known whether they end: that does not change from walk to walk.
+    judged_loops: BTreeSet<Span>,
     pub(crate) state: State,
     /// What is known of the lines that the current command reads from a pipe.
     pub(crate) input: Value,
@@ -97,6 +114,41 @@ impl Judge<'_> {
         self.environment.extend(pairs);
     }
 
+    /// Counts work; `false` when there is too much of it, and then nothing is looked at any more.
+    pub(crate) fn spend(&mut self, units: usize, span: Span) -> bool {
+        self.work = self.work.saturating_add(units);
+        if MAX_WORK < self.work && !self.limit {
+            self.limit = true;
+            // First of all effects, so that it is the reason that is told.
+            let detail = "there is too much to walk through".to_owned();
+            self.effects.insert(0, Effect { kind: EffectKind::Unknown, detail, span: Some(span) });
+        }
+        !self.limit
+    }
+
+    /// Whether a limit stopped the judgement; what is found from then on changes nothing.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit
+    }
+
+    /// Judges a program with so many words, unless that is too much.
+    pub(crate) fn start(&mut self, words: usize, span: Span, judge: impl FnOnce(&mut Self)) {
+        self.programs += 1;
+        if MAX_PROGRAMS < self.programs {
+            self.work = MAX_WORK;
+        }
+        if self.spend(1 + words / 4, span) {
+            judge(self);
+        }
+        self.programs -= 1;
+    }
+
+    /// A copy of what is known here.
+    fn saved(&mut self, span: Span) -> State {
+        self.spend(self.state.variables.len(), span);
+        self.state.clone()
+    }
+
     fn findings(self, text: &str) -> Findings {
         let mut command = String::with_capacity(text.len());
         let mut at = 0;
@@ -120,6 +172,9 @@ impl Judge<'_> {
 
     pub(crate) fn script(&mut self, script: &Script) {
         for item in &script.items {
+            if self.limit {
+                return;
+            }
             if item.background {
                 self.in_subshell(|judge| judge.item(item));
             } else {
@@ -130,7 +185,7 @@ impl Judge<'_> {
 
     /// Runs `walk` on a copy of the state, as a subshell does.
     pub(crate) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self)) {
-        let before = self.state.clone();
+        let before = self.saved((0, 0));
         walk(self);
         self.state = before;
         self.failed_folders = None;
@@ -142,13 +197,16 @@ impl Judge<'_> {
         let mut elsewhere = Vec::new();
         let mut failed = self.failed_folders.take();
         for (and, pipeline) in &item.rest {
+            if self.limit {
+                return;
+            }
             if let Some(mut old) = failed.take() {
                 if !and {
                     std::mem::swap(&mut old, &mut self.state.folders);
                 }
                 elsewhere.extend(old);
             }
-            let before = self.state.clone();
+            let before = self.saved((0, 0));
             self.pipeline(pipeline);
             failed = self.failed_folders.take();
             self.state.join(before);
@@ -164,6 +222,9 @@ impl Judge<'_> {
         let mut outer = self.input.clone();
         let mut lines = outer.clone();
         for (place, stage) in pipeline.stages.iter().enumerate() {
+            if self.limit {
+                return;
+            }
             let takes = matches!(stage.kind, CommandKind::Simple { .. } | CommandKind::While { .. });
             self.input = if takes { lines.clone() } else { Value::ANY };
             self.in_subshell(|judge| judge.command(stage));
@@ -177,10 +238,8 @@ impl Judge<'_> {
     }
 
     fn command(&mut self, command: &Command) {
-        self.steps += 1;
-        if MAX_STEPS < self.steps {
-            self.limit = true;
-            return self.unknown("there is too much to walk through", command.span);
+        if !self.spend(COMMAND_WORK, command.span) {
+            return;
         }
         for redirect in &command.redirects {
             self.redirect(redirect);
@@ -202,7 +261,7 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if !can_end(condition, body) {
+                if self.judged_loops.insert(command.span) && !can_end(condition, body) {
                     self.refuse(
                         EffectKind::NonTerminating,
                         "a loop whose condition never changes",
@@ -228,15 +287,18 @@ impl Judge<'_> {
             CommandKind::For { name, words, body } => self.for_command(name, words, body, command.span),
             CommandKind::Case { subject, arms } => {
                 self.text(subject);
-                let mut ends = vec![self.state.clone()];
-                let start = self.state.clone();
+                let mut ends = vec![self.saved(command.span)];
+                let start = self.saved(command.span);
                 for (patterns, body) in arms {
                     self.state = start.clone();
+                    if !self.spend(start.variables.len(), command.span) {
+                        return;
+                    }
                     for pattern in patterns {
                         self.text(pattern);
                     }
                     self.script(body);
-                    ends.push(self.state.clone());
+                    ends.push(self.saved(command.span));
                 }
                 self.join_all(ends);
             }
@@ -248,15 +310,18 @@ impl Judge<'_> {
     fn if_command(&mut self, branches: &[(Script, Script)], otherwise: Option<&Script>) {
         let mut ends = Vec::new();
         for (condition, body) in branches {
+            if self.limit {
+                return;
+            }
             self.script(condition);
-            let tested = self.state.clone();
+            let tested = self.saved((0, 0));
             self.script(body);
             ends.push(std::mem::replace(&mut self.state, tested));
         }
         if let Some(otherwise) = otherwise {
             self.script(otherwise);
         }
-        ends.push(self.state.clone());
+        ends.push(self.saved((0, 0)));
         self.join_all(ends);
     }
 
@@ -277,7 +342,7 @@ impl Judge<'_> {
     /// Walks the body of a loop until the state at its start no longer grows.
     fn repeated(&mut self, walk: impl Fn(&mut Self)) {
         for round in 0.. {
-            let (before, input) = (self.state.clone(), self.input.clone());
+            let (before, input) = (self.saved((0, 0)), self.input.clone());
             walk(self);
             self.state.join(before.clone());
             if (self.state == before && self.input == input) || self.limit {
