@@ -11,6 +11,7 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     let Findings { effects, limit, accesses, writes, hardened, length, judged } = findings;
     let reads = read_paths(&accesses);
     let mut verdict = match effects.first() {
+        None if limit => Verdict::boundary(Reason::Limit, "there is too much to walk through"),
         None => Verdict::new(Decision::Allow, Reason::ReadOnly, allowed_because(&judged, context)),
         Some(_) if !judged.stopped.is_empty() => {
             let places = judged.stopped.iter();

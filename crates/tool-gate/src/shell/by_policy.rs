@@ -14,7 +14,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg],
     let judged = judge.judged.count;
     table::judge_by_table(judge, name, span, args, caller);
     // What a wrapper starts was judged on its own.
-    if judged == judge.judged.count {
+    if judged == judge.judged.count && !judge.is_limited() {
         let from_table = judge.effects.split_off(before);
         allow(judge, name, span, args, from_table);
     }

@@ -46,6 +46,10 @@ const TRUSTED_FOLDERS: [&str; 4] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/s
 
 /// Judges one command. `args` are without the name.
 pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
+    judge.start(args.len(), span, |judge| judge_started(judge, name, span, args, caller));
+}
+
+fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     let trusted = TRUSTED_FOLDERS.iter().find_map(|folder| name.strip_prefix(folder));
     let (name, caller) = match trusted {
         Some(base) if !base.contains('/') => (base, Caller::Program),

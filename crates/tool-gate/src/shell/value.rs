@@ -2,6 +2,9 @@
 
 use super::script::Span;
 
+/// The longest text that is kept as it is, in bytes; no path is longer.
+const MAX_EXACT: usize = 4 * 1024;
+
 /// The texts that an expansion may give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -210,7 +213,9 @@ impl Arg {
     /// What a variable holds to which it is assigned.
     pub(crate) fn to_value(&self) -> Value {
         if let Some(bytes) = self.bytes() {
-            return Value::Exact(bytes.to_vec());
+            // Each copy of a longer text would be paid for with time and memory.
+            let long = MAX_EXACT < bytes.len();
+            return if long { Value::Some(Shape::of(bytes)) } else { Value::Exact(bytes.to_vec()) };
         }
         if self.number {
             let shape = if self.dash { Shape::SIGNED } else { Shape::NUMBER };

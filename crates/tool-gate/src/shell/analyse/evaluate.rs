@@ -1,6 +1,6 @@
 //! From words to arguments.
 
-use super::{Folder, Judge};
+use super::{BYTES_A_UNIT, Folder, Judge};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 use crate::shell::Extent;
@@ -20,6 +20,9 @@ impl Judge<'_> {
     pub(super) fn command_args(&mut self, words: &[Word], shown: bool) -> Vec<Arg> {
         let mut args = Vec::with_capacity(words.len());
         for word in words {
+            if self.limit {
+                break;
+            }
             match expand_braces(word) {
                 Some(alternatives) => args.extend(alternatives.iter().map(|word| self.arg(word))),
                 None => args.push(self.arg(word)),
@@ -82,6 +85,7 @@ impl Judge<'_> {
             }
         }
         let arg = builder.finish(word.span);
+        self.spend(1 + word.pieces.len() / 4 + arg.prefix.len() / BYTES_A_UNIT, word.span);
         if splits && word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
             // Bash reads the folder to find the names.
             self.read(&arg, Extent::Names);

@@ -315,15 +315,30 @@ impl Reader<'_> {
         self.reading.command_starts.push(self.at);
         self.at += 2;
         let mut tokens = Vec::new();
+        // Open parentheses, and whether there is something before that can be joined.
+        let (mut open, mut joinable) = (0_usize, false);
         loop {
             self.newlines()?;
             if self.keyword() == Some("]]") {
+                if open != 0 || !joinable {
+                    return Err(self.refusal("a test that is not complete"));
+                }
                 self.at += 2;
                 return Ok(CommandKind::Test(tokens));
             }
             let operator =
                 [&b"&&"[..], b"||", b"(", b")", b"<", b">"].into_iter().find(|text| self.take(text));
             if let Some(text) = operator {
+                match text {
+                    b"(" => open += 1,
+                    b")" if open == 0 || !joinable => {
+                        return Err(self.refusal("a test that is not complete"));
+                    }
+                    b")" => open -= 1,
+                    _ if !joinable => return Err(self.refusal("a test that is not complete")),
+                    _ => {}
+                }
+                joinable = text == b")";
                 let bytes = text.to_vec();
                 let span = (self.at - bytes.len(), self.at);
                 tokens.push(Word { pieces: vec![Piece::Literal { bytes, quoted: false }], span });
@@ -336,9 +351,11 @@ impl Reader<'_> {
                 self.at += 2;
                 self.blanks();
                 tokens.push(self.pattern()?);
+                joinable = true;
                 continue;
             }
             tokens.push(self.word()?.ok_or_else(|| self.refusal("a test that is not closed"))?);
+            joinable = true;
         }
     }
 

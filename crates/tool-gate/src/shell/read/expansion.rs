@@ -219,7 +219,9 @@ impl Reader<'_> {
             let byte = self.peek().ok_or_else(|| self.refusal("an expansion that is not closed"))?;
             match byte {
                 b'}' => break,
-                b'{' | b'\n' | b'(' | b')' | b'<' | b'>' => {
+                b'{' | b'\n' | b'(' | b')' | b'<' | b'>' | b'|' | b'&' | b';'
+                    if !(quoted && b"|&;".contains(&byte)) =>
+                {
                     return Err(self.refusal("an expansion that is not understood"));
                 }
                 // Inside double quotes the meaning of quotes here depends on the operator.

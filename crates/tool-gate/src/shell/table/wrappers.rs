@@ -128,7 +128,7 @@ pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     {
         return match after.first() {
             None => judge.refuse(Environment, "prints the environment", span),
-            Some(_) => env(judge, after, span),
+            Some(_) => judge_program(judge, "env", span, after, Caller::Program),
         };
     }
     match rest.first() {
