@@ -99,6 +99,25 @@ fn what_is_wrong_with_a_policy_is_named_by_file_line_and_field() {
     insta::assert_snapshot!(transcript(&shown));
 }
 
+/// The configuration in a page of the documentation.
+fn documented(page: &str) -> &str {
+    page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap()
+}
+
+#[test]
+fn what_the_documentation_shows_works() {
+    let session = Session::new();
+    session.write(USER, documented(include_str!("../../../../docs/policies.md")));
+    let said = decisions(
+        &session,
+        &["terraform show -json plan.out", "terraform apply", "git -C sub log -3", "git status"],
+    );
+    assert_eq!(said, ["allow read_only", "boundary not_understood", "boundary policy", "allow read_only"]);
+    session.write(USER, documented(include_str!("../../../../docs/formats.md")));
+    let said = decisions(&session, &["git log", "cat a", "cat secrets/a"]);
+    assert_eq!(said, ["boundary policy", "allow read_only", "boundary denied_path"]);
+}
+
 #[test]
 fn the_users_file_is_right_whatever_a_project_adds() {
     let session = Session::new();
