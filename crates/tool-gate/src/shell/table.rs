@@ -107,7 +107,9 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
 /// Whether all that the table knows of a program is that it runs others.
 pub(super) fn is_said_to_run_others(name: &str) -> bool {
     let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
-    refused::REFUSED.iter().any(|(kind, _, names)| *kind == EffectKind::Executes && listed(names))
+    refused::REFUSED.iter().any(|(kind, detail, names)| {
+        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
+    })
 }
 
 fn find_spec(name: &str) -> Option<&'static Spec> {
