@@ -17,6 +17,7 @@ pub(crate) use witness::Witness;
 
 use crate::{Effect, EffectKind, GateContext, Hardened};
 pub(crate) use script::Span;
+use table::foreign;
 
 /// How much of a path is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +66,17 @@ pub(crate) fn classify(
         length: text.len(),
         ..Findings::default()
     };
+    let foreign = |(kind, detail): (EffectKind, &str)| Findings {
+        effects: vec![Effect { kind, detail: detail.to_owned(), span: Some((0, text.len())) }],
+        length: text.len(),
+        ..Findings::default()
+    };
     let reading = match read::read(text) {
         Ok(reading) => reading,
         Err(refusal) => {
+            if let Some(found) = foreign::recognise(text).filter(|_| !refusal.limit) {
+                return foreign(found);
+            }
             let span = if refusal.limit {
                 // Nobody looked further.
                 (floor(text, refusal.at), text.len())
@@ -79,14 +88,21 @@ pub(crate) fn classify(
     };
     let mut findings = analyse::analyse(text, &reading, directory, context);
     if !findings.effects.is_empty() {
+        if let Some(found) = foreign::recognise(text) {
+            return Findings { writes: findings.writes, accesses: findings.accesses, ..foreign(found) };
+        }
         findings.effects.iter_mut().for_each(|effect| place(effect, text));
         return findings;
+    }
+    if let Some(found) = foreign::marks(text) {
+        return foreign(found);
     }
     match witness.agrees(text, &reading) {
         Ok(()) => findings,
         Err(doubt) => {
-            let (start, end) = (floor(text, doubt.span.0), ceil(text, doubt.span.1));
-            Findings { accesses: findings.accesses, ..unknown(doubt.detail, (start, end), false) }
+            let mut doubtful = unknown(doubt.detail, doubt.span, false);
+            doubtful.effects.iter_mut().for_each(|effect| place(effect, text));
+            Findings { accesses: findings.accesses, ..doubtful }
         }
     }
 }

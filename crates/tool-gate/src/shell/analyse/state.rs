@@ -136,6 +136,17 @@ pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
     names
 }
 
+/// Whether a script runs a command of this name.
+pub(crate) fn runs(script: &Script, name: &str) -> bool {
+    let mut found = false;
+    each_command(script, &mut |kind| {
+        if let CommandKind::Simple { words, .. } = kind {
+            found |= words.first().and_then(Word::bare) == Some(name);
+        }
+    });
+    found
+}
+
 fn each_command(script: &Script, look: &mut impl FnMut(&CommandKind)) {
     for item in &script.items {
         let pipelines = std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline));
