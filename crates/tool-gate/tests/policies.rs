@@ -210,6 +210,7 @@ fn an_allow_changes_nothing_of_what_the_gate_knows() {
         "while IFS= read -r f; do cat \"./$f\"; done < <(grep -rl OPTION x)",
         "grep -rl OPTION x | while IFS= read -r f; do cat \"./$f\"; done",
         "grep -rl OPTION x | head -n 3 | xargs cat",
+        "find . -name '*.c' | while IFS= read -r f; do grep -rl OPTION x src; cat \"$f\"; done",
     ];
     for user in users {
         let (known, vouched) = (user.replace("OPTION", "-i"), user.replace("OPTION", "--weird"));

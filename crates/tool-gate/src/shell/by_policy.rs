@@ -82,8 +82,9 @@ fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table
                     return;
                 }
                 judge.read_workspace(Extent::Below, span);
-                // Of a program that only a policy vouches for, nobody knows what it prints.
+                // Of a program that only a policy vouches for, nobody knows what it prints or reads.
                 judge.printed = None;
+                judge.reads_input = true;
                 judge.judged.vouched += 1;
                 return note(&mut judge.judged.allowed, place);
             }
