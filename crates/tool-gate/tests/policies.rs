@@ -290,6 +290,13 @@ fn a_boundary_wins_over_everything() {
         assert!(verdict.effects.iter().all(|effect| effect.span.is_some()), "{command}");
     }
     assert_eq!(judge("cat a", &context).detail, "the project's policy 1 (cat) asks first: use the reader");
+    let many = vec![json!({ "program": "cat", "decision": "boundary" }); 200];
+    let verdict = judge("cat a", &with(json!([]), json!(many)));
+    assert!(
+        verdict.detail.ends_with("the project's policy 3 (cat) asks first; and 197 more"),
+        "{}",
+        verdict.detail
+    );
     for command in [
         "tac a",
         "git status",
