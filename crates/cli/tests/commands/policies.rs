@@ -1,5 +1,7 @@
 //! Policies as a user writes them, and as a repository would like to.
 
+#![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
 use crate::support::{Outcome, Session, transcript};
 
 const USER: &str = "home/.config/headstart/config.toml";

@@ -108,7 +108,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
             compress::compressor(judge, name, args, span);
         }
         "zgrep" | "zegrep" | "zfgrep" | "xzgrep" | "xzegrep" | "xzfgrep" => {
-            compress::zgrep(judge, args, span)
+            compress::zgrep(judge, args, span);
         }
         "cpio" => archives::cpio(judge, args, span),
         "bat" | "batcat" => files::bat(judge, args, span),
