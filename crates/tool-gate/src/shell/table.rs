@@ -112,7 +112,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
             compress::compressor(judge, name, args, span);
         }
         "zgrep" | "zegrep" | "zfgrep" | "xzgrep" | "xzegrep" | "xzfgrep" => {
-            compress::zgrep(judge, args, span)
+            compress::zgrep(judge, args, span);
         }
         "cpio" => archives::cpio(judge, args, span),
         "bat" | "batcat" => files::bat(judge, args, span),
@@ -152,7 +152,9 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
 /// Whether all that the table knows of a program is that it runs others.
 pub(super) fn is_said_to_run_others(name: &str) -> bool {
     let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
-    refused::REFUSED.iter().any(|(kind, _, names)| *kind == EffectKind::Executes && listed(names))
+    refused::REFUSED.iter().any(|(kind, detail, names)| {
+        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
+    })
 }
 
 /// Programs that a table describes whole.
