@@ -11,6 +11,7 @@ mod find;
 pub(super) mod foreign;
 mod git;
 mod jq;
+mod openssl;
 #[cfg(test)]
 mod page;
 mod refused;
@@ -80,13 +81,15 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "grep" | "egrep" | "fgrep" => search::grep(judge, args, span),
         "rg" => search::rg(judge, args, span),
         "fd" | "fdfind" => search::fd(judge, args, span),
+        "ag" => search::ag(judge, args, span),
+        "openssl" => openssl::judge(judge, args, span),
         "jq" => jq::judge(judge, args, span),
         "tar" => archives::tar(judge, args, span),
         "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
             compress::compressor(judge, name, args, span);
         }
         "zgrep" | "zegrep" | "zfgrep" | "xzgrep" | "xzegrep" | "xzfgrep" => {
-            compress::zgrep(judge, args, span)
+            compress::zgrep(judge, args, span);
         }
         "cpio" => archives::cpio(judge, args, span),
         "bat" | "batcat" => files::bat(judge, args, span),
@@ -187,8 +190,50 @@ fn plain_find(words: &[&str]) -> bool {
     !words.iter().any(acts)
 }
 
+/// What `ls`, `echo` and `printf` are told to print, and the hashes that `git log` prints.
+fn told(words: &[&str]) -> Option<Value> {
+    let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
+    match words {
+        ["ls", rest @ ..] => {
+            let plain = |word: &&str| {
+                let letters = |letters: &str| letters.bytes().all(|letter| b"1ABdrtSUvX".contains(&letter));
+                word.strip_prefix('-').is_none_or(|rest| !rest.is_empty() && letters(rest))
+            };
+            (inside(rest) && rest.iter().all(plain)).then_some(Value::Some(Shape::LISTED))
+        }
+        ["echo", rest @ ..] | ["printf", "%s\\n", rest @ ..] => {
+            let name = |word: &&str| {
+                let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-*?".contains(&byte);
+                !word.starts_with('-') && word.bytes().all(plain)
+            };
+            let names = !rest.is_empty() && inside(rest) && rest.iter().all(name);
+            names.then_some(Value::Some(Shape::LISTED))
+        }
+        ["git", "log", rest @ ..] => {
+            let hash = |word: &&str| {
+                let format = word
+                    .strip_prefix("--format=")
+                    .or(word.strip_prefix("--pretty=format:"))
+                    .unwrap_or_default();
+                matches!(format, "%h" | "%H")
+            };
+            let known = |word: &&str| {
+                let count = word.strip_prefix("-n").or(word.strip_prefix('-')).unwrap_or("none");
+                let number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+                hash(word) || number || matches!(*word, "--all" | "--reverse" | "--merges" | "--no-merges")
+            };
+            let hashes = Shape { not_number: true, splits: true, ..Shape::NUMBER };
+            (rest.iter().any(hash) && rest.iter().all(known)).then_some(Value::Some(hashes))
+        }
+        _ => None,
+    }
+}
+
 /// What is known of the lines that a command with these words prints, if it is given such `lines`.
 pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
+    if let Some(value) = told(words) {
+        return value;
+    }
     let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
     let options = |words: &[&str]| {
         let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -241,7 +286,6 @@ pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
             return Value::Some(Shape { nul: true, dash_first: false, ..Shape::LISTED });
         }
         ["find", rest @ ..] => inside(rest) && plain_find(words),
-        ["ls"] => true,
         ["rg", rest @ ..] => inside(rest) && has(rest, &["-l", "--files", "--files-with-matches"]),
         ["grep", rest @ ..] => {
             let names = has(rest, &["-l", "-rl", "-lr", "-ril", "-rli", "-lri", "--files-with-matches"]);

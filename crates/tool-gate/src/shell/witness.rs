@@ -195,7 +195,7 @@ impl Seen {
     fn note(&mut self, node: Node<'_>) {
         match node.kind() {
             "command_name" | "test_command" | "declaration_command" | "unset_command" => {
-                self.command_starts.push(node.start_byte())
+                self.command_starts.push(node.start_byte());
             }
             "file_redirect" | "heredoc_redirect" | "herestring_redirect" => self.redirects += 1,
             "command_substitution" | "process_substitution" if node.is_named() => self.substitutions += 1,

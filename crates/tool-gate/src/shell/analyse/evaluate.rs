@@ -6,7 +6,8 @@ use crate::environment::is_special_variable;
 use crate::shell::Extent;
 use crate::shell::read::expand_braces;
 use crate::shell::script::{
-    Command, CommandKind, Operator, Parameter, Piece, Pipeline, Redirect, RedirectKind, Script, Word,
+    Arithmetic, ArithmeticToken, Command, CommandKind, Operator, Parameter, Piece, Pipeline, Redirect,
+    RedirectKind, Script, Word,
 };
 use crate::shell::table;
 use crate::shell::value::{Arg, Builder, Shape, Value};
@@ -108,10 +109,13 @@ impl Judge<'_> {
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Value {
+        if let Some(subscript) = &parameter.subscript {
+            self.subscript(subscript);
+        }
         let value = self.variable(parameter);
         match &parameter.operator {
             Operator::None => value,
-            Operator::Length => Value::NUMBER,
+            Operator::Length | Operator::Places => Value::NUMBER,
             Operator::Default(word) => {
                 let other = self.text(word).to_value();
                 value.join(&other)
@@ -129,6 +133,21 @@ impl Judge<'_> {
             Operator::Other(word) => {
                 self.text(word);
                 Value::ANY
+            }
+        }
+    }
+
+    /// A place in an array is evaluated, so what it names must be numbers of the script's own.
+    fn subscript(&mut self, subscript: &Arithmetic) {
+        self.arithmetic(subscript);
+        for token in &subscript.tokens {
+            let known = match token {
+                ArithmeticToken::Name(name) => self.state.variables.contains_key(name),
+                ArithmeticToken::Assign => false,
+                _ => true,
+            };
+            if !known {
+                self.refuse(EffectKind::Executes, "a subscript that is evaluated", subscript.span);
             }
         }
     }
@@ -277,8 +296,34 @@ pub(super) fn lines_of(command: &Command, lines: &Value) -> Value {
     }
     // From a file come lines that nobody knows.
     let read = command.redirects.iter().any(|redirect| matches!(redirect.kind, RedirectKind::Read(_)));
-    let Some(words) = words.iter().map(Word::literal).collect::<Option<Vec<_>>>() else { return Value::ANY };
+    // Behind a format no name is an option.
+    let operands_only = words.first().and_then(Word::bare) == Some("printf");
+    let Some(words) = words.iter().map(|word| pattern(word, operands_only)).collect::<Option<Vec<_>>>()
+    else {
+        return Value::ANY;
+    };
     let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     table::lines_of(&words, if read { &Value::ANY } else { lines })
+}
+
+/// The bytes of a word, or of the pattern that it is where it names files of the workspace.
+fn pattern(word: &Word, operands_only: bool) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut wild = false;
+    for piece in &word.pieces {
+        match piece {
+            Piece::Literal { bytes: literal, .. } => bytes.extend_from_slice(literal),
+            Piece::Glob(byte) => {
+                // At its start it may stand for an option, and after a dot for `..`.
+                if (bytes.is_empty() && !operands_only) || bytes.ends_with(b".") {
+                    return None;
+                }
+                wild = true;
+                bytes.push(*byte);
+            }
+            _ => return word.literal(),
+        }
+    }
+    if wild { Some(bytes) } else { word.literal() }
 }

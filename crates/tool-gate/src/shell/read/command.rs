@@ -66,7 +66,7 @@ impl Reader<'_> {
         if negated {
             self.bump();
         }
-        self.timed_subshell()?;
+        self.timed_subshell();
         let mut stages = vec![self.command()?];
         loop {
             self.blanks();
@@ -83,10 +83,10 @@ impl Reader<'_> {
     }
 
     /// Steps over a `time` that stands before a subshell; before a simple command it is read as a program's name.
-    fn timed_subshell(&mut self) -> Result<(), Refusal> {
+    fn timed_subshell(&mut self) {
         self.blanks();
         if self.keyword() != Some("time") {
-            return Ok(());
+            return;
         }
         let start = self.at;
         self.at += 4;
@@ -96,7 +96,6 @@ impl Reader<'_> {
         } else {
             self.at = start;
         }
-        Ok(())
     }
 
     fn command(&mut self) -> Result<Command, Refusal> {
@@ -350,7 +349,7 @@ impl Reader<'_> {
                 Some(b'#') => return Err(self.refusal("a pattern that is not understood")),
                 Some(b'\\') => {
                     self.bump();
-                    let escaped = self.raw(0).filter(|byte| byte.is_ascii_graphic());
+                    let escaped = self.raw(0).filter(u8::is_ascii_graphic);
                     let byte = escaped.ok_or_else(|| self.refusal("a pattern that is not understood"))?;
                     pieces.push(Piece::Literal { bytes: vec![byte], quoted: true });
                     self.bump();

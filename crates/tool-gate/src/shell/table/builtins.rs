@@ -123,7 +123,7 @@ fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         Some((first, _)) if first.is("-v") || first.is("-V") => {}
         // The system's own folders are searched, as they are without it.
         Some((first, rest)) if first.is("-p") && rest.first().is_some_and(|next| !next.dash) => {
-            command(judge, rest, span)
+            command(judge, rest, span);
         }
         Some((first, rest)) => match first.text() {
             Some(name) if !name.starts_with('-') => {

@@ -27,7 +27,6 @@ pub(super) const VERSIONS: &[(&str, &str)] = &[
     ("rsync patch", "--version"),
     ("sqlite3", "--version -version"),
     ("tmux", "-V"),
-    ("openssl", "version"),
 ];
 
 /// Programs that write, and that print their help or version and end where that is the only argument.
@@ -41,7 +40,7 @@ pub(super) fn asks(name: &str, args: &[Arg]) -> bool {
     let listed = |list: &str, wanted: &str| list.split_ascii_whitespace().any(|entry| entry == wanted);
     let [only] = args else { return false };
     let Some(text) = only.text() else { return false };
-    if !text.starts_with('-') && text != "version" {
+    if !text.starts_with('-') {
         return false;
     }
     if matches!(text, "--help" | "--version") && listed(HELPFUL, name) {

@@ -169,9 +169,14 @@ pub(super) const TEE: Spec = Spec {
     ..Spec::new(&["tee"], Operands::Custom)
 };
 
+/// Places that are no files of anybody.
+const PRINTED: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
 pub(super) fn tee(judge: &mut Judge<'_>, args: &[Arg]) {
     let parsed = parse(judge, &TEE, args);
-    if let Some(target) = parsed.operands.iter().find(|operand| !operand.is("/dev/null")) {
+    if let Some(target) =
+        parsed.operands.iter().find(|operand| !PRINTED.into_iter().any(|place| operand.is(place)))
+    {
         judge.refuse(WritesWorkspace, "tee writes a file", target.span);
     }
 }
