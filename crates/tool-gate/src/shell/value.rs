@@ -242,7 +242,9 @@ impl Builder {
         } else {
             let shape = Shape::of(bytes);
             self.dash |= self.maybe_empty && shape.dash_first;
-            self.escapes |= self.maybe_empty && shape.slash_first;
+            // After a blank at the end of what splits, it starts a word of its own.
+            self.dash |= self.split && shape.dash_first;
+            self.escapes |= (self.maybe_empty || self.split) && shape.slash_first;
             self.escapes |= shape.climbs;
         }
         self.number &= bytes.iter().all(u8::is_ascii_digit);
@@ -303,8 +305,11 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, many, escapes, number, split, .. } = self;
+        let Self { mut prefix, exact, many, mut escapes, number, split, .. } = self;
         if split {
+            // The first of the words still starts with it.
+            let shape = Shape::of(&prefix);
+            escapes |= shape.slash_first || shape.climbs;
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);
