@@ -11,6 +11,7 @@ mod find;
 pub(super) mod foreign;
 mod git;
 mod jq;
+pub(crate) mod lines;
 mod openssl;
 #[cfg(test)]
 mod page;
@@ -25,10 +26,10 @@ mod wrappers;
 
 use std::sync::LazyLock;
 
-use super::Span;
 use super::analyse::Judge;
 use super::options::{self, Spec};
-use super::value::{Arg, Shape, Value};
+use super::value::Arg;
+use super::{Span, by_policy};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 
@@ -55,6 +56,15 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         }
         _ => (name, caller),
     };
+    judge.judged.command(span, args);
+    if !judge.context.policies.is_empty() {
+        return by_policy::judge(judge, name, span, args, caller);
+    }
+    judge_by_table(judge, name, span, args, caller);
+}
+
+/// Judges one command by what the gate knows itself.
+pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     if caller == Caller::Shell && builtins::judge(judge, name, span, args) {
         return;
     }
@@ -70,7 +80,19 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         return judge.unknown("options that this program does not bundle as others do", span);
     }
     if let Some(spec) = find_spec(name) {
-        options::judge(judge, spec, args, span);
+        let parsed = options::judge(judge, spec, args, span);
+        judge.printed = lines::of_program(judge, name, &parsed);
+        match name {
+            "ls" | "dir" | "vdir" if parsed.has(&["R", "recursive"]) && parsed.has(&["L", "dereference"]) => {
+                let detail = "ls follows links, which may lead out of the workspace";
+                judge.refuse(EffectKind::ReadsOutside, detail, span);
+            }
+            // By default it follows the links that it meets.
+            "diff" if parsed.has(&["r", "recursive"]) && !parsed.has(&["no-dereference"]) => {
+                judge.insert_behind(span, " --no-dereference");
+            }
+            _ => {}
+        }
         return;
     }
     match name {
@@ -114,6 +136,22 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "tee" => wrappers::tee(judge, args),
         _ => refused::judge(judge, name, span),
     }
+    if matches!(name, "awk" | "gawk" | "mawk" | "sed" | "date" | "echo" | "printf") {
+        judge.printed = lines::of_arguments(judge, name, args);
+    }
+    if matches!(name, "sed" | "jq") {
+        // The last argument is a file: a script that is not known is refused.
+        let file = |last: &Arg| !last.exact && !last.number && last.is_a_file();
+        let named = args.split_last().is_some_and(|(last, rest)| !rest.is_empty() && file(last));
+        let other = |arg: &Arg| arg.may_be_input() || arg.prefix.starts_with(b"--");
+        judge.reads_input &= !named || args.iter().any(other);
+    }
+}
+
+/// Whether all that the table knows of a program is that it runs others.
+pub(super) fn is_said_to_run_others(name: &str) -> bool {
+    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+    refused::REFUSED.iter().any(|(kind, _, names)| *kind == EffectKind::Executes && listed(names))
 }
 
 /// Programs that a table describes whole.
@@ -182,133 +220,4 @@ fn does_not_bundle(name: &str, args: &[Arg]) -> bool {
         Some(_) => false,
         None => arg.dash,
     })
-}
-
-/// Whether `find` prints names only.
-fn plain_find(words: &[&str]) -> bool {
-    let acts = |word: &&str| word.starts_with("-printf") || word.starts_with("-exec") || *word == "-ls";
-    !words.iter().any(acts)
-}
-
-/// What `ls`, `echo` and `printf` are told to print, and the hashes that `git log` prints.
-fn told(words: &[&str]) -> Option<Value> {
-    let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
-    match words {
-        ["ls", rest @ ..] => {
-            let plain = |word: &&str| {
-                let letters = |letters: &str| letters.bytes().all(|letter| b"1ABdrtSUvX".contains(&letter));
-                word.strip_prefix('-').is_none_or(|rest| !rest.is_empty() && letters(rest))
-            };
-            (inside(rest) && rest.iter().all(plain)).then_some(Value::Some(Shape::LISTED))
-        }
-        ["echo", rest @ ..] | ["printf", "%s\\n", rest @ ..] => {
-            let name = |word: &&str| {
-                let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-*?".contains(&byte);
-                !word.starts_with('-') && word.bytes().all(plain)
-            };
-            let names = !rest.is_empty() && inside(rest) && rest.iter().all(name);
-            names.then_some(Value::Some(Shape::LISTED))
-        }
-        ["git", "log", rest @ ..] => {
-            let hash = |word: &&str| {
-                let format = word
-                    .strip_prefix("--format=")
-                    .or(word.strip_prefix("--pretty=format:"))
-                    .unwrap_or_default();
-                matches!(format, "%h" | "%H")
-            };
-            let known = |word: &&str| {
-                let count = word.strip_prefix("-n").or(word.strip_prefix('-')).unwrap_or("none");
-                let number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-                hash(word) || number || matches!(*word, "--all" | "--reverse" | "--merges" | "--no-merges")
-            };
-            let hashes = Shape { not_number: true, splits: true, ..Shape::NUMBER };
-            (rest.iter().any(hash) && rest.iter().all(known)).then_some(Value::Some(hashes))
-        }
-        _ => None,
-    }
-}
-
-/// What is known of the lines that a command with these words prints, if it is given such `lines`.
-pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
-    if let Some(value) = told(words) {
-        return value;
-    }
-    let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
-    let options = |words: &[&str]| {
-        let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        // `-n 5` for head and tail; any other operand is a file.
-        words.iter().enumerate().all(|(place, word)| {
-            let counted = || place.checked_sub(1).is_some_and(|before| words[before] == "-n");
-            matches!(*word, "-n" | "-r" | "-u" | "-f" | "-z" | "-0")
-                || word.strip_prefix("-n").or(word.strip_prefix('-')).is_some_and(digits)
-                || (digits(word) && counted())
-        })
-    };
-    let has = |words: &[&str], names: &[&str]| words.iter().any(|word| names.contains(word));
-    let nul = words.iter().skip(1).any(|word| {
-        let bundle = word.starts_with('-') && !word.starts_with("--") && word.contains(['z', 'Z', '0']);
-        bundle || word.starts_with("--nul") || word.starts_with("--print0") || word.starts_with("--z")
-    });
-    let lists = match words {
-        ["wc", "-l" | "-c" | "-w" | "-m"] | ["nproc"] | ["date", "+%s" | "+%Y"] => return Value::NUMBER,
-        ["git", "rev-list", rest @ ..]
-            if has(rest, &["--count"])
-                && rest.iter().all(|word| {
-                    !word.starts_with('-') || matches!(*word, "--count" | "--all" | "--no-merges")
-                }) =>
-        {
-            return Value::NUMBER;
-        }
-        // Without a revision: what the index holds, whose paths git checks.
-        ["git", "diff", rest @ ..] => {
-            has(rest, &["--name-only"])
-                && rest.iter().all(|word| {
-                    matches!(
-                        *word,
-                        "--name-only"
-                            | "--cached"
-                            | "--staged"
-                            | "-z"
-                            | "--no-ext-diff"
-                            | "--no-textconv"
-                            | "--ignore-submodules=dirty"
-                    ) || word.starts_with("--diff-filter=")
-                })
-        }
-        ["git", "grep", rest @ ..] => {
-            inside(rest) && has(rest, &["-l", "--files-with-matches", "--name-only"])
-        }
-        ["git", "ls-files", rest @ ..] => inside(rest) && !rest.iter().any(|word| word.starts_with("--f")),
-        ["find", start, .., "-print0"]
-            if start.starts_with('.') && inside(&words[1..]) && plain_find(words) =>
-        {
-            return Value::Some(Shape { nul: true, dash_first: false, ..Shape::LISTED });
-        }
-        ["find", rest @ ..] => inside(rest) && plain_find(words),
-        ["rg", rest @ ..] => inside(rest) && has(rest, &["-l", "--files", "--files-with-matches"]),
-        ["grep", rest @ ..] => {
-            let names = has(rest, &["-l", "-rl", "-lr", "-ril", "-rli", "-lri", "--files-with-matches"]);
-            // Without that it passes lines on, unless it is told files to search.
-            let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
-            let known = |word: &&str| {
-                !word.starts_with('-') || matches!(*word, "-v" | "-E" | "-F" | "-i" | "-w" | "-x" | "-a")
-            };
-            let filters = operands == 1
-                && rest.iter().all(known)
-                && !rest
-                    .iter()
-                    .any(|word| word.contains(['r', 'R', 'o', 'f', 'n', 'H']) && word.starts_with('-'));
-            if !names && filters {
-                return lines.clone();
-            }
-            names && inside(rest)
-        }
-        ["fd" | "fdfind", rest @ ..] => inside(rest) && !has(rest, &["-a", "--absolute-path"]),
-        ["sort" | "uniq" | "head" | "tail" | "cat", rest @ ..] if options(rest) => {
-            return lines.clone();
-        }
-        _ => false,
-    };
-    if lists { Value::Some(Shape { nul, ..Shape::LISTED }) } else { Value::ANY }
 }

@@ -147,15 +147,30 @@ impl Reader<'_> {
             },
             Some(_) => return Err(self.refusal("a keyword that is not understood here")),
         };
+        // Without the blanks and the comment behind it, so that something can be inserted there.
+        let mut end = match &kind {
+            CommandKind::Simple { assignments, words } => words
+                .last()
+                .map(|word| word.span.1)
+                .into_iter()
+                .chain(assignments.last().map(|assignment| assignment.span.1))
+                .chain(redirects.last().map(|redirect| redirect.span.1))
+                .max()
+                .unwrap_or(start),
+            _ => self.at,
+        };
         loop {
             self.blanks();
             match self.redirect()? {
-                Some(redirect) => redirects.push(redirect),
+                Some(redirect) => {
+                    end = redirect.span.1;
+                    redirects.push(redirect);
+                }
                 None => break,
             }
         }
         self.leave();
-        Ok(Command { kind, redirects, span: self.span_from(start) })
+        Ok(Command { kind, redirects, span: (start, end) })
     }
 
     /// Commands, at least one.

@@ -1,11 +1,11 @@
 //! Commands of the shell itself.
 
 use crate::EffectKind::{Environment, Executes, NonTerminating, Unknown};
-use crate::shell::Span;
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::table::{Caller, judge_program, variables};
 use crate::shell::value::Arg;
+use crate::shell::{Span, by_policy};
 
 pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
 
@@ -20,12 +20,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         "hash" if args.iter().all(|arg| has_only(arg, b"rlt") || is_plain_name(arg)) => {}
         "help" if args.iter().all(|arg| has_only(arg, b"dms") || (arg.exact && !arg.dash)) => {}
         "true" | "false" | ":" | "times" | "exit" => {}
-        // A variable keeps the value that it has at the jump, and the end of the body is not what follows it.
-        "break" | "continue" => match args {
-            [] => judge.jump(),
-            [levels] if levels.number => judge.jump(),
-            _ => judge.unknown("a jump out of a loop", span),
-        },
+        // What holds here holds behind the loop, too.
+        "break" | "continue" => judge.jump(!args.is_empty()),
         "pwd" => {
             parse(judge, &PWD, args);
         }
@@ -81,6 +77,7 @@ fn is_plain_name(arg: &Arg) -> bool {
 
 /// A command of the shell that `builtin` may run.
 fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
+    by_policy::stop(judge, name, span, args);
     match name {
         "echo" => true,
         "printf" => {

@@ -25,12 +25,19 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["stat"], FILES)
     },
     Spec {
-        flags: "0abcDhHklLmPsSx",
+        flags: "0abchklmPsSx",
         values: "Btd",
-        long: "null all apparent-size block-size= bytes total dereference-args max-depth= human-readable inodes dereference \
+        long: "null all apparent-size block-size= bytes total max-depth= human-readable inodes \
                no-dereference separate-dirs si summarize threshold= time? time-style= exclude= one-file-system help version",
         reads: "X exclude-from",
-        refuses: &[("files0-from", ReadsOutside, "reads the folders that a list names")],
+        refuses: &[
+            ("files0-from", ReadsOutside, "reads the folders that a list names"),
+            (
+                "L D H dereference dereference-args",
+                ReadsOutside,
+                "follows links, which may lead out of the workspace",
+            ),
+        ],
         tame: true,
         ..Spec::new(&["du"], Operands::Names)
     },
@@ -70,11 +77,14 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["readlink"], FILES)
     },
     Spec {
-        flags: "aAcCdDfFghiJlnNpqQrsStuUvxX",
+        flags: "aAcCdDfFghiJnNpqQrsStuUvxX",
         values: "HILPT",
         long: "info nolinks dirsfirst filesfirst noreport prune du si inodes device gitignore ignore-case matchdirs metafirst sort? timefmt= \
                filelimit= charset= help version",
-        refuses: &[("o output R", WritesWorkspace, "tree writes its output to a file")],
+        refuses: &[
+            ("o output R", WritesWorkspace, "tree writes its output to a file"),
+            ("l", ReadsOutside, "follows links, which may lead out of the workspace"),
+        ],
         ..Spec::new(&["tree"], Operands::Names)
     },
     Spec { flags: "ABGdotx", long: "format= common totals help version", ..Spec::new(&["size"], FILES) },

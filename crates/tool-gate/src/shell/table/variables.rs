@@ -31,9 +31,12 @@ pub(super) fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         judge.input = Value::ANY;
     }
     let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]) && arrays.is_empty();
-    let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
-    for name in parsed.operands.iter().chain(&arrays) {
+    let value = if whole { judge.whole_line(judge.input.join(&Value::empty())) } else { Value::ANY };
+    for name in &parsed.operands {
         assign_to(judge, name, value.clone(), span);
+    }
+    for name in &arrays {
+        assign_array(judge, name, Value::ANY, span);
     }
 }
 
@@ -53,7 +56,7 @@ pub(super) fn mapfile(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
     judge.input = Value::ANY;
     match parsed.operands.as_slice() {
-        [name] => assign_to(judge, name, value, span),
+        [name] => assign_array(judge, name, value, span),
         _ => judge.unknown("an array that is not named", span),
     }
 }
@@ -65,6 +68,14 @@ fn assign_to(judge: &mut Judge<'_>, name: &Arg, value: Value, span: Span) {
         Some("_") => {}
         Some(text) => judge.assign(text, value, span),
         None => judge.refuse(Executes, "a name that may hold a subscript, which is evaluated", name.span),
+    }
+}
+
+/// As [`assign_to`], of an array whose every element is one that `value` stands for.
+fn assign_array(judge: &mut Judge<'_>, name: &Arg, value: Value, span: Span) {
+    assign_to(judge, name, value.clone(), span);
+    if let Some(text) = name.text() {
+        judge.state.set_array(text, value);
     }
 }
 
