@@ -128,6 +128,11 @@ impl Judge<'_> {
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Value {
+        let own = || self.state.variables.contains_key(&parameter.name);
+        if matches!(parameter.operator, Operator::Places) && (is_special_variable(&parameter.name) || !own())
+        {
+            self.unknown("the places of an array that the command does not make", parameter.span);
+        }
         if let Some(subscript) = &parameter.subscript {
             self.subscript(subscript);
         }

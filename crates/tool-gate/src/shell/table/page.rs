@@ -53,6 +53,7 @@ fn page() -> String {
         &search::RG,
         &sed::SED,
         &system::DATE,
+        &system::SYSCTL,
         &variables::MAPFILE,
         &variables::READ,
         &wrappers::NICE,

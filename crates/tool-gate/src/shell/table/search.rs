@@ -155,16 +155,17 @@ pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 }
 
 pub(super) const AG: Spec = Spec {
-    flags: "acDfFhHilLnoQrRsStuUvw0V",
+    flags: "acDFhHilLnoQrRsStuUvw0V",
     values: "ABCGm",
     long: "ackmate all-text all-types after= before= break nobreak case-sensitive color nocolor column context= count depth= \
-           files-with-matches files-without-matches fixed-strings follow nofollow group nogroup heading noheading hidden ignore= \
+           files-with-matches files-without-matches fixed-strings nofollow group nogroup heading noheading hidden ignore= \
            ignore-case ignore-dir= literal match max-count= no-numbers numbers null one-device only-matching parallel passthrough \
            print-all-files recurse norecurse silent skip-vcs-ignores smart-case stats stats-only unrestricted vimgrep word-regexp \
            file-search-regex= filename nofilename invert-match list-file-types help version js json ts py python rust go java ruby \
            php css html xml yaml markdown md shell cc cpp csharp swift kotlin scala sql",
     refuses: &[
         ("pager", Executes, "ag runs a pager"),
+        ("f follow", ReadsOutside, "follows links, which may lead out of the workspace"),
         ("p path-to-ignore", ReadsOutside, "a further file of what to ignore"),
     ],
     abbreviates: false,

@@ -31,7 +31,7 @@ pub(super) const VERSIONS: &[(&str, &str)] = &[
 
 /// Programs that write, and that print their help or version and end where that is the only argument.
 pub(super) const HELPFUL: &str = "chgrp chmod chown chroot cp csplit dd install link ln mkdir mkfifo mknod mktemp mv nohup rm rmdir shred split \
-    sync touch truncate unlink ptx dircolors runcon chcon yes patch rsync wget curl  zip xargs env timeout nice stdbuf \
+    sync touch truncate ptx dircolors runcon chcon yes patch rsync wget curl  zip xargs env timeout nice stdbuf \
     pgrep pkill ps  top free  sdiff envsubst gettext uuidgen mcookie nm strip ar \
     ranlib setarch ionice taskset flock setsid";
 
