@@ -12,6 +12,7 @@ pub(super) mod foreign;
 mod git;
 mod jq;
 pub(crate) mod lines;
+mod openssl;
 #[cfg(test)]
 mod page;
 mod refused;
@@ -106,6 +107,8 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "grep" | "egrep" | "fgrep" => search::grep(judge, args, span),
         "rg" => search::rg(judge, args, span),
         "fd" | "fdfind" => search::fd(judge, args, span),
+        "ag" => search::ag(judge, args, span),
+        "openssl" => openssl::judge(judge, args, span),
         "jq" => jq::judge(judge, args, span),
         "tar" => archives::tar(judge, args, span),
         "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
@@ -117,6 +120,9 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "cpio" => archives::cpio(judge, args, span),
         "bat" | "batcat" => files::bat(judge, args, span),
         "xxd" => bytes::xxd(judge, args, span),
+        "stty" if matches!(args, [only] if ["-a", "-g", "size", "speed"].into_iter().any(|shown| only.is(shown))) =>
+            {}
+        "sysctl" => system::sysctl(judge, args, span),
         "tput" => system::tput(judge, args, span),
         // Where no shell starts them, programs of the same name do what the shell's commands do.
         "pwd" | "true" | "false" | "sleep" => {
@@ -137,7 +143,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "tee" => wrappers::tee(judge, args),
         _ => refused::judge(judge, name, span),
     }
-    if matches!(name, "awk" | "gawk" | "mawk" | "sed" | "date") {
+    if matches!(name, "awk" | "gawk" | "mawk" | "sed" | "date" | "echo" | "printf") {
         judge.printed = lines::of_arguments(judge, name, args);
     }
     if matches!(name, "sed" | "jq") {

@@ -317,8 +317,10 @@ impl Builder {
         } else {
             let shape = Shape::of(bytes);
             self.dash |= self.maybe_empty && shape.dash_first;
-            self.really_dash |= self.maybe_empty && shape.dash_first;
-            self.escapes |= self.maybe_empty && shape.slash_first;
+            // After a blank at the end of what splits, it starts a word of its own.
+            self.dash |= self.split && shape.dash_first;
+            self.really_dash |= (self.maybe_empty || self.split) && shape.dash_first;
+            self.escapes |= (self.maybe_empty || self.split) && shape.slash_first;
             self.escapes |= shape.climbs;
         }
         self.number &= bytes.iter().all(u8::is_ascii_digit);
@@ -383,11 +385,14 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, escapes, number, split, fixes, .. } = self;
+        let Self { mut prefix, exact, mut escapes, number, split, fixes, .. } = self;
         let empty = self.maybe_empty && !exact;
         let many = self.many || (self.vanishes && empty);
         let really_dash = prefix.first() == Some(&b'-') || (!exact && self.really_dash);
         if split {
+            // The first of the words still starts with it.
+            let shape = Shape::of(&prefix);
+            escapes |= shape.slash_first || shape.climbs;
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);

@@ -16,7 +16,7 @@ impl Reader<'_> {
         loop {
             let byte = self.peek().ok_or_else(|| self.refusal("arithmetic that is not closed"))?;
             match byte {
-                b')' | b';' if open == 0 && close[0] == byte => {
+                b')' | b';' | b']' if open == 0 && close[0] == byte => {
                     let empty = tokens.is_empty();
                     if (wanted && !empty) || !self.take(close) {
                         return Err(self.refusal("arithmetic that is not understood"));
