@@ -294,7 +294,11 @@ fn separate_value<'a>(
     let value = rest.next();
     match value {
         None => judge.unknown("an option without its value", arg.span),
-        Some(_) if spec.tame => {}
+        Some(value) if spec.tame && !(value.many && !value.number) => {}
+        // What it becomes besides the value is an option or an operand.
+        Some(value) if spec.tame && !value.escapes && spec.reads.is_empty() && spec.refuses.is_empty() => {
+            judge.read_here(Extent::Below, value.span);
+        }
         // Without the number the option takes the next argument for one, and the program gives up.
         Some(value)
             if value.many
