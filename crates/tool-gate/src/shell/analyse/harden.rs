@@ -93,7 +93,8 @@ impl Judge<'_> {
         let word = self.text.get(span.0..span.1).unwrap_or_default();
         // Otherwise it is not a word of this command, or one of which something else comes, too.
         let expands = word.contains(['*', '?', '[', '$', '`']);
-        if !expands || word.replace("${", "").contains('{') {
+        let meant = word.trim_start_matches(['"', '\'', '\\', '$']).starts_with('-');
+        if !expands || meant || word.replace("${", "").contains('{') {
             return self.unknown("an argument that is not known before it runs could be an option", span);
         }
         self.insert(span.0, "-- ".to_owned());

@@ -70,7 +70,7 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
         }
     }
     // Otherwise an argument may start anywhere in a name.
-    let whole = !other && !(nul && newline) && nul == shape.nul;
+    let whole = !other && (!nul || !newline) && nul == shape.nul;
     let known = whole && !shape.climbs && !shape.slash_first;
     if !known {
         return Arg { escapes: true, ..Arg::listed(span) };
