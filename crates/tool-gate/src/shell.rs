@@ -1,6 +1,8 @@
 //! What a shell command would do.
 
 mod analyse;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod checks;
 mod options;
 mod read;
 mod script;

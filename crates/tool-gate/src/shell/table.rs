@@ -99,6 +99,18 @@ fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], ca
     }
 }
 
+/// Whether a sed script only edits its stream.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_sed(script: &[u8]) -> bool {
+    sed::check(script).is_ok()
+}
+
+/// Whether an awk program only reads its input and prints.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_awk(program: &[u8]) -> bool {
+    awk::check(program).is_ok()
+}
+
 fn find_spec(name: &str) -> Option<&'static Spec> {
     [text::PROGRAMS, files::PROGRAMS, archives::PROGRAMS]
         .into_iter()
