@@ -39,6 +39,9 @@ mod decide;
 mod deny;
 mod environment;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod policy;
 mod shell;

@@ -2,6 +2,8 @@
 
 mod analyse;
 mod by_policy;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod checks;
 mod judged;
 mod options;
 mod read;

@@ -163,6 +163,18 @@ pub(super) fn is_said_to_run_others(name: &str) -> bool {
     })
 }
 
+/// Whether a sed script only edits its stream.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_sed(script: &[u8]) -> bool {
+    sed::check(script).is_ok()
+}
+
+/// Whether an awk program only reads its input and prints.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_awk(program: &[u8]) -> bool {
+    awk::check(program).is_ok()
+}
+
 /// Programs that a table describes whole.
 const TABLES: [&[Spec]; 7] = [
     archives::PROGRAMS,

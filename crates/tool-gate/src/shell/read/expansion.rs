@@ -13,6 +13,10 @@ impl Reader<'_> {
         self.peek();
         let start = self.at;
         self.bump();
+        if self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
+            // The second reader takes it for the end of the word, or for none, by what comes after.
+            return Err(self.refusal("a dollar sign before a continued line"));
+        }
         match self.peek() {
             Some(b'(') if self.peek_second() == Some(b'(') => {
                 self.take(b"((");

@@ -122,7 +122,12 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         return judge.unknown(format!("git {text} is not understood"), name.span);
     };
-    let parsed = parse(judge, &Spec { abbreviates: false, ..command.spec }, rest);
+    // A command may come in its hardened form.
+    let inserted: Vec<&str> = command.insert.split_ascii_whitespace().collect();
+    let is_hardened =
+        inserted.len() <= rest.len() && inserted.iter().zip(rest).all(|(option, arg)| arg.is(option));
+    let given = if is_hardened { &rest[inserted.len()..] } else { rest };
+    let parsed = parse(judge, &Spec { abbreviates: false, ..command.spec }, given);
     formats(judge, &parsed);
     operands(judge, &parsed);
     if let Some(why) = does_more(text, &parsed) {
@@ -138,7 +143,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         Some(show) if text == "reflog" && show.is("show") => show,
         _ => last,
     };
-    if !command.insert.is_empty() {
+    if !is_hardened {
         judge.insert_behind(last.span, command.insert);
     }
     if text == "config" && !parsed.has(&["local", "worktree"]) {
