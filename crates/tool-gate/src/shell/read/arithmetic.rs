@@ -82,7 +82,7 @@ impl Reader<'_> {
     fn arithmetic_operator(&mut self, byte: u8) -> Result<ArithmeticToken, Refusal> {
         const ASSIGNING: [&[u8]; 12] =
             [b"<<=", b">>=", b"++", b"--", b"+=", b"-=", b"*=", b"/=", b"%=", b"&=", b"^=", b"|="];
-        const PLAIN: [&[u8]; 6] = [b"==", b"!=", b"<=", b">=", b"<<", b">>"];
+        const PLAIN: [&[u8]; 9] = [b"==", b"!=", b"<=", b">=", b"<<", b">>", b"**", b"&&", b"||"];
         if ASSIGNING.iter().any(|operator| self.take(operator)) {
             return Ok(ArithmeticToken::Assign);
         }
