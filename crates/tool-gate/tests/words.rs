@@ -133,7 +133,10 @@ proptest! {
             let theirs = bash_arguments(&format!("./x{word}"));
             let theirs: Option<Vec<Vec<u8>>> =
                 theirs.map(|arguments| arguments.iter().map(|argument| tidy(argument)).collect());
-            prop_assert_eq!(theirs, Some(vec![ours]), "{:?}", word);
+            // A folder stands for what is below it, where the last name is not known.
+            let below = |path: &Vec<u8>| *path == ours || path.starts_with(&[&ours[..], b"/"].concat());
+            let same = theirs.as_deref().is_some_and(|theirs| theirs.len() == 1 && below(&theirs[0]));
+            prop_assert!(same, "{word:?}: {theirs:?}, not {ours:?}");
         }
     }
 
