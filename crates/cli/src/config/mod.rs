@@ -1,7 +1,7 @@
 //! What the user, the project, the environment and the command line say, laid over each other in that order.
 //!
 //! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds
-//! deny rules, lowers the approval mode and the limits, turns background work off, and may choose another model
+//! deny rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose another model
 //! of the provider that the user has chosen. A line that would do more is an error.
 
 mod file;
@@ -11,7 +11,7 @@ mod project;
 use std::path::{Path, PathBuf};
 
 use headstart_speculation::Limits;
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext};
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -41,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) mode: ApprovalMode,
     /// The rules of all files together.
     pub(crate) deny: Vec<DenyRule>,
+    /// The policies of all files together.
+    pub(crate) policies: Policies,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     pub(crate) limits: Limits,
@@ -59,7 +61,7 @@ impl Config {
     pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
         let deny = DenyRules::new(self.deny.iter().cloned())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        Ok(GateContext { mode: self.mode, workspace, deny })
+        Ok(GateContext { mode: self.mode, workspace, deny, policies: self.policies.clone() })
     }
 
     /// The defaults and the user's file.
@@ -73,6 +75,7 @@ impl Config {
         config.base_url = file.base_url()?.map(|url| url.value);
         config.mode = file.mode()?.map_or(config.mode, |mode| mode.value);
         config.deny = file.deny()?;
+        config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         for (limit, value) in file.limits()? {
@@ -104,6 +107,7 @@ impl Default for Config {
             base_url: None,
             mode: ApprovalMode::Default,
             deny: Vec::new(),
+            policies: Policies::default(),
             suggestions: true,
             speculation: true,
             limits: Limits::default(),

@@ -11,5 +11,6 @@ mod confinement;
 mod demo;
 mod ends;
 mod killed;
+mod policies;
 mod provider;
 mod suggest;

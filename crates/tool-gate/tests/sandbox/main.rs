@@ -19,6 +19,9 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod inside;
 #[cfg(target_os = "linux")]
+#[path = "../support/mod.rs"]
+mod support;
+#[cfg(target_os = "linux")]
 mod tree;
 
 #[cfg(not(target_os = "linux"))]
@@ -46,10 +49,13 @@ mod tests {
     use headstart_tool_gate::{Decision, Gate, GateContext, Hardened, clean_environment};
     use serde_json::{Value, json};
 
+    use crate::support;
+
     const REPOSITORY: &str = include_str!("../data/repository.sh");
     const SAMPLE: &str = include_str!("../data/sample.jsonl");
     const CASES: &str = include_str!("../data/cases.jsonl");
     const EVERYDAY: &str = include_str!("../data/everyday.txt");
+    const EVERYDAY_BY_FAMILY: &str = include_str!("../data/everyday_by_family.txt");
     const NAMESPACES: [&str; 9] = [
         "--user",
         "--map-root-user",
@@ -141,7 +147,8 @@ mod tests {
         };
         let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
         let everyday = everyday.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"));
-        SAMPLE.lines().chain(CASES.lines()).map(row).chain(everyday).collect()
+        let by_family = support::by_family(EVERYDAY_BY_FAMILY);
+        SAMPLE.lines().chain(CASES.lines()).map(row).chain(everyday).chain(by_family).collect()
     }
 
     fn allowed_commands_only_read(isolated: bool) -> (usize, usize) {

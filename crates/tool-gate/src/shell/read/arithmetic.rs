@@ -16,7 +16,7 @@ impl Reader<'_> {
         loop {
             let byte = self.peek().ok_or_else(|| self.refusal("arithmetic that is not closed"))?;
             match byte {
-                b')' | b';' if open == 0 && close[0] == byte => {
+                b')' | b';' | b']' if open == 0 && close[0] == byte => {
                     let empty = tokens.is_empty();
                     if (wanted && !empty) || !self.take(close) {
                         return Err(self.refusal("arithmetic that is not understood"));
@@ -82,7 +82,7 @@ impl Reader<'_> {
     fn arithmetic_operator(&mut self, byte: u8) -> Result<ArithmeticToken, Refusal> {
         const ASSIGNING: [&[u8]; 12] =
             [b"<<=", b">>=", b"++", b"--", b"+=", b"-=", b"*=", b"/=", b"%=", b"&=", b"^=", b"|="];
-        const PLAIN: [&[u8]; 6] = [b"==", b"!=", b"<=", b">=", b"<<", b">>"];
+        const PLAIN: [&[u8]; 7] = [b"**", b"==", b"!=", b"<=", b">=", b"<<", b">>"];
         if ASSIGNING.iter().any(|operator| self.take(operator)) {
             return Ok(ArithmeticToken::Assign);
         }
