@@ -41,6 +41,9 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     verdict
 }
 
+/// Most effects of an allowed command that are told; `reads` has every path.
+const MAX_READING_EFFECTS: usize = 512;
+
 /// What an allowed command does: each of its programs prints, each path is read, in the order of the text.
 fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
     commands.sort_unstable();
@@ -64,6 +67,7 @@ fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) 
         effects.push(effect("computes, and reads nothing".to_owned(), (0, length)));
     }
     effects.sort_by_key(|effect| effect.span.map(|(start, end)| (start, Reverse(end))));
+    effects.truncate(MAX_READING_EFFECTS);
     effects
 }
 

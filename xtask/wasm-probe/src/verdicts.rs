@@ -21,7 +21,8 @@ pub(crate) fn verdicts_are_those_of_the_native_build() -> bool {
         let Ok(parsed) = serde_json::from_str::<Value>(row) else { return false };
         let Some(command) = parsed["command"].as_str() else { return false };
         let verdict = gate.judge_command(command, &context);
-        json!({ "command": command, "verdict": verdict }).to_string() == row
+        let here = json!({ "command": command, "verdict": verdict }).to_string();
+        here == row
     };
     rows.peek().is_some() && 40 < SNAPSHOT.lines().count() && rows.all(same)
 }

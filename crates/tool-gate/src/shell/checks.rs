@@ -141,7 +141,7 @@ impl Spans {
                     Operator::Default(word) | Operator::CutEnd(word) | Operator::Other(word) => {
                         self.word(word);
                     }
-                    Operator::None | Operator::Length => {}
+                    Operator::None | Operator::Length | Operator::Places => {}
                 }
             }
             Piece::Substitution { script, .. } | Piece::ProcessInput(script) => self.script(script),

@@ -17,8 +17,8 @@ const STARTS: &[(&[&str], &[&str])] = &[
     (
         &["zcat", "zgrep", "zegrep", "zfgrep", "zdiff", "zcmp", "zless", "zmore", "gunzip", "uncompress"],
         &[
-            "sh", "bash", "gzip", "grep", "egrep", "fgrep", "diff", "cmp", "sed", "cat", "less", "more",
-            "rm", "mktemp",
+            "sh", "bash", "gzip", "grep", "egrep", "fgrep", "zgrep", "diff", "cmp", "sed", "cat", "less",
+            "more", "rm", "mktemp",
         ],
     ),
     (&["bzcat", "bzgrep", "bzdiff", "bzcmp"], &["sh", "bzip2", "grep", "diff", "cmp", "cat"]),
@@ -28,7 +28,7 @@ const STARTS: &[(&[&str], &[&str])] = &[
     (&["which", "ldd", "lsb_release"], &["sh", "bash"]),
     (&["shasum", "prename", "exiftool"], &["perl"]),
     (&["xargs"], &["echo"]),
-    (&["sdiff"], &["diff"]),
+    (&["sdiff", "colordiff"], &["diff", "perl"]),
     (&["diff3"], &["diff"]),
     (&["awk"], &["mawk", "gawk", "original-awk"]),
     (

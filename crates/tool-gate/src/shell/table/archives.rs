@@ -1,6 +1,6 @@
 //! Programs that list or print what is in archives and object files.
 
-use crate::EffectKind::{Executes, Network, WritesWorkspace};
+use crate::EffectKind::{Executes, Network, WritesOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::options::{FILES, Operands, Spec, parse};
 use crate::shell::value::Arg;
@@ -25,12 +25,13 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["readelf"], FILES)
     },
     Spec {
-        flags: "afphxdDtTrRsCwizHv",
+        flags: "afphxdDtTrRsCwzHv",
         values: "bjmM",
         long: "archive-headers file-headers private-headers section-headers headers all-headers disassemble? disassemble-all \
                disassemble-zeroes disassembler-options= disassembler-color= architecture= target= syms dynamic-syms reloc dynamic-reloc \
                full-contents section= demangle? no-show-raw-insn show-raw-insn no-addresses prefix-addresses start-address= \
-               stop-address= info visualize-jumps? wide help version",
+               stop-address= visualize-jumps? wide help version",
+        refuses: &[("i info", WritesOutside, "objdump makes a temporary file")],
         ..Spec::new(&["objdump"], FILES)
     },
     Spec {
