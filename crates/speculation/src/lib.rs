@@ -69,6 +69,7 @@ mod accept;
 mod engine;
 mod event;
 mod host;
+pub mod ledger;
 mod limits;
 mod outcome;
 mod permit;
