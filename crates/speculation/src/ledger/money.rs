@@ -31,6 +31,8 @@ pub struct Prices(BTreeMap<String, Price>);
 impl Money {
     /// Nothing.
     pub const ZERO: Self = Self(0);
+    /// The largest amount there is.
+    pub const MAX: Self = Self(u64::MAX);
 
     /// So many units of the currency; `None` for what is no amount: negative, infinite, beyond a billion.
     pub fn new(units: f64) -> Option<Self> {
@@ -56,6 +58,12 @@ impl Money {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, nothing where `other` is more.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
     }
 
     fn of_tokens(self, tokens: u64) -> u128 {
