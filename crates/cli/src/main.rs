@@ -9,6 +9,7 @@
 
 mod args;
 mod chat;
+mod clerk;
 mod clock;
 mod commands;
 mod config;
@@ -19,6 +20,7 @@ mod error;
 mod exit;
 mod history;
 mod host;
+mod ledger;
 mod lines;
 mod model_spec;
 mod models;

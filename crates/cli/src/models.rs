@@ -123,7 +123,7 @@ fn open(
     environment: &Environment,
 ) -> Result<Arc<dyn Model>, CliError> {
     match spec {
-        ModelSpec::Replay(file) => replay(file),
+        ModelSpec::Replay(file) => replay(file, config.speed),
         ModelSpec::Remote { provider, .. } => {
             // The base URL is that of the main model's server; another provider's key must not be sent there.
             let base_url = config.base_url.as_deref().filter(|_| Some(*provider) == main.provider());
@@ -132,11 +132,11 @@ fn open(
     }
 }
 
-fn replay(file: &Path) -> Result<Arc<dyn Model>, CliError> {
+fn replay(file: &Path, speed: f64) -> Result<Arc<dyn Model>, CliError> {
     let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
     let recording =
         Recording::parse(&text).map_err(|source| CliError::Recording { file: file.to_owned(), source })?;
-    let sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)) as _);
+    let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
     Ok(Arc::new(Replay::new(recording, sleep)))
 }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 use headstart_tool_gate::ApprovalMode;
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags};
+use super::{Config, Flags, budget};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -27,6 +27,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     config.deny.extend(file.deny()?);
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
+    budget::apply_projects(config, &file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);
         if users < value.value {

@@ -7,5 +7,6 @@ mod configuration;
 mod gate;
 mod models;
 mod records;
+mod stats;
 mod streams;
 mod usage;
