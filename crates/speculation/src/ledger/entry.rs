@@ -2,6 +2,7 @@ use headstart_forked_query::Usage;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Money};
+use crate::policy::Hold;
 use crate::{Cost, Status};
 
 /// One line of a ledger. Later lines speak of earlier ones by their id.
@@ -219,6 +220,14 @@ impl Work {
     /// Tokens read and written, cached ones included.
     pub fn spent_tokens(&self) -> u64 {
         self.tokens.input_tokens.saturating_add(self.tokens.output_tokens)
+    }
+}
+
+impl Suggested {
+    /// Whether a model was asked: the line of a policy that held back tells only that it did.
+    pub fn was_asked(&self) -> bool {
+        let held = self.suppressed.as_deref().is_some_and(Hold::is_lesson);
+        !held || self.work.spent_tokens() != 0 || self.work.work_ms != 0 || self.work.unmeasured != 0
     }
 }
 

@@ -63,6 +63,7 @@ impl Statistics {
         let mut statistics = Self::default();
         for entry in entries {
             let (work, shares_cache) = match entry {
+                Entry::Suggestion(suggested) if !suggested.was_asked() => continue,
                 Entry::Turn(work) => (work, true),
                 Entry::Suggestion(suggested) => (&suggested.work, suggested.shares_cache),
                 Entry::Speculation(speculated) => (&speculated.work, speculated.shares_cache),
@@ -210,6 +211,14 @@ mod tests {
         );
         assert_eq!((figures.turns, figures.own_tokens), (1, 1_307));
         assert_eq!((figures.unmeasured, figures.staged_bytes, figures.work_ms), (2, 20, 8_000));
+    }
+
+    #[test]
+    fn a_policy_that_held_back_asked_nobody() {
+        let held = r#"{"type":"suggestion","id":"","model":"m","suppressed":"backing_off"}"#;
+        let shown = r#"{"type":"suggestion","id":"","model":"m","suppressed":"unlikely","inputTokens":9}"#;
+        let figures = of(&[format!("{held}\n{shown}\n")]).total;
+        assert_eq!((figures.suggestions, figures.wasted_tokens), (1, 9));
     }
 
     #[test]

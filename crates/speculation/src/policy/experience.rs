@@ -166,7 +166,10 @@ impl Experience {
     fn observe_turn(&mut self, work: &Work) {
         let cost = self.cost(work);
         self.own_cost.observe(cost);
-        self.own_ms.observe(float(work.work_ms));
+        // A turn that the user interrupted says nothing about how long turns take.
+        if work.unmeasured == 0 {
+            self.own_ms.observe(float(work.work_ms));
+        }
         self.days.entry(Day::of(work.at)).or_default().own += cost;
         self.turn = Spent::default();
     }
@@ -205,6 +208,10 @@ impl Experience {
 
     fn observe_outcome(&mut self, decision: &Decision) {
         let Some(open) = self.open.get_mut(&decision.id) else { return };
+        if decision.outcome.is_hit() {
+            // The next turn of the user begins.
+            self.turn = Spent::default();
+        }
         // A second try at an accept is no second suggestion.
         let first = open.decided.replace(decision.outcome).is_none();
         let Open { kind, ran, .. } = *open;

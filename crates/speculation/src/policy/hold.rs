@@ -73,7 +73,7 @@ impl Hold {
 
     /// Whether a code in a ledger says that the policy gave way to what it had learned: what it has learned fades by it, so
     /// that it tries again.
-    pub(super) fn is_lesson(code: &str) -> bool {
+    pub(crate) fn is_lesson(code: &str) -> bool {
         matches!(code, "backing_off" | "unlikely")
     }
 }
