@@ -1,4 +1,4 @@
-use headstart_forked_query::Usage;
+use headstart_forked_query::{Scrubber, Usage};
 use headstart_speculation::ledger::{
     Decision, Entry, Kind, Outcome, Prices, Source, Speculated, Suggested, Work,
 };
@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::ledger::Ledger;
 use crate::output;
+use crate::secrets;
 use crate::store::Record;
 
 /// Puts into words for the ledger what a command or a chat does.
@@ -20,6 +21,8 @@ pub(crate) struct Clerk {
     main: String,
     background: String,
     prices: Prices,
+    /// For the texts that the user wants to be kept.
+    scrubber: Scrubber,
 }
 
 /// What a query for a suggestion cost.
@@ -49,6 +52,7 @@ impl Clerk {
             main: config.main_model(),
             background: config.background_model(),
             prices: config.prices.clone(),
+            scrubber: secrets::scrubber(&context.environment),
         })
     }
 
@@ -72,7 +76,7 @@ impl Clerk {
             suppressed: suppressed.map(str::to_owned),
             shares_cache: self.main == self.background,
             work: self.work(&self.background, cost.tokens, cost.work_ms, cost.dropped),
-            prompt: text.and_then(|text| self.ledger.prompt(text)),
+            prompt: text.and_then(|text| self.prompt(text)),
         })
     }
 
@@ -90,9 +94,14 @@ impl Clerk {
             staged_bytes: 0,
             model_ms: 0,
             tool_ms: 0,
-            prompt: self.ledger.prompt(prompt),
+            prompt: self.prompt(prompt),
         };
         Entry::Speculation(line.with_cost(cost))
+    }
+
+    /// A text as it may be kept.
+    fn prompt(&self, text: &str) -> Option<String> {
+        self.ledger.keeps_prompts().then(|| self.scrubber.text(text).into_owned())
     }
 
     fn work(&self, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> Work {

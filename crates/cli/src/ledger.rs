@@ -58,9 +58,9 @@ impl Ledger {
         &self.file
     }
 
-    /// A prompt as it may be kept.
-    pub(crate) fn prompt(&self, text: &str) -> Option<String> {
-        (self.keep == Keep::Prompts).then(|| text.to_owned())
+    /// Whether the user wants the texts of prompts in it.
+    pub(crate) fn keeps_prompts(&self) -> bool {
+        self.keep == Keep::Prompts
     }
 
     /// Adds entries at the end.
@@ -201,6 +201,5 @@ mod tests {
         ledger.append(&[entry("a")]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(ledger.read().unwrap(), Book::default());
-        assert_eq!(ledger.prompt("fix it"), None);
     }
 }

@@ -26,6 +26,7 @@ mod model_spec;
 mod models;
 mod output;
 mod runner;
+mod secrets;
 mod session;
 mod setup;
 mod signals;

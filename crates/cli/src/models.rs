@@ -15,6 +15,7 @@ use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
+use crate::secrets;
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -70,7 +71,11 @@ impl Models {
                 }),
             };
             let start = Instant::now();
-            let recorder = Arc::new(Recorder::new(both).with_clock(Arc::new(move || start.elapsed())));
+            let recorder = Arc::new(
+                Recorder::new(both)
+                    .with_secrets(secrets::scrubber(environment))
+                    .with_clock(Arc::new(move || start.elapsed())),
+            );
             main = Arc::clone(&recorder) as Arc<dyn Model>;
             if let Some(fast) = &mut background {
                 fast.model = Arc::clone(&main);

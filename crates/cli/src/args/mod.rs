@@ -178,10 +178,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "URL", help = help::BASE_URL)]
     #[arg(value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
     pub(crate) base_url: Option<String>,
-    /// Write what the model says to a file that `replay:FILE` plays
+    /// Write what the model says, and how fast, to a file that `replay:FILE` plays; secrets are taken out
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
-    /// Play a recording so many times faster
+    /// Play the recording of `replay:FILE` so many times faster
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     pub(crate) speed: Option<f64>,
 }

@@ -190,9 +190,9 @@ fn complete(cost: &mut Cost, started: Instant, speculation: &Speculation) {
 }
 
 fn beyond(now: Usage, before: Usage) -> Usage {
-    Usage {
-        input_tokens: now.input_tokens.saturating_sub(before.input_tokens),
-        cached_input_tokens: now.cached_input_tokens.saturating_sub(before.cached_input_tokens),
-        output_tokens: now.output_tokens.saturating_sub(before.output_tokens),
-    }
+    let mut more = now;
+    more.input_tokens = now.input_tokens.saturating_sub(before.input_tokens);
+    more.cached_input_tokens = now.cached_input_tokens.saturating_sub(before.cached_input_tokens);
+    more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
+    more
 }

@@ -14,11 +14,11 @@ fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         let folder = chat.project.session.home().join(".local/state/headstart/ledgers");
-        let text = match folder.is_dir() {
-            true => fs::read_to_string(chat.project.session.ledger()).unwrap(),
-            false => String::new(),
-        };
-        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let file = folder.is_dir().then(|| chat.project.session.ledger());
+        let text = file.map(|file| fs::read_to_string(file).unwrap()).unwrap_or_default();
+        // The last line may be half written at this moment.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let lines: Vec<Value> = whole.map(|line| serde_json::from_str(line).unwrap()).collect();
         let found: Vec<Value> = lines.iter().filter(|line| line["type"] == kind).cloned().collect();
         if found.len() == number {
             return found;
@@ -43,25 +43,20 @@ fn slow() -> Project {
 }
 
 /// What a project's ledger holds: a turn that leaves room, and this many suggestions with this outcome.
-fn history(project: &Project, number: u32, outcome: &str) -> String {
+fn history(project: &Project, number: u32, outcome: &str) {
     // The name of the file is the chat's own affair: a first chat makes it.
     let arguments = project.arguments("plan");
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     project.session.run_with_input(&arguments, "begin\n");
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() * 1_000;
     let mut text = String::new();
     for id in 0..number {
-        text += &format!(
-            "{}\n",
-            json!({"type": "suggestion", "id": id.to_string(), "at": now as u64, "kind": "change", "model": "m"})
-        );
-        text += &format!(
-            "{}\n",
-            json!({"type": "outcome", "id": id.to_string(), "at": now as u64, "outcome": outcome})
-        );
+        let id = id.to_string();
+        let suggestion = json!({"type": "suggestion", "id": id, "at": now, "kind": "change", "model": "m"});
+        let outcome = json!({"type": "outcome", "id": id, "at": now, "outcome": outcome});
+        text = [text, suggestion.to_string(), "\n".into(), outcome.to_string(), "\n".into()].concat();
     }
     fs::write(project.session.ledger(), &text).unwrap();
-    text
 }
 
 #[test]
@@ -104,7 +99,7 @@ fn work_that_is_taken_while_it_runs_is_joined() {
 
 #[test]
 fn what_the_user_does_instead_is_told_apart() {
-    // Keys, the outcome, whether the run was still at work.
+    // Keys, and the outcome.
     let cases = [
         ("x", "ignored"),
         ("\x1b", "ignored"),

@@ -1,3 +1,7 @@
+//! `headstart stats`, and what the commands write into the ledger that it shows.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
 use std::fs;
 
 use serde_json::{Value, json};
@@ -172,7 +176,7 @@ fn work_that_is_given_up_or_dies_is_told_too() {
 #[test]
 fn the_policy_says_why_it_does_not_run() {
     let mut session = Session::with_project();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() * 1_000;
     session.speculate(&farewell(), "auto-edit");
     let ledger = |outcome: &str| {
         let turn = format!(
@@ -180,10 +184,10 @@ fn the_policy_says_why_it_does_not_run() {
         );
         let mut text = turn.repeat(100);
         for id in 0..4 {
-            text += &format!(
-                "{{\"type\":\"speculation\",\"id\":\"{id}\",\"at\":{now},\"kind\":\"fix\",\"model\":\"m\",\"inputTokens\":9000,\"workMs\":9000}}\n\
-                 {{\"type\":\"outcome\",\"id\":\"{id}\",\"at\":{now},\"outcome\":\"{outcome}\",\"savedMs\":9000}}\n"
-            );
+            let ran = json!({"type": "speculation", "id": id.to_string(), "at": now, "kind": "fix", "model": "m",
+                "inputTokens": 9_000, "workMs": 9_000});
+            let outcome = json!({"type": "outcome", "id": id.to_string(), "at": now, "outcome": outcome, "savedMs": 9_000});
+            text = [text, ran.to_string(), "\n".into(), outcome.to_string(), "\n".into()].concat();
         }
         text
     };

@@ -12,4 +12,5 @@ mod demo;
 mod ends;
 mod killed;
 mod provider;
+mod recording;
 mod suggest;
