@@ -233,3 +233,16 @@ fn a_mistake_in_a_budget_or_a_price_is_named() {
     let error = Case::new("", "").variable("HEADSTART_BACKGROUND", "0").load().unwrap_err();
     assert_eq!(error, "HEADSTART_BACKGROUND: \"0\" is none of off, auto and always");
 }
+
+#[test]
+fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it() {
+    let page = include_str!("../../../../docs/formats.md");
+    let example = page.split("```toml\n").find(|block| block.starts_with("background")).unwrap();
+    let example = example.split("```").next().unwrap();
+    let told = Case::new(example, "").load().unwrap();
+    let silent = Case::new("", "").load().unwrap();
+    let day = headstart_speculation::policy::Cap { money: None, ..told.policy.day };
+    assert_eq!(headstart_speculation::policy::Policy { day, ..told.policy }, silent.policy);
+    assert_eq!(told.ledger, silent.ledger);
+    assert!(told.prices.get("openai:NAME").is_some() && told.policy.day.money.is_some());
+}
