@@ -40,6 +40,7 @@ mod deny;
 mod environment;
 mod error;
 mod gate;
+mod policy;
 mod shell;
 mod verdict;
 
@@ -50,4 +51,5 @@ pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use gate::Gate;
+pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use verdict::{Decision, Effect, EffectKind, Hardened, Reason, Verdict};

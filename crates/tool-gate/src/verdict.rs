@@ -52,6 +52,8 @@ pub enum Reason {
     Environment,
     /// A command that may read what is staged, and would see the real file instead. The engine says this.
     ReadsStaged,
+    /// A command at which a policy of the user or the project stops.
+    Policy,
     /// A command that may never end.
     NonTerminating,
     /// A command that the gate does not understand.
@@ -92,7 +94,8 @@ pub struct Effect {
     pub kind: EffectKind,
     /// In a sentence.
     pub detail: String,
-    /// Where in a shell command: byte offsets, the end not included.
+    /// Where in a shell command: byte offsets, the end not included, at the borders of characters. Every effect that comes
+    /// from the command's text has one; those of an allowed command stand in the order of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
 }

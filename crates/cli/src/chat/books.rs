@@ -45,7 +45,7 @@ impl Books {
             Err(error) => (headstart_speculation::ledger::Book::default(), Some(error.to_string())),
         };
         let experience = Experience::of(tariff, &book.entries);
-        Ok(Self { clerk, policy: config.policy, experience, troubled: trouble.is_some(), trouble })
+        Ok(Self { clerk, policy: config.background, experience, troubled: trouble.is_some(), trouble })
     }
 
     pub(super) fn mode(&self) -> Mode {

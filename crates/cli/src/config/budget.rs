@@ -71,7 +71,7 @@ const FIELDS: [(&str, Field); 13] = [
 /// Takes over what the user's own file says.
 pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
     if let Some(mode) = file.background()? {
-        config.policy.mode = mode.value;
+        config.background.mode = mode.value;
     }
     if let Some(keep) = file.ledger()? {
         config.ledger = keep.value;
@@ -79,7 +79,7 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     config.prices = prices(file)?;
     for (name, field, value) in budget(file)? {
         field
-            .set(&mut config.policy, value.value)
+            .set(&mut config.background, value.value)
             .map_err(|problem| file.refuse(value.line, &name, problem))?;
     }
     Ok(())
@@ -88,12 +88,12 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
 /// Takes over what the project's file says, as far as it makes background work more cautious.
 pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
     if let Some(mode) = file.background()? {
-        if config.policy.mode < mode.value {
-            let yours = mode_name(config.policy.mode);
+        if config.background.mode < mode.value {
+            let yours = mode_name(config.background.mode);
             let problem = format!("a project can only do less ahead, and yours is {yours}");
             return Err(file.refuse(mode.line, "background", problem));
         }
-        config.policy.mode = mode.value;
+        config.background.mode = mode.value;
     }
     if let Some(keep) = file.ledger()? {
         if config.ledger < keep.value {
@@ -107,7 +107,7 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
     }
     for (name, field, value) in budget(file)? {
         let refused = |problem: String| file.refuse(value.line, &name, problem);
-        let users = field.get(&config.policy);
+        let users = field.get(&config.background);
         let (bolder, allowed) = if field.is_threshold() {
             (value.value < users, "raise this")
         } else {
@@ -116,7 +116,7 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
         if bolder {
             return Err(refused(format!("a project can only {allowed}, and yours is {users}")));
         }
-        field.set(&mut config.policy, value.value).map_err(refused)?;
+        field.set(&mut config.background, value.value).map_err(refused)?;
     }
     Ok(())
 }

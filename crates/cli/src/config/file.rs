@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use headstart_speculation::policy::Mode;
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError};
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -38,6 +38,7 @@ struct Fields {
     base_url: Option<Spanned<String>>,
     mode: Option<Spanned<String>>,
     deny: Vec<Spanned<String>>,
+    policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
     background: Option<Spanned<String>>,
@@ -93,6 +94,19 @@ impl File {
             rules.extend(self.parsed("deny", Some(pattern), parse_deny_rule)?.map(|rule| rule.value));
         }
         Ok(rules)
+    }
+
+    pub(super) fn policies(&self) -> impl Iterator<Item = PolicyRule> {
+        self.fields.policy.iter().map(|policy| policy.get_ref().clone())
+    }
+
+    /// The error of a policy of this file, or of none that has a place.
+    pub(super) fn refuse_policy(&self, error: &GateError) -> CliError {
+        let GateError::Policy { index, field, problem, .. } = error else {
+            return self.refuse(1, "policy", error);
+        };
+        let line = self.fields.policy.get(*index).map_or(1, |policy| self.line(&policy.span()));
+        self.refuse(line, &format!("policy {}.{field}", index + 1), problem)
     }
 
     pub(super) fn suggestions(&self) -> Option<bool> {

@@ -1,7 +1,7 @@
 //! What the user, the project, the environment and the command line say, laid over each other in that order.
 //!
 //! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds
-//! deny rules, lowers the approval mode and the limits, turns background work off, and may choose another model
+//! deny rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose another model
 //! of the provider that the user has chosen. A line that would do more is an error.
 
 mod budget;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use headstart_speculation::Limits;
 use headstart_speculation::ledger::Prices;
 use headstart_speculation::policy::Policy;
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext};
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 use crate::environment::Environment;
@@ -47,11 +47,13 @@ pub(crate) struct Config {
     pub(crate) mode: ApprovalMode,
     /// The rules of all files together.
     pub(crate) deny: Vec<DenyRule>,
+    /// The policies of all files together.
+    pub(crate) policies: Policies,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
-    pub(crate) policy: Policy,
+    pub(crate) background: Policy,
     /// What models cost.
     pub(crate) prices: Prices,
     /// What is kept about background work.
@@ -73,7 +75,7 @@ impl Config {
     pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
         let deny = DenyRules::new(self.deny.iter().cloned())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        Ok(GateContext { mode: self.mode, workspace, deny })
+        Ok(GateContext { mode: self.mode, workspace, deny, policies: self.policies.clone() })
     }
 
     /// The defaults and the user's file.
@@ -87,6 +89,7 @@ impl Config {
         config.base_url = file.base_url()?.map(|url| url.value);
         config.mode = file.mode()?.map_or(config.mode, |mode| mode.value);
         config.deny = file.deny()?;
+        config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         budget::apply_users(&mut config, &file)?;
@@ -109,7 +112,7 @@ impl Config {
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
         if let Some(mode) = variable(environment, "HEADSTART_BACKGROUND", parse_background)? {
-            self.policy.mode = mode;
+            self.background.mode = mode;
         }
         Ok(self)
     }
@@ -133,10 +136,11 @@ impl Default for Config {
             base_url: None,
             mode: ApprovalMode::Default,
             deny: Vec::new(),
+            policies: Policies::default(),
             suggestions: true,
             speculation: true,
             limits: Limits::default(),
-            policy: Policy::default(),
+            background: Policy::default(),
             prices: Prices::default(),
             ledger: Keep::default(),
             speed: 1.0,

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use headstart_tool_gate::ApprovalMode;
+use headstart_tool_gate::{ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
 use super::{Config, Flags, budget};
@@ -25,6 +25,8 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         config.mode = lowered_mode(&file, &mode, config.mode)?;
     }
     config.deny.extend(file.deny()?);
+    let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
+    config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
     budget::apply_projects(config, &file)?;

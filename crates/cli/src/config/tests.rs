@@ -149,27 +149,27 @@ fn background_work_has_one_switch_a_budget_and_prices() {
                 turn_seconds = 30\n[prices.'openai:m']\ninput = 1.5\noutput = 6";
     let case = Case::new(user, "");
     let config = case.load().unwrap();
-    assert_eq!((config.policy.mode, config.ledger), (Mode::Always, Keep::Prompts));
-    assert!((config.policy.second_is_worth - 9_000.0).abs() < 1e-9);
-    assert_eq!(config.policy.day.money, Money::new(2.5));
-    assert_eq!(config.policy.turn.time, std::time::Duration::from_secs(30));
+    assert_eq!((config.background.mode, config.ledger), (Mode::Always, Keep::Prompts));
+    assert!((config.background.second_is_worth - 9_000.0).abs() < 1e-9);
+    assert_eq!(config.background.day.money, Money::new(2.5));
+    assert_eq!(config.background.turn.time, std::time::Duration::from_secs(30));
     let price = config.prices.get("openai:m").unwrap();
     assert_eq!((price.cached, price.output), (Money::new(1.5).unwrap(), Money::new(6.0).unwrap()));
-    assert_eq!(Case::new("", "").load().unwrap().policy.mode, Mode::Auto);
+    assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);
 
     // The project may do less, and the user has the last word.
     let case =
         Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\nrun_from = 0.9\nday_money = 1");
     let config = case.load().unwrap();
-    assert_eq!((config.policy.mode, config.ledger), (Mode::Off, Keep::Figures));
-    assert_eq!(config.policy.day.money, Money::new(1.0));
+    assert_eq!((config.background.mode, config.ledger), (Mode::Off, Keep::Figures));
+    assert_eq!(config.background.day.money, Money::new(1.0));
     for (value, mode) in [("off", Mode::Off), ("auto", Mode::Auto), ("always", Mode::Always)] {
         assert_eq!(
-            Case::new("", "").variable("HEADSTART_BACKGROUND", value).load().unwrap().policy.mode,
+            Case::new("", "").variable("HEADSTART_BACKGROUND", value).load().unwrap().background.mode,
             mode
         );
         let project = Case::new("", "background = 'off'").variable("HEADSTART_BACKGROUND", value);
-        assert_eq!(project.load().unwrap().policy.mode, mode);
+        assert_eq!(project.load().unwrap().background.mode, mode);
     }
 }
 
@@ -241,8 +241,8 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     let example = example.split("```").next().unwrap();
     let told = Case::new(example, "").load().unwrap();
     let silent = Case::new("", "").load().unwrap();
-    let day = headstart_speculation::policy::Cap { money: None, ..told.policy.day };
-    assert_eq!(headstart_speculation::policy::Policy { day, ..told.policy }, silent.policy);
+    let day = headstart_speculation::policy::Cap { money: None, ..told.background.day };
+    assert_eq!(Policy { day, ..told.background }, silent.background);
     assert_eq!(told.ledger, silent.ledger);
-    assert!(told.prices.get("openai:NAME").is_some() && told.policy.day.money.is_some());
+    assert!(told.prices.get("openai:NAME").is_some() && told.background.day.money.is_some());
 }

@@ -30,6 +30,7 @@ impl Judge<'_> {
         if arg.exact && (arg.prefix.is_empty() || is_device(&arg.prefix)) {
             return;
         }
+        self.settle(arg);
         if arg.escapes {
             return self.refuse(
                 EffectKind::ReadsOutside,

@@ -3,6 +3,7 @@
 mod commands;
 mod harden;
 
+use super::lines;
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::options::{Operands, Parsed, Spec, parse};
@@ -138,9 +139,26 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         _ => last,
     };
     if !command.insert.is_empty() {
-        judge.insert(last.span.1, command.insert.to_owned());
+        judge.insert_behind(last.span, command.insert);
     }
+    judge.printed = lines::of_git(text, &parsed);
+    judge.reads_input &= READS_INPUT.contains(&text);
 }
+
+/// Sub-commands that may read their standard input.
+const READS_INPUT: [&str; 11] = [
+    "apply",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "check-mailmap",
+    "column",
+    "get-tar-commit-id",
+    "name-rev",
+    "patch-id",
+    "shortlog",
+    "stripspace",
+];
 
 /// The sub-commands with the options that they are given, for the page that documents them.
 #[cfg(test)]
@@ -247,7 +265,10 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
                 (asks || (count == 1 && key) || first == Some("get")) && !parsed.operands.iter().any(word);
             (!reads).then_some("git config with a value writes the configuration")
         }
-        "reflog" if !matches!(first, None | Some("show" | "exists")) && !first.is_some_and(is_revision) => {
+        "reflog"
+            if 0 < count
+                && !first.is_some_and(|text| matches!(text, "show" | "exists") || is_revision(text)) =>
+        {
             Some("git reflog changes the reflog")
         }
         _ => None,

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{archives, awk, builtins, files, find, git, jq, refused, search, sed, text, versions, wrappers};
+use super::{
+    TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, refused, search, sed, system,
+    variables, versions, wrappers,
+};
 use crate::EffectKind;
 use crate::shell::options::{Operands, Spec};
 
@@ -29,20 +32,28 @@ fn the_page_is_current() {
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let single: Vec<&Spec> = [
-        &archives::GZIP,
+        &archives::CPIO,
         &archives::TAR,
         &archives::UNZIP,
         &awk::AWK,
         &builtins::CD,
         &builtins::PWD,
-        &builtins::READ,
         &builtins::TYPE,
-        &files::DATE,
+        &bytes::XXD,
+        &compress::BZIP2,
+        &compress::GZIP,
+        &compress::XZ,
+        &compress::ZGREP,
+        &compress::ZSTD,
+        &files::BAT,
         &jq::JQ,
         &search::FD,
         &search::GREP,
         &search::RG,
         &sed::SED,
+        &system::DATE,
+        &variables::MAPFILE,
+        &variables::READ,
         &wrappers::NICE,
         &wrappers::STDBUF,
         &wrappers::TEE,
@@ -50,7 +61,7 @@ fn page() -> String {
         &wrappers::XARGS,
     ]
     .into_iter()
-    .chain([text::PROGRAMS, files::PROGRAMS, archives::PROGRAMS].into_iter().flatten())
+    .chain(TABLES.into_iter().flatten())
     .collect();
     let mut sections: Vec<(String, String)> = single.iter().map(|spec| section("", spec, "")).collect();
     sections.sort();

@@ -9,12 +9,12 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
         WritesWorkspace,
         "writes, moves or removes files",
         "rm rmdir mv cp ln install mkdir mkfifo mknod touch truncate unlink shred chmod chown chgrp dd rename split csplit patch \
-         rsync zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd cpio ar sqlite3 mktemp sync",
+         rsync zip unzip ar sqlite3 mktemp sync",
     ),
     (
         Network,
         "opens a connection",
-        "curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh",
+        "ss ip netstat curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh",
     ),
     (
         Executes,
@@ -27,7 +27,7 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         Environment,
         "discloses or changes the environment",
-        "printenv export declare typeset local readonly unset shopt let getopts mapfile readarray history ps top htop",
+        "printenv declare typeset local readonly let getopts history ps top htop pgrep pidof pstree",
     ),
     (NonTerminating, "does not end by itself", "yes"),
     (Executes, "sends signals to other processes", "kill killall pkill"),
