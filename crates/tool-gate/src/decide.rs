@@ -6,16 +6,18 @@ use std::cmp::Reverse;
 use crate::shell::{Access, Extent, Findings, Judged, Span};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 
+/// Most policies that one sentence names.
+const MAX_NAMED: usize = 3;
+
 /// The verdict on a shell command. Every mode treats a speculated command the same: it runs if it only reads.
 pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     let Findings { effects, limit, accesses, writes, hardened, length, judged } = findings;
     let reads = read_paths(&accesses);
     let mut verdict = match effects.first() {
+        None if limit => Verdict::boundary(Reason::Limit, "there is too much to walk through"),
         None => Verdict::new(Decision::Allow, Reason::ReadOnly, allowed_because(&judged, context)),
         Some(_) if !judged.stopped.is_empty() => {
-            let places = judged.stopped.iter();
-            let says: Vec<_> = places.map(|place| context.policies.explain(*place, "asks first")).collect();
-            Verdict::boundary(Reason::Policy, says.join("; "))
+            Verdict::boundary(Reason::Policy, policies_say(&judged.stopped, "asks first", context))
         }
         Some(_) if limit => Verdict::boundary(Reason::Limit, effects[0].detail.clone()),
         Some(_) => {
@@ -82,9 +84,16 @@ fn allowed_because(judged: &Judged, context: &GateContext) -> Cow<'static, str> 
     if judged.allowed.is_empty() {
         return Cow::Borrowed("the command only reads");
     }
+    Cow::Owned(policies_say(&judged.allowed, "allows it", context))
+}
+
+/// What the policies at these places do, as long as a person reads on.
+fn policies_say(places: &[usize], does: &str, context: &GateContext) -> String {
     let says: Vec<_> =
-        judged.allowed.iter().map(|place| context.policies.explain(*place, "allows it")).collect();
-    Cow::Owned(says.join("; "))
+        places.iter().take(MAX_NAMED).map(|place| context.policies.explain(*place, does)).collect();
+    let more = places.len().saturating_sub(MAX_NAMED);
+    let end = if 0 < more { format!("; and {more} more") } else { String::new() };
+    says.join("; ") + &end
 }
 
 /// The first access that a deny rule covers, or may cover.

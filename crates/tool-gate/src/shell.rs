@@ -20,7 +20,7 @@ pub(crate) use script::Span;
 use table::foreign;
 
 /// How much of a path is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extent {
     /// This file.
     File,
@@ -100,7 +100,7 @@ pub(crate) fn classify(
     match witness.agrees(text, &reading) {
         Ok(()) => findings,
         Err(doubt) => {
-            let mut doubtful = unknown(doubt.detail, doubt.span, false);
+            let mut doubtful = unknown(doubt.detail, doubt.span, doubt.limit);
             doubtful.effects.iter_mut().for_each(|effect| place(effect, text));
             Findings { accesses: findings.accesses, ..doubtful }
         }

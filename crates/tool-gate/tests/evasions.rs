@@ -95,6 +95,8 @@ const HARDENED: &[(&str, &str)] = &[
     ("du -sh *", "du -sh -- *"),
     ("du -sh */", "du -sh -- */"),
     ("cat *", ""),
+    ("grep -rn TODO src --include=*.rs", ""),
+    ("grep -rn TODO --include=*.{rs,md} *", "grep -rn TODO --include=*.{rs,md} -- *"),
     ("git ls-files *", "git ls-files -- *"),
     ("grep -R foo src", "grep -r foo src"),
     ("grep -RIn foo .", "grep -rIn foo ."),

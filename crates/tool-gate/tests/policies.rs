@@ -92,6 +92,8 @@ fn nothing_but_what_it_lists_is_allowed() {
         "mycorp-lint --checks",
         "mycorp-lint -check",
         "mycorp-lint -vj4",
+        "mycorp-lint -j 4",
+        "mycorp-lint src -j",
         "mycorp-lint -vf",
         "mycorp-lint --format json",
         "mycorp-lint --format",
@@ -191,20 +193,32 @@ fn an_allow_changes_nothing_of_what_the_gate_knows() {
         { "program": "curl", "decision": "allow", "operands": "any" },
         { "program": "sort", "decision": "allow", "options": ["-oVALUE", "--weird"], "operands": "files" },
         { "program": "cat", "decision": "allow", "operands": "files" },
-        { "program": "grep", "decision": "allow", "options": ["--weird", "-l"], "operands": "any" },
+        { "program": "grep", "decision": "allow", "options": ["--weird", "-rl"], "operands": "any" },
+        { "program": "pkill", "decision": "allow", "operands": "any" },
     ]);
     let context = with(user, json!([]));
-    for command in [
-        "rm a",
-        "curl x",
-        "sort -oPWNED a",
-        "cat /etc/passwd",
-        "grep --weird x | xargs cat",
-        "grep -rl --weird x | xargs cat",
-    ] {
+    for command in
+        ["rm a", "pkill x", "curl x", "sort -oPWNED a", "cat /etc/passwd", "grep -rl --weird x | xargs cat"]
+    {
         assert_eq!(judge(command, &context).decision, Decision::Boundary, "{command}");
     }
     assert_eq!(judge("sort --weird a", &context).decision, Decision::Allow);
+    // The gate relies on what it knows of a program's output, and knows nothing where a policy vouches.
+    let users = [
+        "grep -rl OPTION x | xargs cat",
+        "for f in $(grep -rl OPTION x); do cat \"./$f\"; done",
+        "while IFS= read -r f; do cat \"./$f\"; done < <(grep -rl OPTION x)",
+        "grep -rl OPTION x | while IFS= read -r f; do cat \"./$f\"; done",
+        "grep -rl OPTION x | head -n 3 | xargs cat",
+        "find . -name '*.c' | while IFS= read -r f; do grep -rl OPTION x src; cat \"$f\"; done",
+    ];
+    for user in users {
+        let (known, vouched) = (user.replace("OPTION", "-i"), user.replace("OPTION", "--weird"));
+        assert_eq!(judge(&known, &context).decision, Decision::Allow, "{known}");
+        assert_eq!(judge(&vouched, &context).decision, Decision::Boundary, "{vouched}");
+        let alone = judge("grep -rl --weird x; cat $(pwd)/a", &context);
+        assert_eq!(alone.decision, Decision::Allow, "{}", alone.detail);
+    }
     let verdict = judge("cat a", &context);
     assert_eq!((verdict.reads, verdict.detail.as_str()), (vec!["a".to_owned()], "the command only reads"));
 }
@@ -252,6 +266,8 @@ fn a_boundary_wins_over_everything() {
         "git -C src log -3",
         "git \"$x\"",
         "git remote -v show",
+        "git -C remote remote show",
+        "git -C x -c color.ui=never remote show",
         "grep -r x",
         "grep -nr x",
         "grep --inc '*.rs' x",
@@ -274,6 +290,13 @@ fn a_boundary_wins_over_everything() {
         assert!(verdict.effects.iter().all(|effect| effect.span.is_some()), "{command}");
     }
     assert_eq!(judge("cat a", &context).detail, "the project's policy 1 (cat) asks first: use the reader");
+    let many = vec![json!({ "program": "cat", "decision": "boundary" }); 200];
+    let verdict = judge("cat a", &with(json!([]), json!(many)));
+    assert!(
+        verdict.detail.ends_with("the project's policy 3 (cat) asks first; and 197 more"),
+        "{}",
+        verdict.detail
+    );
     for command in [
         "tac a",
         "git status",

@@ -5,6 +5,8 @@
 //! namespaces the test says so and runs them in the scratch folder alone.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the test runs programs over files")]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -21,6 +23,7 @@ const REPOSITORY: &str = include_str!("data/repository.sh");
 const SAMPLE: &str = include_str!("data/sample.jsonl");
 const CASES: &str = include_str!("data/cases.jsonl");
 const EVERYDAY: &str = include_str!("data/everyday.txt");
+const EVERYDAY_BY_FAMILY: &str = include_str!("data/everyday_by_family.txt");
 /// The time that one command may take, in seconds.
 const LIMIT: &str = "5";
 
@@ -121,7 +124,8 @@ fn corpus() -> Vec<String> {
     };
     let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
     let everyday = everyday.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"));
-    SAMPLE.lines().chain(CASES.lines()).map(row).chain(everyday).collect()
+    let by_family = support::by_family(EVERYDAY_BY_FAMILY);
+    SAMPLE.lines().chain(CASES.lines()).map(row).chain(everyday).chain(by_family).collect()
 }
 
 #[test]

@@ -5,7 +5,9 @@ mod support;
 
 mod configuration;
 mod gate;
+mod gate_lines;
 mod models;
+mod policies;
 mod records;
 mod stats;
 mod streams;

@@ -11,6 +11,7 @@ mod confinement;
 mod demo;
 mod ends;
 mod killed;
+mod policies;
 mod provider;
 mod recording;
 mod suggest;

@@ -9,7 +9,10 @@ const RUN_OTHERS: &str = "aria2c ash at awk batch bash bc bpftrace bun bunx busy
     perl pdsh php pipx pkexec pnpx proot prlimit psql pwsh powershell python pypy qemu R Rscript rg rsh ruby rush runuser sbcl scala \
     sched_setaffinity scheme screen script scriptlive sed setarch setpriv setsid sg sh socat sqlite sqlite3 ssh stdbuf strace su \
     sudo systemd-run taskset tcl tclsh tcsh time timeout tmux tsx ts-node unbuffer unshare uv uvx valgrind vi view vim vimdiff \
-    watch watchexec wish xargs xonsh yash zsh npx original-awk busybox-static rlwrap entr dtach abduco bwrap toybox tini dumb-init";
+    watch watchexec wish xargs xonsh yash zsh npx original-awk busybox-static bpython \
+    capsh clisp coffee csi d8 dbus-launch elixir erl escript gforth gjs gnuplot gprolog gst hy iex ipython jbang kotlin ld-linux \
+    maxima micropython mongosh mysql open qjs quickjs racket rhino run-parts runghc runhaskell sage start-stop-daemon swipl \
+    systemd-inhibit tcc xdg-open rlwrap entr dtach abduco bwrap toybox tini dumb-init";
 
 /// Commands and words of the shell itself.
 const OF_THE_SHELL: &str = ". : [ [[ ]] { } ! alias bg bind break builtin caller case cd command compgen complete compopt continue coproc \

@@ -26,10 +26,19 @@ use super::read::Reading;
 use super::script::{Script, Span};
 use super::table::lines::Printed;
 use super::value::Value;
-use super::{Access, Findings, Judged};
+use super::{Access, Extent, Findings, Judged};
 use crate::{Effect, EffectKind, GateContext};
 use harden::Hardening;
 pub(crate) use state::{Folder, State};
+
+/// Most work, loops counted as often as they are walked. A unit is a word that is looked at, a variable that is copied,
+/// or [`BYTES_A_UNIT`] that are put together.
+const MAX_WORK: usize = 32 * 1024;
+/// Most programs that start one another, as in `env nice ls`.
+const MAX_PROGRAMS: usize = 16;
+/// What a path costs that is remembered.
+const PATH_WORK: usize = 4;
+const BYTES_A_UNIT: usize = 64;
 
 /// What a script would do.
 pub(crate) fn analyse(
@@ -46,7 +55,10 @@ pub(crate) fn analyse(
         accesses: Vec::new(),
         writes: Vec::new(),
         limit: false,
-        steps: 0,
+        work: 0,
+        programs: 0,
+        known_paths: BTreeSet::new(),
+        judged_loops: BTreeSet::new(),
         depth: 0,
         state: State::new(directory),
         jumps: Vec::new(),
@@ -89,7 +101,13 @@ pub(crate) struct Judge<'a> {
     accesses: Vec<Access>,
     writes: Vec<WorkspacePath>,
     limit: bool,
-    steps: usize,
+    work: usize,
+    /// How many programs are being judged, each started by the one before.
+    programs: usize,
+    /// What [`accesses`](Self::accesses) holds.
+    known_paths: BTreeSet<(WorkspacePath, Extent)>,
+    /// Loops of which it is known whether they end: that does not change from walk to walk.
+    judged_loops: BTreeSet<Span>,
     /// How many lists the one that is walked stands in.
     depth: usize,
     pub(crate) state: State,
@@ -127,6 +145,41 @@ impl Judge<'_> {
 
     pub(crate) fn unknown(&mut self, detail: impl Into<String>, span: Span) {
         self.refuse(EffectKind::Unknown, detail, span);
+    }
+
+    /// Counts work; `false` when there is too much of it, and then nothing is looked at any more.
+    pub(crate) fn spend(&mut self, units: usize, span: Span) -> bool {
+        self.work = self.work.saturating_add(units);
+        if MAX_WORK < self.work && !self.limit {
+            self.limit = true;
+            // First of all effects, so that it is the reason that is told.
+            let detail = "there is too much to walk through".to_owned();
+            self.effects.insert(0, Effect { kind: EffectKind::Unknown, detail, span: Some(span) });
+        }
+        !self.limit
+    }
+
+    /// Whether a limit stopped the judgement; what is found from then on changes nothing.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit
+    }
+
+    /// Judges a program with so many words, unless that is too much.
+    pub(crate) fn start(&mut self, words: usize, span: Span, judge: impl FnOnce(&mut Self)) {
+        self.programs += 1;
+        if MAX_PROGRAMS < self.programs {
+            self.work = MAX_WORK;
+        }
+        if self.spend(1 + words / 4, span) {
+            judge(self);
+        }
+        self.programs -= 1;
+    }
+
+    /// A copy of what is known here.
+    fn saved(&mut self) -> State {
+        self.spend(self.state.variables.len(), (0, self.text.len()));
+        self.state.clone()
     }
 
     fn findings(self) -> Findings {

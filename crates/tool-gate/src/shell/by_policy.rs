@@ -14,7 +14,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg],
     let judged = judge.judged.count;
     table::judge_by_table(judge, name, span, args, caller);
     // What a wrapper starts was judged on its own.
-    if judged == judge.judged.count {
+    if judged == judge.judged.count && !judge.is_limited() {
         let from_table = judge.effects.split_off(before);
         allow(judge, name, span, args, from_table);
     }
@@ -40,8 +40,8 @@ pub(super) fn stop(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) 
 /// Whether the sub-command may be the one of the policy. Behind an option any word may be that option's value.
 fn has_words(rule: &Rule, args: &[Arg]) -> bool {
     let mut args = args.iter();
+    let mut skips = false;
     for word in rule.words() {
-        let mut skips = false;
         loop {
             let Some(arg) = args.next() else { return false };
             match arg.bytes() {
@@ -82,8 +82,9 @@ fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table
                     return;
                 }
                 judge.read_workspace(Extent::Below, span);
-                // Of a program that only a policy vouches for, nobody knows what it prints.
+                // Of a program that only a policy vouches for, nobody knows what it prints or reads.
                 judge.printed = None;
+                judge.reads_input = true;
                 judge.judged.vouched += 1;
                 return note(&mut judge.judged.allowed, place);
             }
@@ -172,6 +173,8 @@ impl Fitting<'_> {
             return listed && (exact || self.data(judge, value));
         }
         let attached = self.options.iter().find_map(|option| match option {
+            // Behind a letter nothing means that the next word is the value.
+            AllowedOption::Attached(start) if text.len() == start.len() && !start.ends_with('=') => None,
             AllowedOption::Attached(start) => text.starts_with(start).then_some(start.len()),
             _ => None,
         });

@@ -182,20 +182,22 @@ pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span
 
 /// An argument of which only the start is known.
 fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Parsed) {
-    if arg.dash
-        && !arg.many
-        && let Some((name, length)) = attached_value(spec, &arg.prefix)
-    {
+    let meant = arg.prefix.starts_with(b"-");
+    if meant && parsed.operands_only {
+        judge.unknown("an option behind an argument that could be one", arg.span);
+    }
+    // Each name that a wild card stands for starts with the same option.
+    if let Some((name, length)) = attached_value(spec, &arg.prefix).filter(|_| arg.dash) {
         let value = arg.without(length);
         given(judge, spec, name, Some(value), parsed);
         return;
     }
     if arg.dash {
-        if !spec.tame || (arg.escapes && !spec.reads.is_empty()) {
-            judge.unknown("an argument that is not known before it runs could be an option", arg.span);
-        }
         // Some of its options reach further than the operands.
         let reaches = !spec.reads.is_empty() || !spec.refuses.is_empty();
+        if !spec.tame || (reaches && meant) || (arg.escapes && !spec.reads.is_empty()) {
+            judge.unknown("an argument that is not known before it runs could be an option", arg.span);
+        }
         if reaches && arg.really_dash && !parsed.operands_only {
             judge.end_options(arg.span);
             parsed.operands_only = true;
@@ -294,7 +296,11 @@ fn separate_value(
     let value = rest.next();
     match value {
         None => judge.unknown("an option without its value", arg.span),
-        Some(_) if spec.tame => {}
+        Some(value) if spec.tame && (!value.many || value.number) => {}
+        // What it becomes besides the value is an option or an operand.
+        Some(value) if spec.tame && !value.escapes && spec.reads.is_empty() && spec.refuses.is_empty() => {
+            judge.read_here(Extent::Below, value.span);
+        }
         // Without the number the option takes the next argument for one, and the program gives up.
         Some(value)
             if value.many

@@ -12,6 +12,7 @@ pub(super) mod foreign;
 mod git;
 mod jq;
 pub(crate) mod lines;
+mod openssl;
 #[cfg(test)]
 mod page;
 mod refused;
@@ -46,6 +47,10 @@ const TRUSTED_FOLDERS: [&str; 4] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/s
 
 /// Judges one command. `args` are without the name.
 pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
+    judge.start(args.len(), span, |judge| judge_started(judge, name, span, args, caller));
+}
+
+fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     let trusted = TRUSTED_FOLDERS.iter().find_map(|folder| name.strip_prefix(folder));
     let (name, caller) = match trusted {
         Some(base) if !base.contains('/') => (base, Caller::Program),
@@ -102,17 +107,22 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "grep" | "egrep" | "fgrep" => search::grep(judge, args, span),
         "rg" => search::rg(judge, args, span),
         "fd" | "fdfind" => search::fd(judge, args, span),
+        "ag" => search::ag(judge, args, span),
+        "openssl" => openssl::judge(judge, args, span),
         "jq" => jq::judge(judge, args, span),
         "tar" => archives::tar(judge, args, span),
         "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
             compress::compressor(judge, name, args, span);
         }
         "zgrep" | "zegrep" | "zfgrep" | "xzgrep" | "xzegrep" | "xzfgrep" => {
-            compress::zgrep(judge, args, span)
+            compress::zgrep(judge, args, span);
         }
         "cpio" => archives::cpio(judge, args, span),
         "bat" | "batcat" => files::bat(judge, args, span),
         "xxd" => bytes::xxd(judge, args, span),
+        "stty" if matches!(args, [only] if ["-a", "-g", "size", "speed"].into_iter().any(|shown| only.is(shown))) =>
+            {}
+        "sysctl" => system::sysctl(judge, args, span),
         "tput" => system::tput(judge, args, span),
         // Where no shell starts them, programs of the same name do what the shell's commands do.
         "pwd" | "true" | "false" | "sleep" => {
@@ -133,7 +143,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "tee" => wrappers::tee(judge, args),
         _ => refused::judge(judge, name, span),
     }
-    if matches!(name, "awk" | "gawk" | "mawk" | "sed" | "date") {
+    if matches!(name, "awk" | "gawk" | "mawk" | "sed" | "date" | "echo" | "printf") {
         judge.printed = lines::of_arguments(judge, name, args);
     }
     if matches!(name, "sed" | "jq") {
@@ -148,7 +158,9 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
 /// Whether all that the table knows of a program is that it runs others.
 pub(super) fn is_said_to_run_others(name: &str) -> bool {
     let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
-    refused::REFUSED.iter().any(|(kind, _, names)| *kind == EffectKind::Executes && listed(names))
+    refused::REFUSED.iter().any(|(kind, detail, names)| {
+        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
+    })
 }
 
 /// Programs that a table describes whole.

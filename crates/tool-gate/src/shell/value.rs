@@ -2,6 +2,9 @@
 
 use super::script::Span;
 
+/// The longest text that is kept as it is, in bytes; no path is longer.
+const MAX_EXACT: usize = 4 * 1024;
+
 /// The texts that an expansion may give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -210,7 +213,9 @@ impl Arg {
     /// What a variable holds to which it is assigned.
     pub(crate) fn to_value(&self) -> Value {
         if let Some(bytes) = self.bytes() {
-            return Value::Exact(bytes.to_vec());
+            // Each copy of a longer text would be paid for with time and memory.
+            let long = MAX_EXACT < bytes.len();
+            return if long { Value::Some(Shape::of(bytes)) } else { Value::Exact(bytes.to_vec()) };
         }
         if self.number {
             let shape = if self.dash { Shape::SIGNED } else { Shape::NUMBER };
@@ -312,8 +317,10 @@ impl Builder {
         } else {
             let shape = Shape::of(bytes);
             self.dash |= self.maybe_empty && shape.dash_first;
-            self.really_dash |= self.maybe_empty && shape.dash_first;
-            self.escapes |= self.maybe_empty && shape.slash_first;
+            // After a blank at the end of what splits, it starts a word of its own.
+            self.dash |= self.split && shape.dash_first;
+            self.really_dash |= (self.maybe_empty || self.split) && shape.dash_first;
+            self.escapes |= (self.maybe_empty || self.split) && shape.slash_first;
             self.escapes |= shape.climbs;
         }
         self.number &= bytes.iter().all(u8::is_ascii_digit);
@@ -378,11 +385,14 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, escapes, number, split, fixes, .. } = self;
+        let Self { mut prefix, exact, mut escapes, number, split, fixes, .. } = self;
         let empty = self.maybe_empty && !exact;
         let many = self.many || (self.vanishes && empty);
         let really_dash = prefix.first() == Some(&b'-') || (!exact && self.really_dash);
         if split {
+            // The first of the words still starts with it.
+            let shape = Shape::of(&prefix);
+            escapes |= shape.slash_first || shape.climbs;
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);

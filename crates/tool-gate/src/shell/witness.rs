@@ -3,6 +3,7 @@
 //! Our own reader decides what a text means. It is small and refuses what it does not know, but it is one reading;
 //! a text on which the grammar of the field does not agree is a boundary.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
@@ -11,7 +12,13 @@ use super::Span;
 use super::read::Reading;
 
 /// How often the parser may report progress before it is stopped; it reports after a fixed number of operations.
-const MAX_PROGRESS: usize = 4_000;
+///
+/// A report stands for about 20 µs, and for about 40 bytes of a text.
+const MAX_PROGRESS: usize = 256;
+/// The text is handed out in pieces of so many bytes, so that reading the same bytes again and again is seen.
+const CHUNK: usize = 512;
+/// How often the parser may ask for a piece: so often for any text, and so often for each piece of it.
+const MAX_READS: (usize, usize) = (64, 8);
 
 /// Named kinds of node that our reader has a counterpart for.
 const KINDS: [&str; 51] = [
@@ -86,13 +93,6 @@ const WORDS: [&str; 20] = [
 /// What the second reading says of a text with an error in it.
 const FINDS_ERROR: &str = "the second reading of the command finds an error";
 
-/// Why the two readings are not the same, and where.
-#[derive(Debug)]
-pub(crate) struct Doubt {
-    pub(crate) detail: &'static str,
-    pub(crate) span: Span,
-}
-
 /// The parser, kept between texts.
 #[derive(Default)]
 pub(crate) struct Witness {
@@ -100,14 +100,29 @@ pub(crate) struct Witness {
     kinds: Vec<bool>,
 }
 
+/// Why the second reading is no help, and where.
+#[derive(Debug)]
+pub(crate) struct Doubt {
+    pub(crate) detail: &'static str,
+    pub(crate) span: Span,
+    /// Whether a limit was the reason.
+    pub(crate) limit: bool,
+}
+
+impl Doubt {
+    fn new(detail: &'static str, span: Span) -> Self {
+        Self { detail, span, limit: false }
+    }
+}
+
 impl Witness {
     /// Whether the grammar reads `text` without doubt, and sees the same commands, redirections and substitutions.
     pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Doubt> {
-        let whole = |detail| Doubt { detail, span: (0, text.len()) };
-        let tree = self.parse(text).ok_or_else(|| whole("the second reading of the command did not end"))?;
+        let whole = |detail| Doubt::new(detail, (0, text.len()));
+        let tree = self.parse(text)?;
         let root = tree.root_node();
         if root.has_error() {
-            return Err(Doubt { detail: FINDS_ERROR, span: first_error(root) });
+            return Err(Doubt::new(FINDS_ERROR, first_error(root)));
         }
         let mut seen = Seen::default();
         self.visit(root, text.as_bytes(), &mut seen)?;
@@ -121,7 +136,7 @@ impl Witness {
                 None => ours.iter().chain(&seen.command_starts).copied().max().unwrap_or_default(),
             };
             let detail = "the second reading of the command finds other commands";
-            return Err(Doubt { detail, span: (start, text.len()) });
+            return Err(Doubt::new(detail, (start, text.len())));
         }
         if seen.redirects != reading.redirect_count || seen.substitutions != reading.substitution_count {
             return Err(whole("the second reading of the command finds other redirections or substitutions"));
@@ -129,11 +144,15 @@ impl Witness {
         Ok(())
     }
 
-    fn parse(&mut self, text: &str) -> Option<Tree> {
+    fn parse(&mut self, text: &str) -> Result<Tree, Doubt> {
+        let whole = (0, text.len());
+        let stopped =
+            || Doubt { limit: true, ..Doubt::new("the second reading of the command takes too long", whole) };
         if self.parser.is_none() {
             let language = tree_sitter_bash::LANGUAGE.into();
             let mut parser = Parser::new();
-            parser.set_language(&language).ok()?;
+            let misfit = |_| Doubt::new("the second reader does not fit its grammar", whole);
+            parser.set_language(&language).map_err(misfit)?;
             let allowed = |id: u16| {
                 let kind = language.node_kind_for_id(id).unwrap_or_default();
                 if language.node_kind_is_named(id) {
@@ -145,36 +164,45 @@ impl Witness {
             self.kinds = (0..count).map(allowed).collect();
             self.parser = Some(parser);
         }
-        let parser = self.parser.as_mut()?;
-        let mut progress = 0_usize;
-        let mut watch = |_: &ParseState| {
+        let parser = self.parser.as_mut().ok_or_else(stopped)?;
+        let bytes = text.as_bytes();
+        let (most_reads, reads) = (MAX_READS.0 + MAX_READS.1 * (bytes.len() / CHUNK), Cell::new(0_usize));
+        let exhausted = || most_reads < reads.get();
+        let (mut progress, mut lost) = (0_usize, false);
+        let mut watch = |state: &ParseState| {
             progress += 1;
-            if MAX_PROGRESS < progress { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            // Once it is lost it tries everything, for a tree that nobody looks at.
+            lost = state.has_error();
+            let stop = lost || MAX_PROGRESS < progress || exhausted();
+            if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut watch);
-        let bytes = text.as_bytes();
-        let tree =
-            parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+        let mut read = |at: usize, _| {
+            reads.set(reads.get() + 1);
+            // Where the text seems to end, no scan goes on.
+            if exhausted() { &[] } else { bytes.get(at..bytes.len().min(at + CHUNK)).unwrap_or_default() }
+        };
+        let tree = parser.parse_with_options(&mut read, None, Some(options)).filter(|_| !exhausted());
         if tree.is_none() {
             // What a stopped parse left behind must not colour the next one.
             parser.reset();
         }
-        tree
+        tree.ok_or_else(|| if lost { Doubt::new(FINDS_ERROR, whole) } else { stopped() })
     }
 
     /// Walks every node without recursion, in the order of the text.
     fn visit(&self, root: Node<'_>, text: &[u8], seen: &mut Seen) -> Result<(), Doubt> {
-        let left_out = |span| Doubt { detail: "the second reading of the command leaves text out", span };
+        let left_out = |span| Doubt::new("the second reading of the command leaves text out", span);
         let mut cursor = root.walk();
         let mut covered = 0_usize;
         loop {
             let node = cursor.node();
             if node.is_missing() || node.is_error() {
-                return Err(Doubt { detail: FINDS_ERROR, span: (node.start_byte(), node.end_byte()) });
+                return Err(Doubt::new(FINDS_ERROR, (node.start_byte(), node.end_byte())));
             }
             if !self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(false) {
                 let detail = "the second reading of the command finds a construct nobody vouches for";
-                return Err(Doubt { detail, span: (node.start_byte(), node.end_byte()) });
+                return Err(Doubt::new(detail, (node.start_byte(), node.end_byte())));
             }
             seen.note(node);
             if cursor.goto_first_child() {
@@ -211,7 +239,7 @@ impl Seen {
     fn note(&mut self, node: Node<'_>) {
         match node.kind() {
             "command_name" | "test_command" | "declaration_command" | "unset_command" => {
-                self.command_starts.push(node.start_byte())
+                self.command_starts.push(node.start_byte());
             }
             "file_redirect" | "heredoc_redirect" | "herestring_redirect" => self.redirects += 1,
             "command_substitution" | "process_substitution" if node.is_named() => self.substitutions += 1,

@@ -1,12 +1,13 @@
 //! From words to arguments.
 
-use super::{Folder, Judge};
+use super::{BYTES_A_UNIT, Folder, Judge};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 use crate::shell::Extent;
 use crate::shell::read::expand_braces;
 use crate::shell::script::{
-    CommandKind, Operator, Parameter, Piece, Pipeline, Redirect, RedirectKind, Script, Word,
+    Arithmetic, ArithmeticToken, CommandKind, Operator, Parameter, Piece, Pipeline, Redirect, RedirectKind,
+    Script, Word,
 };
 use crate::shell::value::{Arg, Builder, Shape, Value};
 
@@ -20,6 +21,9 @@ impl Judge<'_> {
     pub(super) fn command_args(&mut self, words: &[Word], shown: bool) -> Vec<Arg> {
         let mut args = Vec::with_capacity(words.len());
         for word in words {
+            if self.limit {
+                break;
+            }
             match expand_braces(word) {
                 Some(alternatives) => args.extend(alternatives.iter().map(|word| self.arg(word))),
                 None => args.push(self.arg(word)),
@@ -82,6 +86,7 @@ impl Judge<'_> {
             }
         }
         let arg = builder.finish(word.span);
+        self.spend(1 + word.pieces.len() / 4 + arg.prefix.len() / BYTES_A_UNIT, word.span);
         if splits && word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
             // Bash reads the folder to find the names.
             self.read(&arg, Extent::Names);
@@ -127,10 +132,18 @@ impl Judge<'_> {
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Value {
+        let own = || self.state.variables.contains_key(&parameter.name);
+        if matches!(parameter.operator, Operator::Places) && (is_special_variable(&parameter.name) || !own())
+        {
+            self.unknown("the places of an array that the command does not make", parameter.span);
+        }
+        if let Some(subscript) = &parameter.subscript {
+            self.subscript(subscript);
+        }
         let value = self.variable(parameter);
         match &parameter.operator {
             Operator::None => value,
-            Operator::Length => Value::NUMBER,
+            Operator::Length | Operator::Places => Value::NUMBER,
             Operator::Default(word) => {
                 let other = self.text(word).to_value();
                 value.join(&other)
@@ -153,6 +166,21 @@ impl Judge<'_> {
                 self.text(word);
                 self.may_fail();
                 Value::ANY
+            }
+        }
+    }
+
+    /// A place in an array is evaluated, so what it names must be numbers of the script's own.
+    fn subscript(&mut self, subscript: &Arithmetic) {
+        self.arithmetic(subscript);
+        for token in &subscript.tokens {
+            let known = match token {
+                ArithmeticToken::Name(name) => self.state.variables.contains_key(name),
+                ArithmeticToken::Assign => false,
+                _ => true,
+            };
+            if !known {
+                self.refuse(EffectKind::Executes, "a subscript that is evaluated", subscript.span);
             }
         }
     }

@@ -1,19 +1,27 @@
 //! The hardened form: what is inserted into the text, and which environment the programs need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Judge, LineEnds};
-use crate::Hardened;
+use headstart_workspace_path::WorkspacePath;
+
+use super::{Folder, Judge, LineEnds};
 use crate::shell::script::Span;
 use crate::shell::table::lines::{LINES, Printed, WORDS};
 use crate::shell::value::{Arg, Shape, Value};
+use crate::{GitNeeds, Hardened};
 
 /// More fixes than a [`Shape`] can number are not made.
 const MAX_FIXES: usize = 32;
 
+/// The first version that starts no program to fetch missing objects when it is told so (`GIT_NO_LAZY_FETCH`); that it
+/// takes attributes from the empty tree (`GIT_ATTR_SOURCE`) is older.
+const GIT_VERSION: (u32, u32) = (2, 45);
+
 #[derive(Default)]
 pub(super) struct Hardening {
     environment: BTreeMap<String, String>,
+    /// Folders in which git is started.
+    git_folders: BTreeSet<WorkspacePath>,
     /// Text to insert, by place.
     edits: BTreeMap<usize, String>,
     /// How many bytes an insertion replaces, where it does.
@@ -52,7 +60,12 @@ impl Hardening {
         }
         command.push_str(text.get(at..).unwrap_or_default());
         let command = (!self.edits.is_empty()).then_some(command);
-        Some(Hardened { environment: self.environment, command })
+        let git = (!self.git_folders.is_empty()).then(|| GitNeeds {
+            version: GIT_VERSION,
+            folders: self.git_folders.iter().map(ToString::to_string).collect(),
+            hides: vec!["info/attributes".to_owned()],
+        });
+        Some(Hardened { environment: self.environment, command, git })
     }
 
     fn number(&mut self, fix: Fix) -> Option<u32> {
@@ -80,7 +93,8 @@ impl Judge<'_> {
         let word = self.text.get(span.0..span.1).unwrap_or_default();
         // Otherwise it is not a word of this command, or one of which something else comes, too.
         let expands = word.contains(['*', '?', '[', '$', '`']);
-        if !expands || word.replace("${", "").contains('{') {
+        let meant = word.trim_start_matches(['"', '\'', '\\', '$']).starts_with('-');
+        if !expands || meant || word.replace("${", "").contains('{') {
             return self.unknown("an argument that is not known before it runs could be an option", span);
         }
         self.insert(span.0, "-- ".to_owned());
@@ -108,6 +122,16 @@ impl Judge<'_> {
 
     pub(crate) fn set_environment(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
         self.hardening.environment.extend(pairs);
+    }
+
+    /// Git is started in the current folder, with these variables.
+    pub(crate) fn harden_git(&mut self, environment: impl IntoIterator<Item = (String, String)>) {
+        self.set_environment(environment);
+        for folder in &self.state.folders {
+            if let Folder::Inside(folder) = folder {
+                self.hardening.git_folders.insert(folder.clone());
+            }
+        }
     }
 
     /// What is known of the lines that the last command printed.

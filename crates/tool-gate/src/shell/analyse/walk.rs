@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Judge, State, state};
+use super::{Judge, MAX_WORK, State, state};
 use crate::EffectKind;
 use crate::shell::script::{
     Arithmetic, ArithmeticToken, Command, CommandKind, Item, Pipeline, RedirectKind, Script, Span, Word,
@@ -10,8 +10,8 @@ use crate::shell::script::{
 use crate::shell::table::lines::Printed;
 use crate::shell::value::{Arg, Value};
 
-/// Most commands that are looked at, loops counted as often as they are walked.
-const MAX_STEPS: usize = 8 * 1024;
+/// What a command costs beside its words.
+const COMMAND_WORK: usize = 4;
 /// How often the body of a loop is walked until nothing new is learnt.
 const MAX_ROUNDS: usize = 3;
 /// A loop over at most so many words that are known is walked once for each.
@@ -24,6 +24,9 @@ impl Judge<'_> {
         self.depth += 1;
         let mut before: Option<&Item> = None;
         for item in &script.items {
+            if self.limit {
+                break;
+            }
             if let Some(before) = before.replace(item) {
                 self.next_line(before, item);
             }
@@ -51,8 +54,10 @@ impl Judge<'_> {
         if self.text.get(end..start).is_some_and(|between| !between.contains('\n')) {
             return;
         }
-        for state in &self.failures {
-            self.state.join(state.clone());
+        for place in 0..self.failures.len() {
+            let state = self.failures[place].clone();
+            self.spend(state.variables.len(), (0, 0));
+            self.state.join(state);
         }
         if self.depth == 1 {
             self.failures.clear();
@@ -65,16 +70,17 @@ impl Judge<'_> {
             return;
         }
         if MAX_FAILURES < self.failures.len() {
-            let state = self.state.clone();
+            let state = self.saved();
             self.failures[0].join(state);
         } else {
-            self.failures.push(self.state.clone());
+            let state = self.saved();
+            self.failures.push(state);
         }
     }
 
     /// Runs `walk` on a copy of the state, as a subshell does.
     pub(crate) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self)) {
-        let before = self.state.clone();
+        let before = self.saved();
         let failures = self.failures.len();
         walk(self);
         self.state = before;
@@ -99,6 +105,10 @@ impl Judge<'_> {
         }
         let (mut done, mut failed) = self.ends();
         for (and, pipeline) in &item.rest {
+            if self.limit {
+                return;
+            }
+            self.spend(self.state.variables.len(), (0, 0));
             // What is skipped leaves the state, and whether the command before it succeeded, as they are.
             self.state = if *and { done.clone() } else { failed.clone() };
             self.pipeline(pipeline);
@@ -118,8 +128,8 @@ impl Judge<'_> {
 
     /// The state where the last command succeeded, and the one where it failed.
     fn ends(&mut self) -> (State, State) {
-        let done = self.state.clone();
-        let mut failed = done.clone();
+        let done = self.saved();
+        let mut failed = self.saved();
         if let Some(folders) = self.failed_folders.take() {
             failed.folders = folders;
         }
@@ -141,6 +151,9 @@ impl Judge<'_> {
         let mut lines = outer.clone();
         let mut piped = None;
         for (place, stage) in pipeline.stages.iter().enumerate() {
+            if self.limit {
+                return;
+            }
             let takes = matches!(stage.kind, CommandKind::Simple { .. } | CommandKind::While { .. });
             self.input = if takes { lines.clone() } else { Value::ANY };
             self.piped = piped;
@@ -158,10 +171,8 @@ impl Judge<'_> {
     }
 
     fn command(&mut self, command: &Command) {
-        self.steps += 1;
-        if MAX_STEPS < self.steps {
-            self.limit = true;
-            return self.unknown("there is too much to walk through", command.span);
+        if !self.spend(COMMAND_WORK, command.span) {
+            return;
         }
         let piped = self.piped.take();
         self.printed = None;
@@ -174,7 +185,7 @@ impl Judge<'_> {
             errors_too |= matches!(redirect.kind, RedirectKind::Duplicate);
         }
         // A redirection that fails keeps the command from running.
-        let skipped = may_be_skipped(command).then(|| self.state.clone());
+        let skipped = may_be_skipped(command).then(|| self.saved());
         match input {
             None => {
                 self.piped = piped;
@@ -206,7 +217,7 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if !can_end(condition, body) {
+                if self.judged_loops.insert(command.span) && !can_end(condition, body) {
                     self.refuse(
                         EffectKind::NonTerminating,
                         "a loop whose condition never changes",
@@ -237,13 +248,17 @@ impl Judge<'_> {
                 let mut ends = Vec::new();
                 for (patterns, body) in arms {
                     for pattern in patterns {
+                        if self.limit {
+                            return;
+                        }
                         self.text(pattern);
-                        ends.push(self.state.clone());
+                        ends.push(self.saved());
                     }
-                    let tested = self.state.clone();
+                    let tested = self.saved();
                     // Any of the patterns may be the one that fits.
                     let first = ends.len() - patterns.len();
                     for state in &ends[first..] {
+                        self.spend(state.variables.len(), command.span);
                         self.state.join(state.clone());
                     }
                     self.script(body);
@@ -259,8 +274,11 @@ impl Judge<'_> {
     fn if_command(&mut self, branches: &[(Script, Script)], otherwise: Option<&Script>) {
         let mut ends = Vec::new();
         for (condition, body) in branches {
+            if self.limit {
+                return;
+            }
             self.script(condition);
-            let tested = self.state.clone();
+            let tested = self.saved();
             self.script(body);
             ends.push(std::mem::replace(&mut self.state, tested));
         }
@@ -273,12 +291,12 @@ impl Judge<'_> {
     fn for_command(&mut self, name: &str, words: &[Word], body: &Script, span: Span) {
         let args = self.args(words);
         let known: Option<Vec<Vec<u8>>> = args.iter().map(|arg| arg.bytes().map(<[u8]>::to_vec)).collect();
-        if let Some(known) = known.filter(|known| known.len() <= MAX_UNROLLED && self.steps < MAX_STEPS / 8) {
+        if let Some(known) = known.filter(|known| known.len() <= MAX_UNROLLED && self.work < MAX_WORK / 8) {
             return self.unrolled(name, known, body, span);
         }
         let values = args.iter().map(Arg::to_value);
         let Some(value) = values.reduce(|all, value| all.join(&value)) else { return };
-        let before = self.state.clone();
+        let before = self.saved();
         self.assign(name, value, span);
         let value = self.state.variables.get(name).cloned();
         self.repeated(|judge| {
@@ -297,11 +315,15 @@ impl Judge<'_> {
     fn unrolled(&mut self, name: &str, values: Vec<Vec<u8>>, body: &Script, span: Span) {
         let outer = std::mem::take(&mut self.jumps);
         for value in values {
+            if self.limit {
+                break;
+            }
             self.assign(name, Value::Exact(value), span);
             self.script(body);
             // A jump may lead to the next value, or behind all of them.
             for place in 0..self.jumps.len() {
                 let (state, _) = self.jumps[place].clone();
+                self.spend(state.variables.len(), span);
                 self.state.join(state);
             }
         }
@@ -311,13 +333,14 @@ impl Judge<'_> {
 
     /// From here it may go on behind the loop, or at its start; `far`: perhaps behind several.
     pub(crate) fn jump(&mut self, far: bool) {
-        self.jumps.push((self.state.clone(), far));
+        let state = self.saved();
+        self.jumps.push((state, far));
     }
 
     /// Walks the body of a loop until the state at its start no longer grows.
     fn repeated(&mut self, walk: impl Fn(&mut Self)) {
         for round in 0.. {
-            let (before, input) = (self.state.clone(), self.input.clone());
+            let (before, input) = (self.saved(), self.input.clone());
             let outer = std::mem::take(&mut self.jumps);
             walk(self);
             for (state, far) in std::mem::replace(&mut self.jumps, outer) {

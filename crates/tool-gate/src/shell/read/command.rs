@@ -66,7 +66,7 @@ impl Reader<'_> {
         if negated {
             self.bump();
         }
-        self.timed_subshell()?;
+        self.timed_subshell();
         let mut stages = vec![self.command()?];
         loop {
             self.blanks();
@@ -83,10 +83,10 @@ impl Reader<'_> {
     }
 
     /// Steps over a `time` that stands before a subshell; before a simple command it is read as a program's name.
-    fn timed_subshell(&mut self) -> Result<(), Refusal> {
+    fn timed_subshell(&mut self) {
         self.blanks();
         if self.keyword() != Some("time") {
-            return Ok(());
+            return;
         }
         let start = self.at;
         self.at += 4;
@@ -96,7 +96,6 @@ impl Reader<'_> {
         } else {
             self.at = start;
         }
-        Ok(())
     }
 
     fn command(&mut self) -> Result<Command, Refusal> {
@@ -315,15 +314,30 @@ impl Reader<'_> {
         self.reading.command_starts.push(self.at);
         self.at += 2;
         let mut tokens = Vec::new();
+        // Open parentheses, and whether there is something before that can be joined.
+        let (mut open, mut joinable) = (0_usize, false);
         loop {
             self.newlines()?;
             if self.keyword() == Some("]]") {
+                if open != 0 || !joinable {
+                    return Err(self.refusal("a test that is not complete"));
+                }
                 self.at += 2;
                 return Ok(CommandKind::Test(tokens));
             }
             let operator =
                 [&b"&&"[..], b"||", b"(", b")", b"<", b">"].into_iter().find(|text| self.take(text));
             if let Some(text) = operator {
+                match text {
+                    b"(" => open += 1,
+                    b")" if open == 0 || !joinable => {
+                        return Err(self.refusal("a test that is not complete"));
+                    }
+                    b")" => open -= 1,
+                    _ if !joinable => return Err(self.refusal("a test that is not complete")),
+                    _ => {}
+                }
+                joinable = text == b")";
                 let bytes = text.to_vec();
                 let span = (self.at - bytes.len(), self.at);
                 tokens.push(Word { pieces: vec![Piece::Literal { bytes, quoted: false }], span });
@@ -336,9 +350,11 @@ impl Reader<'_> {
                 self.at += 2;
                 self.blanks();
                 tokens.push(self.pattern()?);
+                joinable = true;
                 continue;
             }
             tokens.push(self.word()?.ok_or_else(|| self.refusal("a test that is not closed"))?);
+            joinable = true;
         }
     }
 
@@ -365,7 +381,7 @@ impl Reader<'_> {
                 Some(b'#') => return Err(self.refusal("a pattern that is not understood")),
                 Some(b'\\') => {
                     self.bump();
-                    let escaped = self.raw(0).filter(|byte| byte.is_ascii_graphic());
+                    let escaped = self.raw(0).filter(u8::is_ascii_graphic);
                     let byte = escaped.ok_or_else(|| self.refusal("a pattern that is not understood"))?;
                     pieces.push(Piece::Literal { bytes: vec![byte], quoted: true });
                     self.bump();

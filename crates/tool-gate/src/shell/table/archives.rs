@@ -8,8 +8,8 @@ use crate::shell::{Extent, Span};
 
 pub(super) const PROGRAMS: &[Spec] = &[
     Spec {
-        flags: "aABCDfglnoPprsSuvXhV",
-        values: "t",
+        flags: "aABCDglnoPprsSuvXhV",
+        values: "ft",
         long: "debug-syms demangle? dynamic extern-only line-numbers no-sort numeric-sort portability print-armap print-file-name \
                print-size reverse-sort size-sort undefined-only defined-only extern-only format= radix= no-demangle quiet no-weak \
                without-symbol-versions with-symbol-versions help version",
@@ -112,7 +112,7 @@ pub(super) const TAR: Spec = Spec {
     values: "f",
     long: "list create extract get to-stdout verbose gzip bzip2 xz zstd lzma auto-compress wildcards no-wildcards wildcards-match-slash \
            no-wildcards-match-slash file= exclude= exclude-vcs strip-components= full-time numeric-owner utc block-number \
-           show-transformed-names quoting-style= one-file-system totals sort= mtime= owner= group= mode= occurrence? version",
+           show-transformed-names quoting-style= one-file-system totals sort= owner= group= mode= occurrence? version",
     refuses: &[
         (
             "I use-compress-program to-command checkpoint-action rsh-command rmt-command info-script new-volume-script F",

@@ -15,7 +15,11 @@ pub(super) const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     match name {
         // Without arguments they list what there is, which is nothing.
-        "alias" | "dirs" if args.is_empty() => {}
+        "alias" | "dirs" | "trap" if args.is_empty() => {}
+        "trap" if matches!(args, [only] if only.is("-l") || only.is("-p")) => {}
+        "kill" if matches!(args, [list, rest @ ..] if list.is("-l") && rest.iter().all(|arg| arg.exact && !arg.dash)) =>
+            {}
+        "compgen" if lists_commands(args) => {}
         "jobs" if args.iter().all(|arg| has_only(arg, b"lnprs")) => {}
         "hash" if args.iter().all(|arg| has_only(arg, b"rlt") || is_plain_name(arg)) => {}
         "help" if args.iter().all(|arg| has_only(arg, b"dms") || (arg.exact && !arg.dash)) => {}
@@ -71,6 +75,21 @@ fn has_only(arg: &Arg, letters: &[u8]) -> bool {
     bundle.is_some_and(|bundle| !bundle.is_empty() && bundle.iter().all(|letter| letters.contains(letter)))
 }
 
+/// `compgen`, as far as it lists names of commands; its other letters list variables, expand words or run programs.
+fn lists_commands(args: &[Arg]) -> bool {
+    let kinds = ["builtin", "command", "keyword", "signal"];
+    let rest = match args {
+        [letter, rest @ ..] if ["-b", "-c", "-k"].into_iter().any(|known| letter.is(known)) => rest,
+        [letter, kind, rest @ ..] if letter.is("-A") && kinds.into_iter().any(|known| kind.is(known)) => rest,
+        _ => return false,
+    };
+    match rest {
+        [] => true,
+        [start] => start.exact && !start.dash,
+        _ => false,
+    }
+}
+
 fn is_plain_name(arg: &Arg) -> bool {
     arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('/'))
 }
@@ -120,7 +139,7 @@ fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         Some((first, _)) if first.is("-v") || first.is("-V") => {}
         // The system's own folders are searched, as they are without it.
         Some((first, rest)) if first.is("-p") && rest.first().is_some_and(|next| !next.dash) => {
-            command(judge, rest, span)
+            command(judge, rest, span);
         }
         Some((first, rest)) => match first.text() {
             Some(name) if !name.starts_with('-') => {

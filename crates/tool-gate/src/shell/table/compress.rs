@@ -66,8 +66,8 @@ fn spec_of(name: &str) -> Option<&'static Spec> {
 pub(super) fn compressor(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
     let Some(spec) = spec_of(name) else { return judge.unknown("a compressor that is not understood", span) };
     let parsed = parse(judge, spec, args);
-    let asks = ["h", "help", "long-help", "H", "V", "version", "L", "license"];
-    let prints = parsed.has(&["c", "stdout", "to-stdout", "l", "list", "t", "test"]) || parsed.has(&asks);
+    // Not the questions for help or a version: bzip2 answers and goes on.
+    let prints = parsed.has(&["c", "stdout", "to-stdout", "l", "list", "t", "test"]);
     // Without an operand it works on its input and prints.
     if !prints && !parsed.operands.is_empty() {
         return judge.refuse(WritesWorkspace, format!("{name} replaces the file"), span);

@@ -134,6 +134,9 @@ fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
                     return judge.refuse(Executes, "-exec with a command that is not known", arg.span);
                 }
                 for name in named {
+                    if judge.is_limited() {
+                        return;
+                    }
                     let words: Vec<Arg> = rest[..length].iter().map(|word| replaced(word, name)).collect();
                     wrappers::inner(judge, &words, span);
                 }

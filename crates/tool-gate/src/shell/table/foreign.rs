@@ -25,6 +25,9 @@ const SHARED: &str = "move net pushd popd start tree color dir sc";
 const VARIABLES: &str = "allusersprofile appdata cd commonprogramfiles computername comspec date errorlevel homedrive homepath localappdata \
     os path pathext programdata programfiles public random systemdrive systemroot temp time tmp userdomain username userprofile windir";
 
+/// Most commands that are looked at: what shell a text is for shows at its start.
+const PARTS: usize = 16;
+
 fn listed(list: &str, wanted: &str) -> bool {
     list.split_ascii_whitespace().any(|entry| entry.eq_ignore_ascii_case(wanted))
 }
@@ -37,10 +40,22 @@ pub(crate) fn recognise(text: &str) -> Option<(EffectKind, &'static str)> {
     if text.contains("`\n") && text.matches('`').count() % 2 == 1 {
         return Some((Unknown, POWERSHELL));
     }
-    text.split(['\n', ';', '|', '&', '(', '{']).find_map(|part| {
+    if ["$PSVersionTable", "$PSScriptRoot", "]::"].into_iter().any(|sign| text.contains(sign)) {
+        return Some((Unknown, POWERSHELL));
+    }
+    text.split(['\n', ';', '|', '&', '(', '{']).take(PARTS).find_map(|part| {
         let mut words = part.split_ascii_whitespace();
         let name = words.next()?;
-        let switched = words.any(is_switch);
+        let rest: Vec<&str> = words.take(PARTS).collect();
+        let switched = rest.iter().any(|word| is_switch(word));
+        match (name, rest.as_slice()) {
+            (name, ["=", ..]) if name.starts_with('$') => return Some((Unknown, POWERSHELL)),
+            ("if", ["exist", ..] | ["not", "exist", ..]) => return Some((Unknown, CMD)),
+            ("for", [variable, ..]) if variable.starts_with('%') => return Some((Unknown, CMD)),
+            ("call" | "start", [program, ..]) if is_windows_program(program) => return Some((Unknown, CMD)),
+            _ if is_drive(name.trim_start_matches('"')) => return Some((Executes, WINDOWS)),
+            _ => {}
+        }
         let base = name.rsplit(['\\', '/']).next().unwrap_or(name);
         let (stem, ending) = base.rsplit_once('.').unwrap_or((base, ""));
         if listed("powershell pwsh", stem) {
@@ -49,7 +64,7 @@ pub(crate) fn recognise(text: &str) -> Option<(EffectKind, &'static str)> {
         if stem.eq_ignore_ascii_case("cmd") && (switched || ending.eq_ignore_ascii_case("exe")) {
             return Some((Executes, CMD));
         }
-        if listed("exe bat cmd ps1", ending) {
+        if is_windows_program(base) {
             return Some((Executes, WINDOWS));
         }
         if listed(ALIASES, name) || is_cmdlet(name) {
@@ -58,6 +73,16 @@ pub(crate) fn recognise(text: &str) -> Option<(EffectKind, &'static str)> {
         let shared = listed(SHARED, name);
         ((shared && switched) || (!shared && listed(COMMANDS, name))).then_some((Unknown, CMD))
     })
+}
+
+/// `x.exe`
+fn is_windows_program(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| listed("exe bat cmd ps1", ending))
+}
+
+/// `C:\`
+fn is_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', b'\\', ..] if letter.is_ascii_alphabetic())
 }
 
 /// `/s`, `/a:d`
@@ -109,8 +134,9 @@ pub(crate) fn marks(text: &str) -> Option<(EffectKind, &'static str)> {
                 let before = at.checked_sub(3).and_then(|place| bytes.get(place));
                 let starts = at == 2 || before.is_some_and(|byte| b" \t\n=;|&(".contains(byte));
                 let drive = bytes.get(at.wrapping_sub(2)).is_some_and(u8::is_ascii_alphabetic);
-                let after =
-                    bytes.get(at + 1).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'\\');
+                let after = bytes
+                    .get(at + 1)
+                    .is_none_or(|byte| byte.is_ascii_alphanumeric() || b"\\ \n".contains(byte));
                 if starts && drive && after && bytes.get(at.wrapping_sub(1)) == Some(&b':') {
                     return Some((Unknown, CMD));
                 }
@@ -134,30 +160,29 @@ mod tests {
             "gci",
             "powershell -c ls",
             "pwsh -File x.ps1",
-            "./build.ps1",
             "echo $env:PATH",
             "echo \"$Env:USERPROFILE\"",
             "Get-Item x `\n  -Force",
+            "$x = Get-Content a.txt",
         ] {
-            assert_eq!(
-                recognise(text).map(|(_, detail)| detail).filter(|detail| detail.contains("bash")),
-                recognise(text).map(|(_, detail)| detail),
-                "{text}"
-            );
-            assert!(recognise(text).is_some(), "{text}");
+            assert!(recognise(text).is_some_and(|(_, detail)| detail == POWERSHELL), "{text}");
         }
         for text in [
             "dir /s",
             "dir /a:d",
             "del x",
             "cmd /c dir",
-            "C:\\Windows\\x.exe",
             "type C:\\a\\b",
+            "dir C:\\",
             "echo %PATH%",
             "cd %TEMP% && dir",
             "findstr /s x *.rs",
             "copy a b",
+            "if exist a del a",
         ] {
+            assert!(recognise(text).is_some_and(|(_, detail)| detail == CMD), "{text}");
+        }
+        for text in ["C:\\Windows\\x.exe", "\"C:\\Program Files\\x\"", "./build.ps1", "notepad.exe a"] {
             assert!(recognise(text).is_some(), "{text}");
         }
         for text in [
@@ -173,6 +198,7 @@ mod tests {
             "tree src",
             "echo `ls`",
             "awk '{print $env}' a",
+            "[[ a =~ b ]]",
         ] {
             assert_eq!(recognise(text), None, "{text}");
         }

@@ -132,7 +132,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         remote(judge, &parsed, span);
     }
     access(judge, command, &parsed, span);
-    judge.set_environment(harden::environment());
+    judge.harden_git(harden::environment());
     // `git reflog show` takes the options after its second word.
     let last = match rest.first() {
         Some(show) if text == "reflog" && show.is("show") => show,
@@ -140,6 +140,11 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     };
     if !command.insert.is_empty() {
         judge.insert_behind(last.span, command.insert);
+    }
+    if text == "config" && !parsed.has(&["local", "worktree"]) {
+        // The user's own configuration holds tokens.
+        let word = rest.first().filter(|first| first.is("list") || first.is("get"));
+        judge.insert_behind(word.unwrap_or(last).span, " --local");
     }
     judge.printed = lines::of_git(text, &parsed);
     judge.reads_input &= READS_INPUT.contains(&text);
@@ -311,5 +316,5 @@ fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         judge.read_file(file);
     }
     judge.read_workspace(Extent::Below, span);
-    judge.set_environment(harden::environment());
+    judge.harden_git(harden::environment());
 }

@@ -101,6 +101,11 @@ pub(super) fn of_arguments(judge: &Judge<'_>, name: &str, args: &[Arg]) -> Optio
             let colon = matches!(words.as_slice(), ["-F:", _] | ["-F", ":", _]);
             (colon && judge.piped == Some(Printed::Located)).then_some(NAMES)
         }
+        ("echo", names @ [_, ..]) | ("printf", ["%s\\n", names @ ..])
+            if names.iter().all(|name| is_plain_name(name)) =>
+        {
+            Some(Printed::Names { nul: false, clean: true })
+        }
         ("sed", ["-E", LINES | WORDS]) if judge.piped == Some(NAMES) => Some(NAMES),
         ("sed", ["-zE", LINES]) => {
             judge.piped.filter(|printed| matches!(printed, Printed::Names { nul: true, .. }))
@@ -108,6 +113,12 @@ pub(super) fn of_arguments(judge: &Judge<'_>, name: &str, args: &[Arg]) -> Optio
         ("sed", [script]) if takes_away(script) && judge.piped == Some(NAMES) => Some(NAMES),
         _ => None,
     }
+}
+
+/// Whether a text is a relative path without anything that a shell or `xargs` would take apart.
+fn is_plain_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
+    !text.starts_with(['-', '/']) && !text.contains("..") && text.bytes().all(plain)
 }
 
 /// Whether a sed script is one `s` that replaces by nothing.
@@ -225,6 +236,19 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
                 "W",
             ];
             (!parsed.has(&other)).then_some(Printed::Located)
+        }
+        "log" => {
+            let hashes = ["%h", "%H", "format:%h", "format:%H", "tformat:%h", "tformat:%H"];
+            let formats: Vec<&str> = parsed
+                .options
+                .iter()
+                .filter(|given| matches!(given.name.as_str(), "format" | "pretty"))
+                .map(|given| given.value.as_ref().and_then(Arg::text).unwrap_or_default())
+                .collect();
+            let plain = "format pretty n max-count digits all reverse merges no-merges first-parent author since until after before skip";
+            let known =
+                only(plain) && !formats.is_empty() && formats.iter().all(|format| hashes.contains(format));
+            known.then_some(Printed::Names { nul: false, clean: true })
         }
         "ls-tree" if parsed.has(&["name-only", "name-status"]) && !magic => names(nul),
         "rev-list" if parsed.has(&["count"]) => {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{
-    TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, refused, search, sed, system,
-    variables, versions, wrappers,
+    TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, refused, search, sed,
+    system, variables, versions, wrappers,
 };
 use crate::EffectKind;
 use crate::shell::options::{Operands, Spec};
@@ -47,11 +47,13 @@ fn page() -> String {
         &compress::ZSTD,
         &files::BAT,
         &jq::JQ,
+        &search::AG,
         &search::FD,
         &search::GREP,
         &search::RG,
         &sed::SED,
         &system::DATE,
+        &system::SYSCTL,
         &variables::MAPFILE,
         &variables::READ,
         &wrappers::NICE,
@@ -73,6 +75,13 @@ fn page() -> String {
     page.push_str("## Versions only\n\nOf these only the question for the version is allowed:\n\n");
     for (names, options) in versions::VERSIONS {
         line(&mut page, &format!("{}: {}", code(names), code(options)));
+    }
+    line(&mut page, &format!("{}: `--help` `--version`", code(versions::HELPFUL)));
+    page.push_str("\n## OpenSSL\n\n");
+    for command in openssl::COMMANDS {
+        let options = dashed_list(command.flags);
+        let values = dashed_list(command.values);
+        line(&mut page, &format!("{}: {options} {values} `-in FILE`", code(command.names)));
     }
     page.push_str("\n## Find\n\n");
     line(&mut page, &format!("Tests and actions: {}", code(find::PLAIN)));
@@ -171,4 +180,8 @@ fn code(list: &str) -> String {
 
 fn line(page: &mut String, text: &str) {
     let _ = writeln!(page, "- {text}");
+}
+
+fn dashed_list(list: &str) -> String {
+    list.split_ascii_whitespace().map(|word| format!("`-{word}`")).collect::<Vec<_>>().join(" ")
 }

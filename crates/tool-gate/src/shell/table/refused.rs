@@ -4,6 +4,9 @@ use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, Wr
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 
+/// All that is said of a program of which nothing else is known.
+pub(super) const RUNS_OTHERS: &str = "runs other programs";
+
 pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         WritesWorkspace,
@@ -18,7 +21,7 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     ),
     (
         Executes,
-        "runs other programs",
+        RUNS_OTHERS,
         "sh bash dash zsh ksh fish eval source . exec trap alias unalias coproc sudo su doas env nohup setsid script watch \
          parallel make cmake ninja cargo rustc npm npx yarn pnpm node deno bun python python3 perl ruby php lua go java javac \
          mvn gradle dotnet ldd docker kubectl busybox strace gdb ltrace chroot unshare systemctl systemd-run crontab at batch vim vi \

@@ -8,7 +8,7 @@ use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
 pub(super) const GREP: Spec = Spec {
-    flags: "EFGPiyvwxcLlqsobHhnTZzaIUrRu",
+    flags: "EFGPiyvwxcLlqsobHhnTZzaIUrRuV",
     values: "emABCDd",
     long: "extended-regexp fixed-strings basic-regexp perl-regexp regexp= ignore-case no-ignore-case invert-match word-regexp \
            line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent \
@@ -89,7 +89,11 @@ pub(super) const RG: Spec = Spec {
            no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs \
            no-messages no-ignore-messages null null-data one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= \
            smart-case case-sensitive sort= sortr= stats stop-on-nonmatch text threads= trim type= type-list type-not= \
-           unrestricted vimgrep with-filename word-regexp byte-offset binary debug help version",
+           unrestricted vimgrep with-filename word-regexp byte-offset binary debug trace help version sort-files path-separator= \
+           no-unicode unicode auto-hybrid-regex no-auto-hybrid-regex dfa-size-limit= regex-size-limit= mmap no-mmap no-pcre2-unicode \
+           pcre2-unicode type-add= type-clear= no-context-separator no-require-git block-buffered no-block-buffered no-line-buffered \
+           pcre2-version no-json no-multiline no-stats no-trim no-text no-sort-files no-pcre2 no-fixed-strings no-crlf no-binary \
+           no-encoding hyperlink-format= generate=",
     reads: "f file ignore-file",
     refuses: &[
         ("L follow", ReadsOutside, "follows links, which may lead out of the workspace"),
@@ -119,10 +123,12 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 
 pub(super) const FD: Spec = Spec {
     flags: "HIusigap01qFV",
-    values: "dtecESj",
+    values: "dtecESjo",
     long: "hidden no-ignore unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path print0 \
            max-depth= min-depth= exact-depth= exclude= type= extension= size= changed-within= changed-before= color= \
-           threads= max-results= quiet no-ignore-vcs strip-cwd-prefix help version",
+           threads= max-results= quiet no-ignore-vcs no-ignore-parent strip-cwd-prefix? and= owner= one-file-system no-follow \
+           prune relative-path path-separator= show-errors has-results ignore regex newer= older= changed-after= \
+           change-newer-than= change-older-than= no-hidden help version",
     refuses: &[
         ("L follow", ReadsOutside, "follows links, which may lead out of the workspace"),
         ("x X exec exec-batch", Executes, "fd runs a program for each file"),
@@ -146,4 +152,35 @@ pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "print0"]), clean: false });
     }
     judge.reads_input = false;
+}
+
+pub(super) const AG: Spec = Spec {
+    flags: "acDFhHilLnoQrRsStuUvw0V",
+    values: "ABCGm",
+    long: "ackmate all-text all-types after= before= break nobreak case-sensitive color nocolor column context= count depth= \
+           files-with-matches files-without-matches fixed-strings nofollow group nogroup heading noheading hidden ignore= \
+           ignore-case ignore-dir= literal match max-count= no-numbers numbers null one-device only-matching parallel passthrough \
+           print-all-files recurse norecurse silent skip-vcs-ignores smart-case stats stats-only unrestricted vimgrep word-regexp \
+           file-search-regex= filename nofilename invert-match list-file-types help version js json ts py python rust go java ruby \
+           php css html xml yaml markdown md shell cc cpp csharp swift kotlin scala sql",
+    refuses: &[
+        ("pager", Executes, "ag runs a pager"),
+        ("f follow", ReadsOutside, "follows links, which may lead out of the workspace"),
+        ("p path-to-ignore", ReadsOutside, "a further file of what to ignore"),
+    ],
+    abbreviates: false,
+    ..Spec::new(&["ag"], Operands::Custom)
+};
+
+pub(super) fn ag(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let mut rest = args.to_vec();
+    // `-g PATTERN` looks for names; what follows it is where.
+    if let Some(place) = rest.iter().position(|arg| arg.is("-g")) {
+        rest.remove(place);
+    }
+    let parsed = parse(judge, &AG, &rest);
+    if parsed.has(&["help", "version", "V", "list-file-types"]) && parsed.operands.is_empty() {
+        return;
+    }
+    read_after_pattern(judge, &parsed, &[], true, span);
 }

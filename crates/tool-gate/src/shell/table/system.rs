@@ -1,6 +1,6 @@
 //! Programs that tell of the machine, its users and its time.
 
-use crate::EffectKind::{NonTerminating, WritesWorkspace};
+use crate::EffectKind::{NonTerminating, WritesOutside, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec, parse};
@@ -90,9 +90,9 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["mount"], Operands::None)
     },
     Spec {
-        flags: "aAbcDefiJklnPrRsuUvh",
+        flags: "aAbcDfiJklnPrRsuUvh",
         values: "otOM",
-        long: "all ascii bytes canonicalize df evaluate fstab json kernel list noheadings output= pairs raw real shadowed-only tree \
+        long: "all ascii bytes canonicalize df fstab json kernel list noheadings output= pairs raw real shadowed-only tree \
                types= options= mountpoint= notruncate nofsroot help version",
         refuses: &[("p poll w timeout", NonTerminating, "findmnt waits for changes")],
         abbreviates: false,
@@ -105,6 +105,22 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["vmstat"], Operands::None)
     },
 ];
+
+pub(super) const SYSCTL: Spec = Spec {
+    flags: "nNebq",
+    long: "values names ignore binary",
+    abbreviates: false,
+    ..Spec::new(&["sysctl"], Operands::Custom)
+};
+
+/// `sysctl`, as far as it shows settings of the kernel that are named.
+pub(super) fn sysctl(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let named = |operand: &Arg| operand.text().is_some_and(|text| !text.contains('='));
+    let operands = parse(judge, &SYSCTL, args).operands;
+    if operands.is_empty() || !operands.iter().all(named) {
+        judge.refuse(WritesOutside, "sysctl may change a setting of the kernel", span);
+    }
+}
 
 /// Names of capabilities that print, and start or reset nothing.
 const CAPABILITIES: &str =
@@ -133,7 +149,16 @@ pub(super) const DATE: Spec = Spec {
 
 /// `date`: prints the time unless it is told one.
 pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
-    for operand in parse(judge, &DATE, args).operands {
+    // A date that only a run knows is a date, also where it looks like an option.
+    let known: Vec<Arg> = match args {
+        [option, date, rest @ ..]
+            if (option.is("-d") || option.is("-ud") || option.is("--date")) && !date.many =>
+        {
+            rest.to_vec()
+        }
+        args => args.to_vec(),
+    };
+    for operand in parse(judge, &DATE, &known).operands {
         if operand.many || !operand.prefix.starts_with(b"+") {
             judge.refuse(WritesWorkspace, "sets the system's clock", operand.span);
         }

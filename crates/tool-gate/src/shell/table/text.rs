@@ -44,7 +44,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
         flags: "bcdfghiMmnRrsuVzC",
         values: "kt",
         reads: "random-source",
-        long: "batch-size= ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort \
+        long: "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort \
                numeric-sort random-sort reverse sort= version-sort check? parallel= debug key= merge stable field-separator= unique \
                zero-terminated help version",
         refuses: &[

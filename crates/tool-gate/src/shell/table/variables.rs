@@ -119,7 +119,13 @@ const GLOBBING: &str = "nullglob globstar dotglob failglob nocaseglob";
 pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let known =
         |arg: &Arg| arg.text().is_some_and(|text| GLOBBING.split_ascii_whitespace().any(|name| name == text));
+    let asks = |arg: &Arg| {
+        let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        arg.is("-p") || arg.is("-q") || arg.text().is_some_and(letters)
+    };
     match args.split_first() {
+        // What the settings are.
+        _ if args.iter().all(asks) => {}
         Some((first, rest))
             if (first.is("-s") || first.is("-u")) && !rest.is_empty() && rest.iter().all(known) => {}
         _ => judge.refuse(Environment, "shopt changes how what follows is read", span),
@@ -127,6 +133,10 @@ pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 }
 
 pub(super) fn set(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    if matches!(args, [only] if only.is("-o") || only.is("+o")) {
+        // It prints what is set.
+        return;
+    }
     let mut rest = args.iter();
     let mut any = false;
     while let Some(arg) = rest.next() {

@@ -71,7 +71,7 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
         }
     }
     // Otherwise an argument may start anywhere in a name.
-    let whole = !other && !(nul && newline) && nul == shape.nul;
+    let whole = !(other || (nul && newline)) && nul == shape.nul;
     let known = whole && !shape.climbs && !shape.slash_first;
     if !known {
         return Arg { escapes: true, ..Arg::listed(span) };
@@ -128,7 +128,7 @@ pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     {
         return match after.first() {
             None => judge.refuse(Environment, "prints the environment", span),
-            Some(_) => env(judge, after, span),
+            Some(_) => judge_program(judge, "env", span, after, Caller::Program),
         };
     }
     match rest.first() {
@@ -204,9 +204,14 @@ pub(super) const TEE: Spec = Spec {
     ..Spec::new(&["tee"], Operands::Custom)
 };
 
+/// Places that are no files of anybody.
+const PRINTED: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
 pub(super) fn tee(judge: &mut Judge<'_>, args: &[Arg]) {
     let parsed = parse(judge, &TEE, args);
-    if let Some(target) = parsed.operands.iter().find(|operand| !operand.is("/dev/null")) {
+    if let Some(target) =
+        parsed.operands.iter().find(|operand| !PRINTED.into_iter().any(|place| operand.is(place)))
+    {
         judge.refuse(WritesWorkspace, "tee writes a file", target.span);
     }
 }
