@@ -15,6 +15,7 @@ use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
+use crate::secrets;
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -70,7 +71,11 @@ impl Models {
                 }),
             };
             let start = Instant::now();
-            let recorder = Arc::new(Recorder::new(both).with_clock(Arc::new(move || start.elapsed())));
+            let recorder = Arc::new(
+                Recorder::new(both)
+                    .with_secrets(secrets::scrubber(environment))
+                    .with_clock(Arc::new(move || start.elapsed())),
+            );
             main = Arc::clone(&recorder) as Arc<dyn Model>;
             if let Some(fast) = &mut background {
                 fast.model = Arc::clone(&main);
@@ -123,7 +128,7 @@ fn open(
     environment: &Environment,
 ) -> Result<Arc<dyn Model>, CliError> {
     match spec {
-        ModelSpec::Replay(file) => replay(file),
+        ModelSpec::Replay(file) => replay(file, config.speed),
         ModelSpec::Remote { provider, .. } => {
             // The base URL is that of the main model's server; another provider's key must not be sent there.
             let base_url = config.base_url.as_deref().filter(|_| Some(*provider) == main.provider());
@@ -132,11 +137,11 @@ fn open(
     }
 }
 
-fn replay(file: &Path) -> Result<Arc<dyn Model>, CliError> {
+fn replay(file: &Path, speed: f64) -> Result<Arc<dyn Model>, CliError> {
     let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
     let recording =
         Recording::parse(&text).map_err(|source| CliError::Recording { file: file.to_owned(), source })?;
-    let sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)) as _);
+    let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
     Ok(Arc::new(Replay::new(recording, sleep)))
 }
 

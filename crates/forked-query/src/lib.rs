@@ -58,6 +58,7 @@ mod query;
 mod recorder;
 mod recording;
 mod replay;
+mod scrub;
 mod suggest;
 #[cfg(test)]
 mod testing;
@@ -75,8 +76,9 @@ pub use pairing::{PairingError, check_pairing, repair_pairing};
 pub use provider::{KeyNeed, Provider};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use recorder::{Clock, Recorder};
-pub use recording::{RecordedCall, RecordedTurn, Recording, RecordingError};
+pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError};
 pub use replay::{Replay, Sleep};
+pub use scrub::{SCRUBBED, Scrubber};
 pub use suggest::{
     Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
     generate_suggestion,

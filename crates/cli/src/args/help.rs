@@ -35,12 +35,14 @@ Approval modes (--mode):
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
                 model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
-                turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds
+                turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds;
+                background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
+                what it may cost and keep: ledger, [budget], [prices.\"MODEL\"] (docs/formats.md)
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn
                 background work off; and choose another model of your provider
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
-                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off
+                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_BACKGROUND=off
   flags
 Deny rules of both files count together. Keys come from the environment alone: OPENAI_API_KEY,
 DASHSCOPE_API_KEY.
@@ -130,6 +132,16 @@ every file that headstart does not understand.
 Examples:
   headstart sweep
   headstart sweep --older-than 0 --undecided";
+
+pub(super) const STATS: &str = "\
+The ledger of a project is a file of JSON Lines in the state folder. Wasted is what went into prompts \
+that ran ahead and were not taken, and into queries for suggestions. Amounts of the policy are in \
+input tokens of the conversation's model: a token from the cache counts a tenth, one written four, \
+or what `prices` in your configuration say.
+
+Examples:
+  headstart stats
+  headstart stats --json | jq 'select(.type == \"kind\") | {kind, runs, why}'";
 
 pub(super) const GATE: &str = "\
 Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \

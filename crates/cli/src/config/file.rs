@@ -3,10 +3,12 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
 use super::{parse_base_url, parse_mode};
 use crate::error::CliError;
@@ -39,7 +41,11 @@ struct Fields {
     policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
+    background: Option<Spanned<String>>,
+    ledger: Option<Spanned<String>>,
     limits: LimitFields,
+    budget: BudgetTable,
+    prices: PriceTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -111,6 +117,22 @@ impl File {
         self.fields.speculation
     }
 
+    pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {
+        self.parsed("background", self.fields.background.as_ref(), budget::parse_mode)
+    }
+
+    pub(super) fn ledger(&self) -> Result<Option<Placed<Keep>>, CliError> {
+        self.parsed("ledger", self.fields.ledger.as_ref(), budget::parse_keep)
+    }
+
+    pub(super) fn budget(&self) -> &BudgetTable {
+        &self.fields.budget
+    }
+
+    pub(super) fn prices(&self) -> &PriceTable {
+        &self.fields.prices
+    }
+
     pub(super) fn limits(&self) -> Result<Vec<(LimitField, Placed<u64>)>, CliError> {
         let fields = &self.fields.limits;
         let narrow = |value: &Option<Spanned<u32>>| {
@@ -155,7 +177,7 @@ impl File {
         Ok(Some(Placed { value: parsed, line }))
     }
 
-    fn line(&self, span: &Range<usize>) -> usize {
+    pub(super) fn line(&self, span: &Range<usize>) -> usize {
         line_of(&self.text, span.start)
     }
 }

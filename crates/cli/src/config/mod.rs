@@ -4,6 +4,7 @@
 //! deny rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose another model
 //! of the provider that the user has chosen. A line that would do more is an error.
 
+mod budget;
 mod file;
 mod limits;
 mod project;
@@ -11,8 +12,11 @@ mod project;
 use std::path::{Path, PathBuf};
 
 use headstart_speculation::Limits;
+use headstart_speculation::ledger::Prices;
+use headstart_speculation::policy::Policy;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
+pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -27,10 +31,12 @@ pub(crate) struct Flags {
     pub(crate) fast_model: Option<ModelSpec>,
     pub(crate) base_url: Option<String>,
     pub(crate) mode: Option<ApprovalMode>,
+    /// How many times faster a recording is played.
+    pub(crate) speed: Option<f64>,
 }
 
 /// The configuration in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
     /// The model of the conversation.
     pub(crate) model: Option<ModelSpec>,
@@ -46,6 +52,14 @@ pub(crate) struct Config {
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     pub(crate) limits: Limits,
+    /// Whether background work is done, and what it may cost.
+    pub(crate) background: Policy,
+    /// What models cost.
+    pub(crate) prices: Prices,
+    /// What is kept about background work.
+    pub(crate) ledger: Keep,
+    /// How many times faster a recording is played.
+    pub(crate) speed: f64,
 }
 
 impl Config {
@@ -78,6 +92,7 @@ impl Config {
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
+        budget::apply_users(&mut config, &file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
         }
@@ -89,13 +104,27 @@ impl Config {
         self.fast_model = nearest.fast_model.or(self.fast_model);
         self.base_url = nearest.base_url.or(self.base_url);
         self.mode = nearest.mode.unwrap_or(self.mode);
+        self.speed = nearest.speed.unwrap_or(self.speed);
         self
     }
 
     fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
+        if let Some(mode) = variable(environment, "HEADSTART_BACKGROUND", parse_background)? {
+            self.background.mode = mode;
+        }
         Ok(self)
+    }
+
+    /// The model of background work, as the user names it; nothing where there is none.
+    pub(crate) fn background_model(&self) -> String {
+        self.fast_model.as_ref().or(self.model.as_ref()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// The model of the conversation, as the user names it; nothing where there is none.
+    pub(crate) fn main_model(&self) -> String {
+        self.model.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 }
 
@@ -111,6 +140,10 @@ impl Default for Config {
             suggestions: true,
             speculation: true,
             limits: Limits::default(),
+            background: Policy::default(),
+            prices: Prices::default(),
+            ledger: Keep::default(),
+            speed: 1.0,
         }
     }
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use headstart_tool_gate::{ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags};
+use super::{Config, Flags, budget};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -29,6 +29,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
+    budget::apply_projects(config, &file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);
         if users < value.value {

@@ -9,5 +9,6 @@ mod gate_lines;
 mod models;
 mod policies;
 mod records;
+mod stats;
 mod streams;
 mod usage;

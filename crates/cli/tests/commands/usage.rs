@@ -3,7 +3,7 @@ use std::process::Stdio;
 
 use crate::support::{Session, transcript};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "chat",
     "suggest",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 14] = [
     "abort",
     "undo",
     "sweep",
+    "stats",
     "gate",
     "filter",
     "completions",

@@ -13,4 +13,5 @@ mod ends;
 mod killed;
 mod policies;
 mod provider;
+mod recording;
 mod suggest;

@@ -9,9 +9,10 @@ use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
 };
 use headstart_overlay_fs::Tree;
+use headstart_speculation::ledger::{Money, Price};
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, Consent, Ending, Finished, Limit, Limits, StartError, Status,
-    Transcript,
+    AcceptError, Acceptance, Accepted, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError,
+    Status, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
@@ -263,6 +264,14 @@ fn a_limit_or_an_empty_reply_is_never_completed() {
     let (_, finished) = bench.speculate("do it");
     assert_eq!(limit(&finished), Some(Limit::Tokens));
     assert!(finished.transcript.pending_call().is_some(), "the call is kept for whoever goes on");
+
+    let money = |units| Money::new(units).unwrap();
+    let price = Price { input: money(1.0), cached: money(0.1), output: money(4.0) };
+    for (most, expected) in [(0.000_001, Some(Limit::Cost)), (1.0, None)] {
+        let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), says("Done.")]);
+        bench.engine.limits.cost = Some(CostLimit { price, most: money(most) });
+        assert_eq!(limit(&bench.speculate("do it").1), expected);
+    }
 
     let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls([write("a", "four"), write("b", "four")])]);
     bench.engine.limits.staged.bytes = 6;
