@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use headstart_forked_query::{
-    ApiKey, BackgroundModel, EventStream, KeyNeed, Model, ModelError, ModelRequest, OpenAiCompatible,
+    ApiKey, BackgroundModel, EventStream, HttpModel, KeyNeed, Model, ModelError, ModelRequest,
     Provider as Service, ProviderRelation, Recorder, Recording, Replay, Timeouts,
 };
 
@@ -147,27 +147,42 @@ fn remote(
     environment: &Environment,
 ) -> Result<Arc<dyn Model>, CliError> {
     let service = service(provider, base_url);
-    let key = environment.text(&service.key_variable)?.map(ApiKey::new);
+    let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyNeed::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
-    let model = OpenAiCompatible::new(service, key, Timeouts::default())?;
+    let model = HttpModel::new(service, key, Timeouts::default())?;
     Ok(Arc::new(model))
 }
 
-/// Where the model is and which dialect is spoken there.
-fn service(provider: Provider, base_url: Option<&str>) -> Service {
-    match (provider, base_url) {
-        (Provider::OpenAi, None) => Service::openai(),
-        (Provider::OpenAi, Some(url)) if is_openai(url) => Service::openai().at(url),
-        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
-        (Provider::OpenAi, Some(url)) => {
-            Service { key_variable: Service::openai().key_variable, ..Service::compatible("openai", url) }
+/// The key of a provider, from its variable or the other name that people know it by.
+fn key(service: &Service, environment: &Environment) -> Result<Option<ApiKey>, CliError> {
+    let other = (service.key_variable == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
+    for variable in [Some(service.key_variable.as_str()), other].into_iter().flatten() {
+        if let Some(key) = environment.text(variable)? {
+            return Ok(Some(ApiKey::new(key)));
         }
-        (Provider::DashScope, None) => Service::dashscope(),
-        (Provider::DashScope, Some(url)) => Service::dashscope().at(url),
-        (Provider::Ollama, None) => Service::ollama(),
-        (Provider::Ollama, Some(url)) => Service::ollama().at(url),
+    }
+    Ok(None)
+}
+
+/// Where the model is and which wire format is spoken there.
+fn service(provider: Provider, base_url: Option<&str>) -> Service {
+    let preset = match provider {
+        Provider::Anthropic => Service::anthropic(),
+        Provider::Gemini => Service::gemini(),
+        Provider::OpenAi => Service::openai(),
+        Provider::Responses => Service::responses(),
+        Provider::DashScope => Service::dashscope(),
+        Provider::Ollama => Service::ollama(),
+    };
+    match base_url {
+        None => preset,
+        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
+        Some(url) if provider == Provider::OpenAi && !is_openai(url) => {
+            Service { key_variable: preset.key_variable, ..Service::compatible("openai", url) }
+        }
+        Some(url) => preset.at(url),
     }
 }
 

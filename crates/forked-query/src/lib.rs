@@ -41,15 +41,18 @@
 //!   chat completions ([`Provider`]). It needs a tokio runtime. Without the feature the crate is pure, and its wire
 //!   format is there all the same ([`openai`]).
 
+pub mod anthropic;
 mod background;
 mod cache_safe;
 mod cache_slots;
 mod cut;
+pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
 mod message;
 mod model;
+pub mod ollama;
 pub mod openai;
 mod pairing;
 mod provider;
@@ -58,9 +61,11 @@ mod query;
 mod recorder;
 mod recording;
 mod replay;
+pub mod responses;
 mod suggest;
 #[cfg(test)]
 mod testing;
+mod wire;
 
 pub use background::{BackgroundModel, ProviderRelation};
 pub use cache_safe::CacheSafeParams;
@@ -68,7 +73,7 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, OpenAiCompatible, Timeouts};
+pub use http::{ApiKey, HttpModel, Timeouts};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
@@ -81,3 +86,4 @@ pub use suggest::{
     Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
     generate_suggestion,
 };
+pub use wire::{Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, Wire};

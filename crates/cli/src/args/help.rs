@@ -2,8 +2,7 @@
 
 pub(super) const STATE_DIR: &str =
     "The folder that keeps speculations [env: HEADSTART_STATE_DIR] [default: $XDG_STATE_HOME/headstart]";
-pub(super) const MODEL: &str =
-    "replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME [env: HEADSTART_MODEL]";
+pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE [env: HEADSTART_MODEL]";
 pub(super) const FAST_MODEL: &str =
     "The model of suggestions and speculation, if another one [env: HEADSTART_FAST_MODEL]";
 pub(super) const BASE_URL: &str = "Where the model's provider is reached [env: HEADSTART_BASE_URL]";
@@ -42,8 +41,8 @@ Configuration, each layer over the one before:
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
                 HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off
   flags
-Deny rules of both files count together. Keys come from the environment alone: OPENAI_API_KEY,
-DASHSCOPE_API_KEY.
+Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
+GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
 
 With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output.";
 

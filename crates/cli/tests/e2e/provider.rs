@@ -207,10 +207,10 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
     let half = || delta(&json!({"content": "I will"}));
     let echo = format!(r#"{{"error":{{"message":"wrong key {KEY}"}}}}"#);
     let cases = [
-        (whole("401 Unauthorized", "", &echo), "openai refused the key (401); set OPENAI_API_KEY"),
+        (whole("401 Unauthorized", "", &echo), " refused the key (401); set OPENAI_API_KEY"),
         (whole("429 Too Many Requests", "retry-after: 7\r\n", "{}"), "7 s"),
         (whole("500 Internal Server Error", "", r#"{"error":{"message":"out of memory"}}"#), "out of memory"),
-        (whole("503 Service Unavailable", "", &echo), "openai failed (503): wrong key"),
+        (whole("503 Service Unavailable", "", &echo), " failed (503): wrong key"),
         (whole("404 Not Found", "", r#"{"error":{"message":"no model test"}}"#), "no model test"),
         (whole("302 Found", "location: http://127.0.0.1:1/\r\n", ""), "302"),
         (Answer::Stream(vec![half(), Step::Cut]), "cut"),
@@ -250,7 +250,7 @@ fn a_suggestion_query_that_fails_is_an_error() {
     let suggest =
         ["suggest", "--model", "openai:test", "--base-url", &server.base_url, "--history", &history];
     let outcome = session.run(&suggest);
-    outcome.assert_refused(1, &["openai refused the key (401)", "OPENAI_API_KEY"]);
+    outcome.assert_refused(1, &["openai at http://127.0.0.1:", " refused the key (401)", "OPENAI_API_KEY"]);
     assert_no_key(&session, &outcome);
 }
 
