@@ -2,6 +2,8 @@
 
 mod answer;
 mod key;
+mod limiter;
+mod patient;
 mod retry_after;
 
 use std::collections::VecDeque;
@@ -13,6 +15,8 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 
 pub use key::ApiKey;
+pub use limiter::Limiter;
+pub use patient::Patient;
 
 use crate::provider_error::shorten;
 use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider};

@@ -29,7 +29,7 @@
 //! # Limitations
 //!
 //! * Words and tool calls only: no images, no documents, no audio.
-//! * Nothing is retried, and no request waits for another one's cache to be written.
+//! * No request waits for another one's cache to be written.
 //! * A conversation of more than [`MAX_HISTORY_ENTRIES`] entries is forked without its beginning. Such forks share a
 //!   prefix with each other, but with the conversation's own requests only system instruction and tools.
 //! * The length of an answer is bounded by the request's own limit, not by the client.
@@ -37,9 +37,10 @@
 //!
 //! # Features
 //!
-//! * `http`: `OpenAiCompatible`, the client for OpenAI, DashScope, Ollama, vLLM, llama.cpp and everything else that speaks
-//!   chat completions ([`Provider`]). It needs a tokio runtime. Without the feature the crate is pure, and its wire
-//!   format is there all the same ([`openai`]).
+//! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and everything
+//!   that speaks OpenAI's chat completions (vLLM, llama.cpp, gateways). `Patient` retries for it by a [`RetryPolicy`],
+//!   background work behind the user's own. They need a tokio runtime. Without the feature the crate is pure, and the wire
+//!   formats are there all the same ([`Wire`], [`Decoder`]).
 
 pub mod anthropic;
 mod background;
@@ -62,6 +63,7 @@ mod recorder;
 mod recording;
 mod replay;
 pub mod responses;
+mod retry;
 mod suggest;
 #[cfg(test)]
 mod testing;
@@ -73,7 +75,7 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, HttpModel, Timeouts};
+pub use http::{ApiKey, HttpModel, Limiter, Patient, Timeouts};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
@@ -82,6 +84,7 @@ pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use recorder::{Clock, Recorder};
 pub use recording::{RecordedCall, RecordedTurn, Recording, RecordingError};
 pub use replay::{Replay, Sleep};
+pub use retry::{Priority, RetryPolicy};
 pub use suggest::{
     Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
     generate_suggestion,

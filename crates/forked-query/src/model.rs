@@ -144,7 +144,12 @@ pub enum ModelError {
         status: u16,
         /// The provider's words, shortened.
         message: String,
+        /// When to come back, if the provider said.
+        retry_after: Option<Duration>,
     },
+    /// Background work that stayed behind, for the provider limits the rate and the user's own turn goes first.
+    #[error("the provider limits the rate of requests, and your own turn goes first")]
+    Yielded,
     /// No connection.
     #[error("cannot reach {url}: {message}")]
     Unreachable {

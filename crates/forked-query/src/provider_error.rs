@@ -22,7 +22,7 @@ impl Provider {
             429 => {
                 ModelError::RateLimited { provider, retry_after: retry_after.or_else(|| retry_delay(&json)) }
             }
-            500.. => ModelError::Server { provider, status, message: said(&json, body) },
+            500.. => ModelError::Server { provider, status, message: said(&json, body), retry_after },
             404 => {
                 let message = format!("{}; check the name of the model and the base URL", said(&json, body));
                 ModelError::Rejected { provider, status, message }

@@ -61,8 +61,8 @@ fn hide_key(error: ModelError, key: Option<&ApiKey>) -> ModelError {
         ModelError::Malformed { provider, message } => {
             ModelError::Malformed { provider, message: key.hide_in(&message) }
         }
-        ModelError::Server { provider, status, message } => {
-            ModelError::Server { provider, status, message: key.hide_in(&message) }
+        ModelError::Server { provider, status, message, retry_after } => {
+            ModelError::Server { provider, status, message: key.hide_in(&message), retry_after }
         }
         ModelError::Rejected { provider, status, message } => {
             ModelError::Rejected { provider, status, message: key.hide_in(&message) }
