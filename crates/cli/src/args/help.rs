@@ -33,7 +33,8 @@ Approval modes (--mode):
 
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
-                model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
+                model, fast_model, base_url, mode, deny, suggestions, speculation; in [requests]
+                retries, connect_seconds, first_byte_seconds, idle_seconds; and in [limits]
                 turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn

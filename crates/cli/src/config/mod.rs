@@ -7,12 +7,14 @@
 mod file;
 mod limits;
 mod project;
+mod requests;
 
 use std::path::{Path, PathBuf};
 
 use headstart_speculation::Limits;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext};
 
+pub(crate) use self::requests::Requests;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -44,6 +46,7 @@ pub(crate) struct Config {
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     pub(crate) limits: Limits,
+    pub(crate) requests: Requests,
 }
 
 impl Config {
@@ -78,6 +81,9 @@ impl Config {
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
         }
+        for (field, value) in file.requests()? {
+            field.set(&mut config.requests, value.value);
+        }
         Ok(config)
     }
 
@@ -107,6 +113,7 @@ impl Default for Config {
             suggestions: true,
             speculation: true,
             limits: Limits::default(),
+            requests: Requests::default(),
         }
     }
 }

@@ -1,5 +1,5 @@
 use futures::StreamExt;
-use headstart_forked_query::{Message, ModelEvent, Role};
+use headstart_forked_query::{Message, ModelEvent, ModelRequest, Role};
 
 use super::*;
 

@@ -228,6 +228,7 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
     ];
     for (answer, expected) in cases {
         let session = session();
+        session.write("home/.config/headstart/config.toml", "[requests]\nretries = 0\n");
         let server = Server::start(vec![farewell().swap_remove(1), answer.clone()]);
         let outcome = speculate(&session, &server);
         assert_eq!(outcome.code, Some(1), "{answer:?}: {outcome}");
@@ -236,9 +237,25 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
         let error = finished["error"].as_str().unwrap();
         assert!(error.contains(expected), "{answer:?}: {error}");
         assert_eq!(finished["changes"].as_array().unwrap().len(), 2, "{answer:?}: {outcome}");
-        // No retry behind the user's back, and no suggestion after a failure.
+        // No retry where there are to be none, and no suggestion after a failure.
         assert_eq!(server.requests().len(), 2, "{answer:?}");
     }
+}
+
+#[test]
+fn what_passes_is_waited_for() {
+    let session = session();
+    let whole = |status, headers| Answer::Whole { status, headers, body: "{}".to_owned() };
+    let mut answers = farewell();
+    answers.insert(1, whole("429 Too Many Requests", "retry-after-ms: 20\r\n"));
+    answers.insert(0, whole("503 Service Unavailable", "retry-after: 0\r\n"));
+    let server = Server::start(answers);
+    let outcome = speculate(&session, &server);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.finished()["next"], "run the tests", "{outcome}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 6);
+    assert_eq!((&requests[0].body, &requests[2].body), (&requests[1].body, &requests[3].body));
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The HTTP client against a server on the loopback that streams, stalls, fails and hangs up.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod faults;
 mod server;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -12,7 +13,8 @@ use tokio::sync::Notify;
 use crate::server::{Server, Step, event, response, streaming};
 use futures::StreamExt;
 use headstart_forked_query::{
-    ApiKey, HttpModel, Message, Model, ModelError, ModelEvent, ModelRequest, Provider, Role, Timeouts,
+    ApiKey, HttpModel, Message, Model, ModelError, ModelEvent, ModelRequest, Patient, Priority, Provider,
+    Role, Timeouts,
 };
 
 const HELLO: &str = r#"{"choices":[{"delta":{"content":"Hel"}}]}"#;
@@ -261,23 +263,42 @@ async fn no_answer_at_all_is_a_timeout_and_no_server_is_unreachable() {
     assert!(message.contains("refused"), "{message}");
 }
 
+/// The best of some tries, for a busy machine may make any single one wait.
 #[tokio::test]
-async fn dropping_the_answer_or_the_wait_for_it_closes_the_connection() {
+async fn dropping_the_answer_or_the_wait_for_it_closes_the_connection_at_once() {
+    const AT_ONCE: Duration = Duration::from_millis(50);
     for answers_first in [true, false] {
-        let mut steps = vec![Step::UntilClientLeaves];
-        if answers_first {
-            steps.splice(0..0, [streaming(), event(HELLO)]);
+        let mut best = Duration::MAX;
+        for _ in 0..20 {
+            best = best.min(time_to_close(answers_first).await);
+            if best < AT_ONCE {
+                break;
+            }
         }
-        let server = Server::start(steps).await;
-        let client = client(Provider::compatible("test", &server.base_url), Duration::from_secs(30));
-        if answers_first {
-            let mut stream = client.stream(&request()).await.unwrap();
-            stream.next().await.unwrap().unwrap();
-        } else {
-            let waiting = tokio::time::timeout(Duration::from_millis(200), client.stream(&request())).await;
-            assert!(waiting.is_err(), "the server does not answer");
-        }
-        let seen = tokio::time::timeout(Duration::from_secs(5), server.client_left).await;
-        seen.expect("the server sees it long before its client would have given up").unwrap();
+        assert!(best < AT_ONCE, "{best:?}");
     }
+}
+
+async fn time_to_close(answers_first: bool) -> Duration {
+    let mut steps = vec![Step::UntilClientLeaves];
+    if answers_first {
+        steps.splice(0..0, [streaming(), event(HELLO)]);
+    }
+    let mut server = Server::start(steps).await;
+    let client = client(Provider::compatible("test", &server.base_url), Duration::from_secs(30));
+    let patient = Patient::new(Arc::new(client), Priority::Foreground, Arc::default());
+    let dropped = if answers_first {
+        let mut stream = patient.stream(&request()).await.unwrap();
+        stream.next().await.unwrap().unwrap();
+        let dropped = Instant::now();
+        drop(stream);
+        dropped
+    } else {
+        let waiting = tokio::time::timeout(Duration::from_millis(100), patient.stream(&request())).await;
+        assert!(waiting.is_err(), "the server does not answer");
+        Instant::now()
+    };
+    let seen = tokio::time::timeout(Duration::from_secs(5), server.client_left.recv()).await;
+    seen.expect("the server sees it long before its client would have given up").unwrap();
+    dropped.elapsed()
 }
