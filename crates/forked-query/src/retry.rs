@@ -58,10 +58,11 @@ impl RetryPolicy {
     /// step.
     pub fn delay(&self, failures: u32, waited: Duration, error: &ModelError, dice: f64) -> Option<Duration> {
         let asked_for = match error {
-            ModelError::RateLimited { retry_after, .. } => *retry_after,
             // Not implemented, and no such version: neither will be.
             ModelError::Server { status: 501 | 505, .. } => return None,
-            ModelError::Server { retry_after, .. } => *retry_after,
+            ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
+                *retry_after
+            }
             _ => return None,
         };
         if self.retries < failures || failures == 0 {

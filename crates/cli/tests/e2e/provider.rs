@@ -217,7 +217,7 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
         (Answer::Stream(vec![half()]), "cut"),
         (Answer::Stream(vec![half(), Step::Data("{\"choices\":[".into())]), "malformed"),
         (Answer::Stream(vec![half(), Step::Data("[]".into())]), "malformed"),
-        (Answer::Stream(vec![Step::Raw("<html>it works</html>\n\n")]), "openai"),
+        (Answer::Stream(vec![Step::Raw("<html>it works</html>\n\n".to_owned())]), "openai"),
         (
             Answer::Stream(vec![
                 half(),
@@ -297,7 +297,7 @@ fn silence_is_ended_by_the_time_limit_and_the_connection_is_closed() {
 #[test]
 fn a_slow_answer_is_no_broken_one() {
     let session = session();
-    let mut steps = vec![Step::Raw(": keep-alive\n\n")];
+    let mut steps = vec![Step::Raw(": keep-alive\n\n".to_owned())];
     for word in ["slow ", "and ", "steady"] {
         steps.extend([Step::Wait(Duration::from_millis(150)), delta(&json!({"content": word}))]);
     }

@@ -49,16 +49,16 @@ fn overloaded() -> ModelError {
     ModelError::Server { provider: "x".into(), status: 529, message: "busy".into(), retry_after: None }
 }
 
-fn text() -> Result<ModelEvent, ModelError> {
-    Ok(ModelEvent::Text("hi".into()))
+fn text() -> ModelEvent {
+    ModelEvent::Text("hi".into())
 }
 
-fn usage() -> Result<ModelEvent, ModelError> {
-    Ok(ModelEvent::Usage(Usage { input_tokens: 7, ..Usage::default() }))
+fn usage() -> ModelEvent {
+    ModelEvent::Usage(Usage { input_tokens: 7, ..Usage::default() })
 }
 
 fn whole() -> Events {
-    vec![usage(), text(), Ok(ModelEvent::Finished(FinishReason::Stop))]
+    vec![Ok(usage()), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))]
 }
 
 async fn ask(model: &dyn Model) -> Events {
@@ -82,7 +82,7 @@ async fn what_passes_is_waited_for() {
         // Before the answer, and in a stream that has said nothing yet.
         (vec![vec![Err(limited(Some(3)))], whole()], 3_000..=3_050),
         (vec![vec![Err(overloaded())], vec![Err(overloaded())], whole()], 750..=1_500),
-        (vec![vec![usage(), Err(overloaded())], whole()], 250..=500),
+        (vec![vec![Ok(usage()), Err(overloaded())], whole()], 250..=500),
     ];
     for (answers, expected) in cases {
         let tries = Tries::new(answers.clone());
@@ -97,9 +97,9 @@ async fn what_passes_is_waited_for() {
 async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_help() {
     let unauthorized = ModelError::Unauthorized { provider: "x".into(), status: 401, variable: "K".into() };
     let cases = [
-        vec![text(), Err(overloaded())],
+        vec![Ok(text()), Err(overloaded())],
         vec![Ok(ModelEvent::Thought("hm".into())), Err(limited(None))],
-        vec![usage(), Err(unauthorized.clone())],
+        vec![Ok(usage()), Err(unauthorized.clone())],
         vec![Err(unauthorized)],
         vec![Err(ModelError::Cut { provider: "x".into() })],
         vec![Err(limited(Some(3_600)))],
