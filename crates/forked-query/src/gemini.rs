@@ -22,6 +22,7 @@ use std::time::Duration;
 
 pub use encode::{encode, encode_cache};
 pub(crate) use read::read;
+pub use read::read_cache;
 
 use crate::ModelRequest;
 
@@ -85,3 +86,6 @@ impl CachedPrefix {
 
 /// The longest that a cache is asked to live.
 const LONGEST_CACHE: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[cfg(test)]
+mod tests;

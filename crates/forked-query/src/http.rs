@@ -7,6 +7,7 @@ mod patient;
 mod retry_after;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ pub use limiter::Limiter;
 pub use patient::Patient;
 
 use crate::provider_error::shorten;
-use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider};
+use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire, gemini};
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
 ///
@@ -78,14 +79,42 @@ impl HttpModel {
         Ok(Self { client, provider, base, key, timeouts })
     }
 
+    /// Has Gemini keep everything in this request for some time, at a price. Put what it gives into
+    /// [`gemini::Options::cached`](crate::gemini::Options::cached) of the provider to be asked from then on.
+    ///
+    /// An error with any other provider, and with a prefix that is shorter than what the provider keeps.
+    pub async fn cache_prefix(
+        &self,
+        request: ModelRequest,
+        lifetime: Duration,
+    ) -> Result<gemini::CachedPrefix, ModelError> {
+        let Wire::Gemini(options) = &self.provider.wire else {
+            let message = "only Gemini keeps prefixes by name; leave them out".into();
+            return Err(ModelError::Misconfigured { provider: self.provider.name.clone(), message });
+        };
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/cachedContents", self.base.path().trim_end_matches('/')));
+        let body = gemini::encode_cache(&request, options, lifetime);
+        let mut response = self.post(url, "application/json", body).await?;
+        if response.status() != StatusCode::OK {
+            return Err(self.refused(response).await);
+        }
+        let body = self.beginning(&mut response).await;
+        let name = gemini::read_cache(&body);
+        let name = name.ok_or_else(|| self.provider.malformed("the cache that was made has no name"))?;
+        Ok(gemini::CachedPrefix { name, request: Arc::new(request) })
+    }
+
     async fn send(&self, request: &ModelRequest) -> Result<Response, ModelError> {
         let wire = &self.provider.wire;
         let url = request_url(&self.base, &self.provider, &request.model);
-        let mut post = self
-            .client
-            .post(url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, wire.accept());
+        self.post(url, wire.accept(), wire.encode(request)).await
+    }
+
+    async fn post(&self, url: Url, accept: &'static str, body: Vec<u8>) -> Result<Response, ModelError> {
+        let wire = &self.provider.wire;
+        let mut post =
+            self.client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept);
         for (name, value) in wire.headers() {
             post = post.header(*name, *value);
         }
@@ -95,7 +124,7 @@ impl HttpModel {
         }
         // The connection has a limit of its own.
         let patience = self.timeouts.connect.saturating_add(self.timeouts.first_byte);
-        let sent = tokio::time::timeout(patience, post.body(wire.encode(request)).send()).await;
+        let sent = tokio::time::timeout(patience, post.body(body).send()).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
         sent.map_err(silence)?.map_err(|error| self.not_sent(&url, error))
@@ -117,11 +146,18 @@ impl HttpModel {
 
     /// The error in a response that is not a success.
     async fn refused(&self, mut response: Response) -> ModelError {
-        const BODY_BYTES: usize = 16 * 1024;
         let status = response.status();
         let retry_after = retry_after::read(response.headers());
+        let body = self.beginning(&mut response).await;
+        // Some servers show the key that they refuse.
+        let body = self.key.as_ref().map_or_else(|| body.clone(), |key| key.hide_in(&body));
+        self.provider.error(status.as_u16(), retry_after, &body)
+    }
+
+    /// As much of a body as is worth a moment.
+    async fn beginning(&self, response: &mut Response) -> String {
+        const BODY_BYTES: usize = 16 * 1024;
         let mut body = Vec::new();
-        // What it says is worth a moment, not more.
         let read = async {
             while let Ok(Some(bytes)) = response.chunk().await {
                 body.extend_from_slice(&bytes);
@@ -130,12 +166,10 @@ impl HttpModel {
                 }
             }
         };
+        // What came is enough to go by.
         let _ = tokio::time::timeout(self.timeouts.idle, read).await;
         body.truncate(BODY_BYTES);
-        let body = String::from_utf8_lossy(&body);
-        // Some servers show the key that they refuse.
-        let body = self.key.as_ref().map_or(body.to_string(), |key| key.hide_in(&body));
-        self.provider.error(status.as_u16(), retry_after, &body)
+        String::from_utf8_lossy(&body).into_owned()
     }
 }
 

@@ -59,7 +59,7 @@ Tab or Right takes the grey suggestion, Esc dismisses it, typing something else 
 
 Examples:
   headstart chat --model ollama:NAME
-  OPENAI_API_KEY=... headstart chat --model openai:NAME --mode auto-edit
+  ANTHROPIC_API_KEY=... headstart chat --model anthropic:NAME --mode auto-edit
   headstart chat --model openai:NAME --base-url http://localhost:8000/v1
   HEADSTART_SPECULATE=off headstart chat";
 

@@ -14,8 +14,11 @@ struct Format {
     header: &'static str,
     /// The list in the body that holds the conversation.
     conversation: &'static str,
-    answer: fn(&str, &[(&str, Value)]) -> Vec<Value>,
+    answer: Events,
 }
+
+/// The events of an answer that says something and calls tools.
+type Events = fn(&str, &[(&str, Value)]) -> Vec<Value>;
 
 const FORMATS: [Format; 4] = [
     Format {

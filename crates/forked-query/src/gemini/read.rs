@@ -31,6 +31,13 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// The name in the answer to [`encode_cache`](super::encode_cache).
+pub fn read_cache(body: &str) -> Option<String> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let name = body.get("name")?.as_str()?;
+    name.starts_with("cachedContents/").then(|| name.to_owned())
+}
+
 fn read_part(part: WirePart, answer: &mut Answer) {
     if part.thought.unwrap_or(false) {
         answer.thought(part.text);

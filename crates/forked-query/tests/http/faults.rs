@@ -1,13 +1,15 @@
 //! Every wire format over a connection that misbehaves.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use futures::StreamExt;
 use headstart_forked_query::{
-    ApiKey, Decoder, HttpModel, Limiter, Model, ModelEvent, Patient, Priority, Provider, RetryPolicy,
-    Timeouts,
+    ApiKey, Decoder, HttpModel, Limiter, Message, Model, ModelEvent, Patient, Priority, Provider,
+    RetryPolicy, Role, Timeouts, Wire, gemini,
 };
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::server::{Server, Step, response, streaming_as};
 use crate::{Events, ask, request};
@@ -208,7 +210,6 @@ fn patient(provider: &Provider, server: &Server) -> Patient {
 }
 
 async fn answer(model: &dyn Model) -> Events {
-    use futures::StreamExt;
     let asked = async {
         match model.stream(&request()).await {
             Ok(stream) => stream.collect().await,
@@ -283,4 +284,33 @@ async fn nobody_at_home() {
             "{said}"
         );
     }
+}
+
+#[tokio::test]
+async fn gemini_keeps_a_prefix_where_it_is_asked_to() {
+    let made = response("200 OK", "", r#"{"name":"cachedContents/xyz"}"#);
+    let mut formats = formats();
+    let (provider, kind, pieces) = formats.swap_remove(1);
+    let server = Server::start_each([made, whole(kind, &pieces)]).await;
+    let cached =
+        client(&provider, &server.base_url, short()).cache_prefix(request(), PATIENCE).await.unwrap();
+    let wire = Wire::Gemini(gemini::Options { cached: Some(cached), ..gemini::Options::default() });
+    let model = client(&Provider { wire, ..provider.clone() }, &server.base_url, short());
+    let mut asked = request();
+    asked.messages.push(Message::text(Role::Model, "hi"));
+    asked.messages.push(Message::text(Role::User, "go on"));
+    let events: Events = model.stream(&asked).await.unwrap().collect().await;
+    assert_eq!(events, decoded(&provider, pieces.concat().as_bytes()));
+    let requests = server.requests();
+    assert!(requests[0].0.starts_with("POST /v1/cachedContents HTTP/1.1"), "{}", requests[0].0);
+    assert!(
+        requests[1].1.starts_with(r#"{"cachedContent":"cachedContents/xyz","contents":"#),
+        "{}",
+        requests[1].1
+    );
+    assert!(!requests[1].1.contains("hello"), "what is cached is not sent: {}", requests[1].1);
+
+    let (other, ..) = formats.swap_remove(0);
+    let error = client(&other, "http://localhost:1", short()).cache_prefix(request(), PATIENCE).await;
+    assert!(error.unwrap_err().to_string().contains("only Gemini"));
 }

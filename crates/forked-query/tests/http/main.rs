@@ -5,10 +5,11 @@ mod faults;
 mod server;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::server::{Server, Step, event, response, streaming};
 use futures::StreamExt;
