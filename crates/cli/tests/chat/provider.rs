@@ -134,6 +134,17 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
 }
 
 #[test]
+fn a_provider_that_is_busy_is_asked_again() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let mut chat =
+        chat_with(vec![Answer::Refuse(429), Answer::Refuse(503), Answer::Stream("It ", wait, "works.")]);
+    chat.send("begin\r");
+    chat.wait_for("> begin\nIt works.\n>");
+    chat.leave();
+}
+
+#[test]
 fn an_answer_that_breaks_off_is_told() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
