@@ -35,3 +35,6 @@ impl Default for Options {
         Self { max_tokens: 32_000 }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,12 @@
 //! * No request waits for another one's cache to be written.
 //! * A conversation of more than [`MAX_HISTORY_ENTRIES`] entries is forked without its beginning. Such forks share a
 //!   prefix with each other, but with the conversation's own requests only system instruction and tools.
-//! * The length of an answer is bounded by the request's own limit, not by the client.
+//! * The length of an answer is bounded by the request's own limit; the client reads no more than
+//!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
+//! * Thoughts are told and forgotten. Where a provider can think before it calls tools only if it gets its signed thoughts
+//!   back (Anthropic), it is not asked to think.
+//! * Background work that is under way when the provider begins to limit the user's own turn goes on; only what begins after
+//!   that stays behind.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
 //!
 //! # Features

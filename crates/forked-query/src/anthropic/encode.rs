@@ -72,6 +72,7 @@ enum Content<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "String::is_empty")]
         content: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
@@ -122,8 +123,11 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     list
 }
 
+/// Marks the last block that holds anything: a mark on an empty one is refused.
 fn mark(messages: &mut [WireMessage<'_>]) {
-    if let Some(block) = messages.last_mut().and_then(|message| message.content.last_mut()) {
+    let blocks = messages.iter_mut().flat_map(|message| &mut message.content).rev();
+    let full = |block: &&mut Block| !matches!(&block.content, Content::ToolResult { content, .. } if content.trim().is_empty());
+    if let Some(block) = blocks.into_iter().find(full) {
         block.cache_control = Some(MARK);
     }
 }

@@ -210,15 +210,23 @@ fn family(model: &str) -> Option<u32> {
 
 fn generation_config(request: &ModelRequest, limit: &ThinkingLimit) -> Option<Value> {
     let mut config = Map::new();
+    let thinking = if request.thinking { None } else { thinking_config(&request.model, limit) };
     if let Some(tokens) = request.max_output_tokens {
-        config.insert("maxOutputTokens".into(), tokens.into());
+        // The provider counts thoughts, too: without room for them nothing might be left for the answer.
+        let thoughts = thinking.as_ref().map_or(0, room_for_thoughts);
+        config.insert("maxOutputTokens".into(), tokens.saturating_add(thoughts).into());
     }
-    if !request.thinking
-        && let Some(thinking) = thinking_config(&request.model, limit)
-    {
+    if let Some(thinking) = thinking {
         config.insert("thinkingConfig".into(), thinking);
     }
     (!config.is_empty()).then_some(Value::Object(config))
+}
+
+fn room_for_thoughts(config: &Value) -> u32 {
+    /// More than a low level takes for a single question.
+    const ROOM: u32 = 4_096;
+    let budget = config.get("thinkingBudget").and_then(Value::as_u64);
+    budget.map_or(ROOM, |budget| u32::try_from(budget).unwrap_or(u32::MAX))
 }
 
 fn thinking_config(model: &str, limit: &ThinkingLimit) -> Option<Value> {

@@ -73,6 +73,25 @@ fn thinking_is_kept_short_in_the_words_of_the_model() {
     }
 }
 
+/// Thoughts that cannot be turned off do not eat the answer.
+#[test]
+fn the_limit_of_an_answer_leaves_room_for_thoughts() {
+    for (model, expected) in [
+        ("gemini-2.5-flash", 64),
+        ("gemini-2.5-pro", 64 + 128),
+        ("gemini-3-pro", 64 + 4_096),
+        ("gemini-1", 64),
+    ] {
+        let request =
+            ModelRequest { model: model.into(), thinking: false, max_output_tokens: Some(64), ..request() };
+        assert_eq!(
+            as_json(&request, &Options::default())["generationConfig"]["maxOutputTokens"],
+            expected,
+            "{model}"
+        );
+    }
+}
+
 /// From the third family on the first of parallel calls must be signed; a signature that was given goes back with its call.
 #[test]
 fn calls_are_signed_where_they_must_be() {
