@@ -53,6 +53,12 @@ impl Recorder {
         self
     }
 
+    /// Another model whose answers go into the same recording, in the order they are asked for.
+    #[must_use]
+    pub fn beside(&self, model: Arc<dyn Model>) -> Self {
+        Self { model, clock: self.clock.clone(), tape: Arc::clone(&self.tape) }
+    }
+
     /// What is recorded so far.
     pub fn recording(&self) -> Recording {
         let tape = lock(&self.tape);

@@ -108,7 +108,12 @@ fn events(index: usize, turn: &RecordedTurn, request: &ModelRequest) -> Vec<Mode
     for (number, call) in turn.tool_calls.iter().enumerate() {
         let id = free_id(&format!("replay-{}-{}", index + 1, number + 1), &taken);
         taken.insert(id.clone());
-        events.push(ModelEvent::ToolCall(ToolCall { id, name: call.name.clone(), args: call.args.clone() }));
+        events.push(ModelEvent::ToolCall(ToolCall {
+            id,
+            name: call.name.clone(),
+            args: call.args.clone(),
+            signature: None,
+        }));
     }
     events.extend(turn.usage.map(ModelEvent::Usage));
     events.push(ModelEvent::Finished(FinishReason::Stop));
@@ -148,7 +153,8 @@ mod tests {
     fn recording() -> Recording {
         let calls =
             ["ls", "grep"].map(|name| RecordedCall { name: name.into(), args: serde_json::Map::new() });
-        let usage = Some(Usage { input_tokens: 3, cached_input_tokens: 1, output_tokens: 2 });
+        let usage =
+            Some(Usage { input_tokens: 3, cached_input_tokens: 1, output_tokens: 2, ..Usage::default() });
         Recording {
             turns: vec![
                 RecordedTurn {

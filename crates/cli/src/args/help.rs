@@ -2,8 +2,7 @@
 
 pub(super) const STATE_DIR: &str =
     "The folder that keeps speculations [env: HEADSTART_STATE_DIR] [default: $XDG_STATE_HOME/headstart]";
-pub(super) const MODEL: &str =
-    "replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME [env: HEADSTART_MODEL]";
+pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE [env: HEADSTART_MODEL]";
 pub(super) const FAST_MODEL: &str =
     "The model of suggestions and speculation, if another one [env: HEADSTART_FAST_MODEL]";
 pub(super) const BASE_URL: &str = "Where the model's provider is reached [env: HEADSTART_BASE_URL]";
@@ -34,7 +33,8 @@ Approval modes (--mode):
 
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
-                model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
+                model, fast_model, base_url, mode, deny, suggestions, speculation; in [requests]
+                retries, connect_seconds, first_byte_seconds, idle_seconds; and in [limits]
                 turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds;
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
                 what it may cost and keep: ledger, [budget], [prices.\"MODEL\"] (docs/formats.md)
@@ -44,8 +44,8 @@ Configuration, each layer over the one before:
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
                 HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_BACKGROUND=off
   flags
-Deny rules of both files count together. Keys come from the environment alone: OPENAI_API_KEY,
-DASHSCOPE_API_KEY.
+Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
+GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
 
 With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output.";
 
@@ -61,7 +61,7 @@ Tab or Right takes the grey suggestion, Esc dismisses it, typing something else 
 
 Examples:
   headstart chat --model ollama:NAME
-  OPENAI_API_KEY=... headstart chat --model openai:NAME --mode auto-edit
+  ANTHROPIC_API_KEY=... headstart chat --model anthropic:NAME --mode auto-edit
   headstart chat --model openai:NAME --base-url http://localhost:8000/v1
   HEADSTART_SPECULATE=off headstart chat";
 

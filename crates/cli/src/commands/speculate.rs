@@ -62,6 +62,11 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
         mode: config.mode,
         mode_by_flag: args.mode.mode.is_some(),
         model: config.model.as_ref().map(ToString::to_string).unwrap_or_default(),
+        fast_model: config
+            .fast_model
+            .as_ref()
+            .filter(|fast| Some(*fast) != config.model.as_ref())
+            .map(ToString::to_string),
         prompt: args.prompt.clone(),
     })?;
     let id = running.record().id.to_string();

@@ -10,6 +10,7 @@ use toml::Spanned;
 
 use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
+use super::requests::RequestField;
 use super::{parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -46,6 +47,16 @@ struct Fields {
     limits: LimitFields,
     budget: BudgetTable,
     prices: PriceTable,
+    requests: RequestFields,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RequestFields {
+    retries: Option<Spanned<u32>>,
+    connect_seconds: Option<Spanned<u32>>,
+    first_byte_seconds: Option<Spanned<u32>>,
+    idle_seconds: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -158,6 +169,26 @@ impl File {
             limits.push((limit, Placed { value, line }));
         }
         Ok(limits)
+    }
+
+    pub(super) fn requests(&self) -> Result<Vec<(RequestField, Placed<u32>)>, CliError> {
+        let fields = &self.fields.requests;
+        let all = [
+            (RequestField::Retries, &fields.retries),
+            (RequestField::ConnectSeconds, &fields.connect_seconds),
+            (RequestField::FirstByteSeconds, &fields.first_byte_seconds),
+            (RequestField::IdleSeconds, &fields.idle_seconds),
+        ];
+        let mut settings = Vec::new();
+        for (field, value) in all {
+            let Some(value) = value else { continue };
+            let line = self.line(&value.span());
+            if *value.get_ref() < field.least() {
+                return Err(self.refuse(line, field.name(), "must be at least 1"));
+            }
+            settings.push((field, Placed { value: *value.get_ref(), line }));
+        }
+        Ok(settings)
     }
 
     /// The error that a field of this file deserves.

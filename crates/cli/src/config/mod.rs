@@ -8,6 +8,7 @@ mod budget;
 mod file;
 mod limits;
 mod project;
+mod requests;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,7 @@ use headstart_speculation::policy::Policy;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
+pub(crate) use self::requests::Requests;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -60,6 +62,7 @@ pub(crate) struct Config {
     pub(crate) ledger: Keep,
     /// How many times faster a recording is played.
     pub(crate) speed: f64,
+    pub(crate) requests: Requests,
 }
 
 impl Config {
@@ -95,6 +98,9 @@ impl Config {
         budget::apply_users(&mut config, &file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
+        }
+        for (field, value) in file.requests()? {
+            field.set(&mut config.requests, value.value);
         }
         Ok(config)
     }
@@ -144,6 +150,7 @@ impl Default for Config {
             prices: Prices::default(),
             ledger: Keep::default(),
             speed: 1.0,
+            requests: Requests::default(),
         }
     }
 }

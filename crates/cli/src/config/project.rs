@@ -14,6 +14,10 @@ use crate::model_spec::ModelSpec;
 pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result<(), CliError> {
     let Some(file) = file::read(path)? else { return Ok(()) };
     refuse_base_url(&file)?;
+    if let Some((field, value)) = file.requests()?.first() {
+        let problem = "a project cannot say how your provider is asked; set it in your own file";
+        return Err(file.refuse(value.line, field.name(), problem));
+    }
     if let (Some(spec), None) = (file.model()?, &nearest.model) {
         config.model = Some(same_provider(&file, "model", spec, config.model.as_ref())?);
     }

@@ -1,4 +1,7 @@
 use std::fs;
+use std::time::Duration;
+
+use headstart_forked_query::{Priority, RetryPolicy, Timeouts};
 
 use super::*;
 
@@ -85,6 +88,11 @@ fn a_project_cannot_loosen_what_the_user_set() {
         ("model = 'replay:x'", "model = 'replay:x'", "1: model: a project can only choose"),
         ("model = 'ollama:x'", "fast_model = 'openai:x'", "1: fast_model: a project can only choose"),
         ("", "[limits]\nturns = 21", "2: limits.turns: a project can only lower a limit, and yours is 20"),
+        (
+            "",
+            "[requests]\nretries = 99",
+            "2: requests.retries: a project cannot say how your provider is asked",
+        ),
         ("", "deny = ['!*.pem']", "1: deny: deny rule \"!*.pem\": a rule cannot take back"),
     ];
     for (user, project, expected) in cases {
@@ -104,6 +112,8 @@ fn a_mistake_is_named_by_file_line_and_field() {
         ("mode = 3", "1: invalid type: integer `3`, expected a string, in `mode = 3`"),
         ("[limits]\nturns = 'many'", "2: invalid type: string \"many\", expected u32, in `turns = 'many'`"),
         ("[limits]\nturns = 0", "2: limits.turns: must be at least 1"),
+        ("[requests]\nidle_seconds = 0", "2: requests.idle_seconds: must be at least 1"),
+        ("[requests]\nretry = 0", "2: unknown field `retry`"),
         ("[limits]\nturns = -1", "2: invalid value: integer `-1`, expected u32"),
         ("base_url = 'localhost:8000'", "1: base_url: \"localhost:8000\" is no base URL"),
         ("deny = ['a', '']", "1: deny: deny rule \"\": it is empty"),
@@ -131,6 +141,20 @@ fn a_file_that_is_no_file_is_refused_without_waiting_for_it() {
     assert!(case.load().unwrap_err().ends_with("is larger than 1 MiB"));
     fs::write(&path, b"# \xff").unwrap();
     assert!(case.load().unwrap_err().ends_with("is not UTF-8"));
+}
+
+#[test]
+fn the_user_says_how_long_a_provider_is_waited_for() {
+    let defaults = Case::new("", "").load().unwrap().requests;
+    assert_eq!((defaults.retries, defaults.timeouts), (None, Timeouts::default()));
+    let text = "[requests]\nretries = 0\nconnect_seconds = 1\nfirst_byte_seconds = 2\nidle_seconds = 3";
+    let requests = Case::new(text, "").load().unwrap().requests;
+    let [connect, first_byte, idle] = [1, 2, 3].map(Duration::from_secs);
+    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle });
+    for priority in [Priority::Foreground, Priority::Background] {
+        assert_eq!(requests.retry_policy(priority).retries, 0);
+        assert_eq!(defaults.retry_policy(priority), RetryPolicy::of(priority));
+    }
 }
 
 #[test]

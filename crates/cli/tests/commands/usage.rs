@@ -41,7 +41,7 @@ fn what_the_command_line_cannot_mean_is_usage() {
     let cases: [&[&str]; 8] = [
         &["speculate", "--mode", "fast", "x"],
         &["speculate", "--model", "gpt-5", "x"],
-        &["speculate", "--model", "anthropic:x", "x"],
+        &["speculate", "--model", "google:x", "x"],
         &["chat", "--base-url", "localhost:8000"],
         &["show", "--json"],
         &["show", "../../etc"],

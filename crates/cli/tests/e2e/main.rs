@@ -10,6 +10,7 @@ mod bad_input;
 mod confinement;
 mod demo;
 mod ends;
+mod formats;
 mod killed;
 mod policies;
 mod provider;

@@ -312,10 +312,11 @@ fn the_clock_ends_a_model_that_never_answers() {
 
 #[test]
 fn a_failing_model_leaves_what_was_done() {
-    let error = ModelError::Server { provider: "test".into(), status: 500, message: "no".into() };
+    let error =
+        ModelError::Server { provider: "test".into(), status: 500, message: "no".into(), retry_after: None };
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Fails(error)]);
     let (speculation, finished) = bench.speculate("do it");
-    assert_eq!(finished.ending, Ending::Failed { error: "test failed (500): no".into() });
+    assert_eq!(finished.ending, Ending::Failed { error: "test failed (500): no; try again later".into() });
     let given = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(given.ending.status(), Status::Failed);
     assert_eq!(given.transcript.messages.len(), 3);
