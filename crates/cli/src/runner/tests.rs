@@ -112,8 +112,8 @@ async fn a_clean_environment_holds_nothing_that_chooses_a_program() {
 #[tokio::test]
 async fn what_git_needs_is_looked_at_before_a_command_runs() {
     let root = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(root.path().join(".git/info")).unwrap();
-    std::fs::write(root.path().join(".git/info/attributes"), "* filter=x").unwrap();
+    fs::create_dir_all(root.path().join(".git/info")).unwrap();
+    fs::write(root.path().join(".git/info/attributes"), "* filter=x").unwrap();
     let mut request = request("echo ran");
     assert_eq!(run(root.path(), request.clone()).await.unwrap().output, "ran\n");
     request.git = Some(GitNeeds {
