@@ -162,6 +162,12 @@ impl Judge<'_> {
                 outer = std::mem::replace(&mut self.input, Value::ANY);
             }
             self.printed_end = stage.span.1;
+            let next = pipeline.stages.get(place + 1).map_or(stage.span.1, |next| next.span.0);
+            let joint = self.text.get(stage.span.1..next).unwrap_or_default();
+            if self.printed == Some(Printed::Count) && joint.contains('&') {
+                // With `|&` what it says of errors goes along.
+                self.printed = None;
+            }
             piped = self.printed;
             if place + 1 < pipeline.stages.len() {
                 lines = self.printed_lines();
