@@ -155,6 +155,14 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
     }
 }
 
+/// Whether all that the table knows of a program is that it runs others.
+pub(super) fn is_said_to_run_others(name: &str) -> bool {
+    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+    refused::REFUSED.iter().any(|(kind, detail, names)| {
+        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
+    })
+}
+
 /// Whether a sed script only edits its stream.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn check_sed(script: &[u8]) -> bool {
@@ -165,14 +173,6 @@ pub(crate) fn check_sed(script: &[u8]) -> bool {
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn check_awk(program: &[u8]) -> bool {
     awk::check(program).is_ok()
-}
-
-/// Whether all that the table knows of a program is that it runs others.
-pub(super) fn is_said_to_run_others(name: &str) -> bool {
-    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
-    refused::REFUSED.iter().any(|(kind, detail, names)| {
-        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
-    })
 }
 
 /// Programs that a table describes whole.

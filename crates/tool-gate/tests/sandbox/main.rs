@@ -49,8 +49,6 @@ mod tests {
     use headstart_tool_gate::{Decision, Gate, GateContext, Hardened, clean_environment};
     use serde_json::{Value, json};
 
-    use crate::support;
-
     const REPOSITORY: &str = include_str!("../data/repository.sh");
     const SAMPLE: &str = include_str!("../data/sample.jsonl");
     const CASES: &str = include_str!("../data/cases.jsonl");
@@ -147,7 +145,7 @@ mod tests {
         };
         let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
         let everyday = everyday.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"));
-        let by_family = support::by_family(EVERYDAY_BY_FAMILY);
+        let by_family = super::support::by_family(EVERYDAY_BY_FAMILY);
         SAMPLE.lines().chain(CASES.lines()).map(row).chain(everyday).chain(by_family).collect()
     }
 
