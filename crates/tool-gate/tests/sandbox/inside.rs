@@ -54,6 +54,7 @@ struct Sandbox {
 }
 
 /// Reads commands as JSON lines from a file, runs each, and prints one JSON line for each.
+#[expect(clippy::print_stdout, reason = "the report is what the process outside reads")]
 pub(crate) fn run(base: &Path, isolated: bool) {
     let mut watched = vec![base.to_owned()];
     if isolated {
