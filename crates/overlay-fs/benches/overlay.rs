@@ -11,7 +11,8 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOutcome, OsTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, OsTree, Overlay, Quota, Tree, Workspace,
+    WorkspacePath,
 };
 
 const FILE: usize = 4096;
@@ -153,7 +154,10 @@ fn accepts(criterion: &mut Criterion) {
             bench.iter_batched(
                 || place.staged(&tree),
                 |changes| {
-                    assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+                    assert_eq!(
+                        block_on(tree.commit(&changes, CommitOptions::default())).unwrap(),
+                        CommitOutcome::Committed(Committed::default())
+                    );
                     changes
                 },
                 BatchSize::PerIteration,

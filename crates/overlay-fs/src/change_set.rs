@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use self::rows::{Row, Side};
 use crate::content::encoding;
+use crate::text::as_text;
 use crate::{ContentHash, EntryKind, Fingerprint};
 
 /// What an accept would do, with all that is needed to do it in another process.
@@ -85,33 +86,6 @@ pub struct Observation {
     pub names: Option<Vec<Vec<u8>>>,
 }
 
-/// A path that is not what the change set rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Conflict {
-    /// The path.
-    pub path: WorkspacePath,
-    /// What happened to it meanwhile.
-    pub kind: ConflictKind,
-}
-
-/// What happened to a path between staging and commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum ConflictKind {
-    /// A file or folder that would be written or removed has another content now.
-    Modified,
-    /// A file that would be written or removed is gone.
-    Deleted,
-    /// Something is where a file would be created.
-    Created,
-    /// Another kind of thing is there now (a folder, a link).
-    Replaced,
-    /// A file or folder that the work only read has changed.
-    StaleRead,
-}
-
 /// A change as it is listed in JSON and on screen, without content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -178,7 +152,7 @@ impl ChangeSummary {
             from: row.from.cloned(),
             added,
             removed,
-            binary: diff::as_text(&old).is_none() || diff::as_text(&new).is_none(),
+            binary: as_text(&old).is_none() || as_text(&new).is_none(),
         }
     }
 }

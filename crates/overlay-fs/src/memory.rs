@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use headstart_workspace_path::{PathError, WorkspacePath};
 
 use crate::walk::Walk;
-use crate::{Change, ChangeKind, ChangeSet, CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata};
-use crate::{Tree, TreeError, Workspace, conflicts};
+use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, DirEntry, EntryKind, Fingerprint};
+use crate::{Metadata, Resolution, Tree, TreeError, Workspace, resolve};
 
 /// A workspace in memory: for tests, for hosts without a disk, and as the reference for the real one.
 ///
@@ -251,17 +251,17 @@ impl Tree for MemoryTree {
 
 #[async_trait]
 impl Workspace for MemoryTree {
-    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         loop {
             let before = self.lock().edits;
-            let found = conflicts(self, changes).await?;
-            if !found.is_empty() {
-                return Ok(CommitOutcome::Conflict(found));
-            }
+            let (changes, committed) = match resolve(self, changes, options).await? {
+                Resolution::Apply { changes, committed } => (changes, committed),
+                Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
+            };
             let mut state = self.lock();
             if state.edits == before {
                 changes.changes.iter().for_each(|change| state.apply(change));
-                return Ok(CommitOutcome::Committed);
+                return Ok(CommitOutcome::Committed(committed));
             }
         }
     }

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChangeSet, Conflict};
+use crate::{ChangeSet, CommitOptions, CommitOutcome};
 
 /// What a name in a folder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -204,16 +204,9 @@ pub trait Tree: Send + Sync {
 pub trait Workspace: Tree {
     /// Applies every change, or none.
     ///
-    /// A path that is not as the change set recorded it (written or read) is a conflict: then nothing is changed.
-    /// An error on the way (permission, full disk) rolls back what was applied, and is returned.
-    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError>;
-}
-
-/// How a commit ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommitOutcome {
-    /// Every change is in the tree.
-    Committed,
-    /// Somebody changed what the change set rests on; the tree is as they left it.
-    Conflict(Vec<Conflict>),
+    /// What its user changed meanwhile is merged or is a conflict, as [`resolve`](crate::resolve) says: an
+    /// implementation asks it, applies what it answers, and makes sure at the moment it replaces a path that the
+    /// path is still as that answer's base says. On a conflict nothing is changed. An error on the way
+    /// (permission, full disk) rolls back what was applied, and is returned.
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError>;
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, CommitOutcome, Conflict, ConflictKind, OsTree, Overlay, Quota,
-    SweepOutcome, Tree, TreeError, Workspace, WorkspacePath,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, OsTree,
+    Overlay, Quota, SweepOutcome, Tree, TreeError, Workspace, WorkspacePath,
 };
 use tempfile::TempDir;
 
@@ -50,7 +50,7 @@ impl Place {
     }
 
     fn commit(&self, overlay: &Overlay) -> Result<CommitOutcome, TreeError> {
-        block_on(self.tree.commit(&overlay.change_set()))
+        block_on(self.tree.commit(&overlay.change_set(), CommitOptions::default()))
     }
 
     fn read(&self, at: &str) -> String {
@@ -83,9 +83,9 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (String, Vec<u8>)> {
 fn conflicts(outcome: Result<CommitOutcome, TreeError>) -> Vec<(String, ConflictKind)> {
     match outcome.unwrap() {
         CommitOutcome::Conflict(found) => {
-            found.into_iter().map(|Conflict { path, kind }| (path.to_string(), kind)).collect()
+            found.into_iter().map(|Conflict { path, kind, .. }| (path.to_string(), kind)).collect()
         }
-        CommitOutcome::Committed => panic!("committed"),
+        CommitOutcome::Committed(_) => panic!("committed"),
     }
 }
 
@@ -107,7 +107,7 @@ fn a_commit_makes_every_kind_of_change_and_nothing_before() {
         overlay.rename(&path("link"), &path("other link")).await.unwrap();
     });
     assert_eq!(snapshot(&place.root), before);
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     assert_eq!(place.read("a.txt"), "changed\n");
     assert_eq!(place.read("new/deep/file"), "new\n");
     assert_eq!(place.read("moved/x.rs"), "x\n");
@@ -160,7 +160,7 @@ fn a_replaced_file_keeps_the_mode_its_user_gave_it_meanwhile() {
     });
     fs::set_permissions(place.root.join("a.txt"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::set_permissions(place.root.join("b.txt"), fs::Permissions::from_mode(0o640)).unwrap();
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     let mode = |at: &str| fs::metadata(place.root.join(at)).unwrap().mode() & 0o7777;
     assert_eq!([mode("a.txt"), mode("b.txt"), mode("run.sh")], [0o600, 0o750, 0o755]);
 }
@@ -226,7 +226,7 @@ fn a_file_that_was_only_touched_is_no_conflict() {
     fs::write(place.root.join("src/lib.rs"), "lib\n").unwrap();
     fs::remove_file(place.root.join("a.txt")).unwrap();
     fs::write(place.root.join("a.txt"), "one\n").unwrap();
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn links_inside_are_followed_and_removed_as_links() {
         overlay.write(&path("inside/lib.rs"), b"through\n".to_vec()).await.unwrap();
         overlay.delete(&path("out")).await.unwrap();
     });
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     assert_eq!(place.read("src/lib.rs"), "through\n");
     assert!(fs::symlink_metadata(place.root.join("inside")).unwrap().is_symlink());
     assert!(fs::symlink_metadata(place.root.join("out")).is_err());
@@ -337,8 +337,8 @@ fn a_link_swapped_in_all_the_time_never_leads_a_commit_out() {
                 kind: ChangeKind::Write { content: b"mine".to_vec(), executable: false, moved_from: None },
             };
             let changes = ChangeSet { changes: vec![change], reads: Vec::new() };
-            let outcome = block_on(place.tree.commit(&changes));
-            committed += usize::from(outcome == Ok(CommitOutcome::Committed));
+            let outcome = block_on(place.tree.commit(&changes, CommitOptions::default()));
+            committed += usize::from(outcome == Ok(CommitOutcome::Committed(Committed::default())));
         }
         stop.store(true, Ordering::Relaxed);
     });
@@ -428,11 +428,13 @@ fn two_commits_from_one_base_cannot_both_win() {
                 .iter()
                 .map(|overlay| {
                     let tree = OsTree::open(&place.root).unwrap();
-                    scope.spawn(move || block_on(tree.commit(&overlay.change_set())).unwrap())
+                    scope.spawn(move || {
+                        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+                    })
                 })
                 .collect();
             let outcomes = threads.into_iter().map(|thread| thread.join().unwrap());
-            outcomes.filter(|outcome| *outcome == CommitOutcome::Committed).count()
+            outcomes.filter(|outcome| *outcome == CommitOutcome::Committed(Committed::default())).count()
         });
         assert_eq!(committed, 1);
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeKind, CommitOutcome, ConflictKind, EntryKind, MemoryTree, Overlay, Quota, Tree, TreeError,
-    Workspace, WorkspacePath,
+    ChangeKind, CommitOptions, CommitOutcome, Committed, ConflictKind, EntryKind, MemoryTree, Overlay, Quota,
+    Tree, TreeError, Workspace, WorkspacePath,
 };
 
 fn path(text: &str) -> WorkspacePath {
@@ -91,7 +91,10 @@ fn a_removed_folder_is_gone_and_can_be_made_again_empty() {
         changed(&overlay),
         ["delete src/lib.rs", "delete src/deep/x.rs", "delete src/deep", "write src/other.rs"]
     );
-    assert_eq!(block_on(tree.commit(&overlay.change_set())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     assert_eq!(tree.snapshot().into_keys().collect::<Vec<_>>(), ["a.txt", "src/", "src/other.rs"]);
 }
 
@@ -247,7 +250,9 @@ fn a_users_edit_is_a_conflict_and_stays() {
         });
         edit(&tree);
         let before = tree.snapshot();
-        let CommitOutcome::Conflict(found) = block_on(tree.commit(&overlay.change_set())).unwrap() else {
+        let CommitOutcome::Conflict(found) =
+            block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+        else {
             panic!("number {index} was committed")
         };
         let found: Vec<_> =
@@ -271,7 +276,10 @@ fn what_does_not_matter_is_no_conflict() {
     tree.write(&path("src/unseen.rs"), "user");
     tree.write(&path("new/other"), "user");
     tree.make_executable(&path("a.txt"), true);
-    assert_eq!(block_on(tree.commit(&overlay.change_set())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     let after = tree.snapshot();
     assert_eq!(after["a.txt*"], b"mine", "the user's mode is kept");
     assert!(after.contains_key("new/other") && after.contains_key("new/file"));
@@ -287,7 +295,9 @@ fn the_first_look_counts_even_if_the_file_is_written_later() {
     tree.write(&path("later"), "user, after the look");
     block_on(overlay.write(&path("a.txt"), b"rests on what was seen".to_vec())).unwrap();
     block_on(overlay.write(&path("later"), b"rests on nothing being there".to_vec())).unwrap();
-    let CommitOutcome::Conflict(found) = block_on(tree.commit(&overlay.change_set())).unwrap() else {
+    let CommitOutcome::Conflict(found) =
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+    else {
         panic!("the user's edit was overwritten")
     };
     assert_eq!(found.len(), 2);
@@ -302,7 +312,9 @@ fn a_listing_that_changed_is_a_stale_read() {
     block_on(overlay.write(&path("b"), vec![])).unwrap();
     tree.write(&path("src/more"), "user");
     tree.write(&path("none"), "user");
-    let CommitOutcome::Conflict(found) = block_on(tree.commit(&overlay.change_set())).unwrap() else {
+    let CommitOutcome::Conflict(found) =
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+    else {
         panic!("committed")
     };
     let found: Vec<_> = found.iter().map(|conflict| (conflict.path.to_string(), conflict.kind)).collect();
@@ -331,8 +343,14 @@ fn a_stacked_overlay_commits_after_the_one_below() {
     });
     assert_eq!(names(&above, "src"), ["deep", "lib.rs"]);
     assert_eq!(names(&*below, "src"), ["lib.rs"]);
-    assert_eq!(block_on(tree.commit(&below.change_set())).unwrap(), CommitOutcome::Committed);
-    assert_eq!(block_on(tree.commit(&above.change_set())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&below.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
+    assert_eq!(
+        block_on(tree.commit(&above.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     let after = tree.snapshot();
     assert_eq!(after["a.txt"], b"second\n");
     assert_eq!(after["src/deep"], b"a file now\n");
@@ -383,7 +401,7 @@ fn a_change_set_that_would_make_a_link_out_is_refused() {
             kind: ChangeKind::Link { target: target.into(), moved_from: None },
         };
         let changes = headstart_overlay_fs::ChangeSet { changes: vec![change], reads: Vec::new() };
-        let refused = block_on(tree.commit(&changes));
+        let refused = block_on(tree.commit(&changes, CommitOptions::default()));
         let is_refused = matches!(refused, Err(TreeError::Escapes { .. }));
         assert_eq!(is_refused, leaves, "{target}: {refused:?}");
         tree.remove(&path("src/link"));

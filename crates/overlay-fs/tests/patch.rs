@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOutcome, EntryKind, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, EntryKind, MemoryTree, Overlay, Quota, Tree,
+    Workspace, WorkspacePath,
 };
 use proptest::prelude::*;
 
@@ -153,7 +154,10 @@ fn git_applies_every_kind_of_change() {
     let tree = start();
     let changes = staged(&tree);
     let before = files(&tree);
-    assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&changes, CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     assert_eq!(applied(&before, &changes.diff()).unwrap(), files(&tree), "{}", changes.diff());
 }
 
@@ -198,7 +202,7 @@ proptest! {
         });
         let changes = overlay.change_set();
         let before = files(&tree);
-        prop_assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+        prop_assert_eq!(block_on(tree.commit(&changes, CommitOptions::default())).unwrap(), CommitOutcome::Committed(Committed::default()));
         if !changes.is_empty() {
             prop_assert_eq!(applied(&before, &changes.diff()), Ok(files(&tree)), "{}", changes.diff());
         }

@@ -1,16 +1,14 @@
 use std::fmt::Write as _;
 
 use headstart_workspace_path::WorkspacePath;
-use similar::{Algorithm, ChangeTag, DiffOp};
+use similar::{ChangeTag, DiffOp};
 
 use super::rows::{Row, Side};
 use crate::EntryKind;
+use crate::text::{as_text, compare, lines};
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
-/// Above this many lines that differ on both sides, they are shown as replaced in one piece: the search for the
-/// smallest difference takes the product of both.
-const COMPARED_LINES: usize = 20_000;
 
 /// The rows as a patch, in the form that `git apply` takes.
 pub(super) fn unified(rows: &[Row<'_>]) -> String {
@@ -30,11 +28,6 @@ pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
         .filter(|op| op.tag() != similar::DiffTag::Equal)
         .collect();
     (sum(|op| op.new_range().len(), &ops), sum(|op| op.old_range().len(), &ops))
-}
-
-/// The content, if it is text: UTF-8 without NUL.
-pub(super) fn as_text(content: &[u8]) -> Option<&str> {
-    std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
 }
 
 fn write_row(patch: &mut String, row: &Row<'_>) {
@@ -116,28 +109,6 @@ fn write_hunks(patch: &mut String, old: &[&str], new: &[&str]) {
             }
         }
     }
-}
-
-fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
-    let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);
-    let same_end =
-        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old_len, new_len) = (old_rest.len() - same_end, new_rest.len() - same_end);
-    if old_len.min(new_len) < COMPARED_LINES {
-        return similar::capture_diff_slices(Algorithm::Myers, old, new);
-    }
-    let (old_index, new_index) = (same_start, same_start);
-    vec![
-        DiffOp::Equal { old_index: 0, new_index: 0, len: same_start },
-        DiffOp::Replace { old_index, old_len, new_index, new_len },
-        DiffOp::Equal { old_index: old_index + old_len, new_index: new_index + new_len, len: same_end },
-    ]
-}
-
-/// Lines end at a line feed only, as git sees them.
-fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
 }
 
 /// A range of lines in a hunk's head: lines count from 1, an empty range names the line before it.
