@@ -38,7 +38,7 @@ fn reads(criterion: &mut Criterion) {
     for at in [DEEP, "listed/staged", "other"] {
         block_on(staged.write(&path(at), vec![b'y'; FILE])).unwrap();
     }
-    block_on(staged.delete(&path("listed/50"))).unwrap();
+    block_on(staged.remove(&path("listed/50"))).unwrap();
     let elsewhere = Overlay::new(tree.clone(), Quota::default());
     block_on(elsewhere.write(&path("other"), vec![b'y'; FILE])).unwrap();
 

@@ -55,12 +55,12 @@ pub enum ChangeKind {
         #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
-    /// A symbolic link that was moved here.
+    /// A symbolic link that is new, or was moved here.
     Link {
         /// Where it points, as it is written in the link.
         #[serde(with = "encoding")]
         target: Vec<u8>,
-        /// The path it was moved from; that path has a `Delete` of its own.
+        /// The path it was moved from, if it was; that path has a `Delete` of its own.
         #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },

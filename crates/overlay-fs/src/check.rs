@@ -5,7 +5,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::commit::ConflictSide;
 use crate::merge::merge;
-use crate::walk::stays_inside;
+use crate::walk::link_target;
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, Committed, Conflict, ConflictKind, ContentHash};
 use crate::{EntryKind, Merge, Metadata, Observation, StaleReads, Tree, TreeError};
 
@@ -39,7 +39,7 @@ pub async fn resolve<'a>(
 ) -> Result<Resolution<'a>, TreeError> {
     for change in &changes.changes {
         if let ChangeKind::Link { target, .. } = &change.kind
-            && !stays_inside(&change.path, target)
+            && link_target(&change.path, target).is_none()
         {
             return Err(TreeError::Escapes { path: change.path.clone() });
         }

@@ -134,7 +134,7 @@ pub enum TreeError {
         path: WorkspacePath,
         /// The limit.
         limit: u64,
-        /// `files` or `bytes`.
+        /// `files`, `bytes`, `bytes in one file` or `names in a path`.
         unit: &'static str,
     },
     /// The system refused: permission, full disk, an unreadable medium.

@@ -118,7 +118,7 @@ fn stage(overlay: &Overlay, op: &Op) -> bool {
     let staged = block_on(async {
         match op {
             Op::Write(at, content) => overlay.write(&path(at), bytes(*content)).await,
-            Op::Delete(at) => overlay.delete(&path(at)).await,
+            Op::Delete(at) => overlay.remove(&path(at)).await,
             Op::Rename(from, to) => overlay.rename(&path(from), &path(to)).await,
             Op::MakeFolder(at) => overlay.create_dir(&path(at)).await,
             Op::Executable(at, executable) => overlay.set_executable(&path(at), *executable).await,

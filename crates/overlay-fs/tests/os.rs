@@ -100,7 +100,7 @@ fn a_commit_makes_every_kind_of_change_and_nothing_before() {
         overlay.write(&path("a.txt"), b"changed\n".to_vec()).await.unwrap();
         overlay.write(&path("new/deep/file"), b"new\n".to_vec()).await.unwrap();
         overlay.write(&odd, vec![0, 255]).await.unwrap();
-        overlay.delete(&path("b.txt")).await.unwrap();
+        overlay.remove(&path("b.txt")).await.unwrap();
         overlay.rename(&path("src/deep"), &path("moved")).await.unwrap();
         overlay.create_dir(&path("empty")).await.unwrap();
         overlay.set_executable(&path("src/lib.rs"), true).await.unwrap();
@@ -205,7 +205,7 @@ fn a_users_edit_is_a_conflict_and_everything_stays() {
             overlay.read(&path("src/lib.rs")).await.unwrap();
             overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();
             overlay.write(&path("new/file"), b"mine".to_vec()).await.unwrap();
-            overlay.delete(&path("src/deep")).await.unwrap();
+            overlay.remove(&path("src/deep")).await.unwrap();
         });
         edit(&place.root);
         let (before, outside) = (snapshot(&place.root), snapshot(&place.outside));
@@ -259,7 +259,7 @@ fn what_leads_out_is_refused() {
     for at in below.map(path) {
         let looked = block_on(place.tree.metadata(&at));
         assert!(matches!(looked, Err(TreeError::Escapes { .. })), "{at}: {looked:?}");
-        let deleted = block_on(overlay.delete(&at));
+        let deleted = block_on(overlay.remove(&at));
         assert!(matches!(deleted, Err(TreeError::Escapes { .. })), "{at}: {deleted:?}");
     }
     assert!(overlay.change_set().is_empty());
@@ -275,7 +275,7 @@ fn links_inside_are_followed_and_removed_as_links() {
     let overlay = place.overlay();
     block_on(async {
         overlay.write(&path("inside/lib.rs"), b"through\n".to_vec()).await.unwrap();
-        overlay.delete(&path("out")).await.unwrap();
+        overlay.remove(&path("out")).await.unwrap();
     });
     assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     assert_eq!(place.read("src/lib.rs"), "through\n");
@@ -358,13 +358,13 @@ fn what_cannot_be_staged_is_refused_when_it_is_staged() {
     block_on(async {
         let refused = [
             overlay.write(&path("a.txt"), b"mine".to_vec()).await,
-            overlay.delete(&path("twin")).await,
+            overlay.remove(&path("twin")).await,
             overlay.set_executable(&path("twin"), true).await,
             overlay.rename(&path("a.txt"), &path("c.txt")).await,
             overlay.write(&path("src/pipe"), b"mine".to_vec()).await,
             overlay.read(&path("src/pipe")).await.map(drop),
             place.tree.read(&path("src/pipe")).await.map(drop),
-            overlay.delete(&path("src")).await,
+            overlay.remove(&path("src")).await,
             overlay.rename(&path("src"), &path("moved")).await,
             overlay.read(&path("socket")).await.map(drop),
             place.tree.read(&path("socket")).await.map(drop),
@@ -406,7 +406,7 @@ fn a_folder_that_holds_what_no_listing_shows_is_not_removed() {
     let overlay = place.overlay();
     block_on(async {
         overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();
-        overlay.delete(&path("src")).await.unwrap();
+        overlay.remove(&path("src")).await.unwrap();
     });
     let before = snapshot(&place.root);
     assert_eq!(conflicts(place.commit(&overlay)), [("src".to_owned(), ConflictKind::Modified)]);

@@ -77,7 +77,7 @@ fn what_is_written_is_read_listed_and_not_in_the_workspace() {
 fn a_removed_folder_is_gone_and_can_be_made_again_empty() {
     let tree = workspace();
     let overlay = over(&tree);
-    block_on(overlay.delete(&path("src"))).unwrap();
+    block_on(overlay.remove(&path("src"))).unwrap();
     assert_eq!(names(&overlay, "."), ["a.txt"]);
     assert!(matches!(read(&overlay, "src/lib.rs"), Err(TreeError::NotFound { .. })));
     assert_eq!(
@@ -140,14 +140,14 @@ fn what_comes_back_to_the_base_is_no_change() {
         assert_eq!(changed(&overlay), ["write a.txt"]);
         overlay.set_executable(&path("a.txt"), false).await.unwrap();
         overlay.write(&path("n/m/new"), vec![1]).await.unwrap();
-        overlay.delete(&path("n/m/new")).await.unwrap();
+        overlay.remove(&path("n/m/new")).await.unwrap();
         assert!(
             matches!(overlay.metadata(&path("n")).await, Err(TreeError::NotFound { .. })),
             "no empty folder"
         );
         overlay.create_dir(&path("made")).await.unwrap();
-        overlay.delete(&path("made")).await.unwrap();
-        overlay.delete(&path("src/lib.rs")).await.unwrap();
+        overlay.remove(&path("made")).await.unwrap();
+        overlay.remove(&path("src/lib.rs")).await.unwrap();
         overlay.write(&path("src/lib.rs"), b"lib\n".to_vec()).await.unwrap();
         overlay.rename(&path("src/lib.rs"), &path("elsewhere")).await.unwrap();
         overlay.rename(&path("elsewhere"), &path("src/lib.rs")).await.unwrap();
@@ -159,7 +159,7 @@ fn what_comes_back_to_the_base_is_no_change() {
 #[test]
 fn a_staging_that_fails_stages_nothing() {
     let tree = workspace();
-    let quota = Quota { files: 3, bytes: 40 };
+    let quota = Quota { files: 3, bytes: 40, ..Quota::default() };
     let overlay = Overlay::new(tree.clone(), quota);
     block_on(async {
         overlay.write(&path("b"), vec![0; 10]).await.unwrap();
@@ -167,9 +167,9 @@ fn a_staging_that_fails_stages_nothing() {
             overlay.write(&path("src"), vec![]).await,
             overlay.write(&path("a.txt/below"), vec![]).await,
             overlay.write(&path("big"), vec![0; 41]).await,
-            overlay.delete(&path("none")).await,
-            overlay.delete(&path("src")).await,
-            overlay.delete(&path(".")).await,
+            overlay.remove(&path("none")).await,
+            overlay.remove(&path("src")).await,
+            overlay.remove(&path(".")).await,
             overlay.rename(&path("a.txt"), &path("b")).await,
             overlay.rename(&path("src"), &path("src/deep/inner")).await,
             overlay.rename(&path("none"), &path("c")).await,
@@ -210,7 +210,7 @@ fn one_file_has_one_identity_through_links() {
             }
         }
         assert!(matches!(overlay.write(&path("pipe"), vec![]).await, Err(TreeError::Unsupported { .. })));
-        assert!(matches!(overlay.delete(&path("pipe")).await, Err(TreeError::Unsupported { .. })));
+        assert!(matches!(overlay.remove(&path("pipe")).await, Err(TreeError::Unsupported { .. })));
     });
     assert_eq!(changed(&overlay), ["write a.txt", "write src/deep/x.rs"]);
     assert_eq!(read(&overlay, "src/deep/x.rs").unwrap(), "through\n");
@@ -246,7 +246,7 @@ fn a_users_edit_is_a_conflict_and_stays() {
             overlay.read(&path("src/lib.rs")).await.unwrap();
             overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();
             overlay.write(&path("new/file"), b"mine".to_vec()).await.unwrap();
-            overlay.delete(&path("src/deep")).await.unwrap();
+            overlay.remove(&path("src/deep")).await.unwrap();
         });
         edit(&tree);
         let before = tree.snapshot();
@@ -331,7 +331,7 @@ fn a_stacked_overlay_commits_after_the_one_below() {
     block_on(async {
         below.write(&path("a.txt"), b"first\n".to_vec()).await.unwrap();
         below.write(&path("made/new"), b"first\n".to_vec()).await.unwrap();
-        below.delete(&path("src/deep")).await.unwrap();
+        below.remove(&path("src/deep")).await.unwrap();
     });
     let above = Overlay::new(below.clone(), Quota::default());
     block_on(async {

@@ -136,13 +136,13 @@ fn staged(tree: &Arc<MemoryTree>) -> ChangeSet {
         overlay.set_executable(&path("src/sub dir/new name.rs"), true).await.unwrap();
         overlay.write(&path("no newline"), b"one\ntwo\n".to_vec()).await.unwrap();
         overlay.write(&path("empty"), b"no longer\n".to_vec()).await.unwrap();
-        overlay.delete(&path("gone.txt")).await.unwrap();
+        overlay.remove(&path("gone.txt")).await.unwrap();
         overlay.write(&path("carriage"), b"a\r\nB\rc\r\n".to_vec()).await.unwrap();
         overlay.write(&path("new/file.txt"), b"new".to_vec()).await.unwrap();
         overlay.write(&path("new/empty"), vec![]).await.unwrap();
         overlay.rename(&path("link"), &path("moved link")).await.unwrap();
         overlay.write(&odd, b"odder\n".to_vec()).await.unwrap();
-        overlay.delete(&path("folder")).await.unwrap();
+        overlay.remove(&path("folder")).await.unwrap();
         overlay.write(&path("folder"), b"a file now\n".to_vec()).await.unwrap();
         overlay.create_dir(&path("only a folder")).await.unwrap();
     });

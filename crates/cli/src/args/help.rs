@@ -35,7 +35,8 @@ Approval modes (--mode):
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
                 model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
-                turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds
+                turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes, staged_depth,
+                time_seconds, command_seconds
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn
                 background work off; and choose another model of your provider

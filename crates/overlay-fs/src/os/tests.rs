@@ -67,12 +67,12 @@ impl Place {
         block_on(async {
             overlay.write(&path("changed"), b"new\n".to_vec()).await.unwrap();
             overlay.set_executable(&path("changed"), true).await.unwrap();
-            overlay.delete(&path("removed")).await.unwrap();
-            overlay.delete(&path("empty")).await.unwrap();
+            overlay.remove(&path("removed")).await.unwrap();
+            overlay.remove(&path("empty")).await.unwrap();
             overlay.write(&path("empty"), b"a file now\n".to_vec()).await.unwrap();
             overlay.rename(&path("dir"), &path("moved")).await.unwrap();
             overlay.rename(&path("link"), &path("other link")).await.unwrap();
-            overlay.delete(&path("file then folder")).await.unwrap();
+            overlay.remove(&path("file then folder")).await.unwrap();
             overlay.write(&path("file then folder/inside"), b"in\n".to_vec()).await.unwrap();
             overlay.write(&path("new/folders/file"), b"n\n".to_vec()).await.unwrap();
         });

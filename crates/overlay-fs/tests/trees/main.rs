@@ -1,0 +1,6 @@
+//! What holds for every tree, shown on the one in memory and on a real disk.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+mod kinds;
+mod matrix;
+mod world;
