@@ -1,9 +1,13 @@
+mod binary;
+mod by_hash;
 mod diff;
 mod rows;
 
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
+pub use self::by_hash::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
+use self::diff::Binary;
 use self::rows::{Row, Side};
 use crate::content::encoding;
 use crate::text::as_text;
@@ -119,11 +123,19 @@ impl ChangeSet {
         rows::rows(&self.changes).iter().map(ChangeSummary::of).collect()
     }
 
-    /// A unified diff of all changes, in the form that `git apply` takes.
+    /// A unified diff of all changes, for people: of a binary file it only says that it differs.
     ///
-    /// A patch has no folders, so an empty one is not in it. Of a binary file it only says that it differs.
+    /// A diff has no folders, so an empty one is not in it.
     pub fn diff(&self) -> String {
-        diff::unified(&rows::rows(&self.changes))
+        diff::unified(&rows::rows(&self.changes), Binary::Said)
+    }
+
+    /// The same with the whole content of binary files: `git apply` makes all of it, in any checkout of the same
+    /// base whose repository names its objects by SHA-1.
+    ///
+    /// Git keeps no folders by themselves and of a mode only whether the owner may execute the file; so does this.
+    pub fn patch(&self) -> String {
+        diff::unified(&rows::rows(&self.changes), Binary::Whole)
     }
 
     /// The kind of thing that was at the path of a change.

@@ -125,14 +125,14 @@ impl Parents<'_> {
 }
 
 /// What became of a path that is to be written.
-enum Written {
+pub(crate) enum Written {
     AsItWas,
     /// What to do instead, so that its user's edit counts as well.
     Merged(Change),
     Conflict(ConflictKind, Option<ConflictSide>),
 }
 
-async fn written(
+pub(crate) async fn written(
     tree: &dyn Tree,
     change: &Change,
     seen_names: Option<&Vec<Vec<u8>>>,
@@ -220,7 +220,10 @@ async fn still_seen(tree: &dyn Tree, read: &Observation) -> Result<bool, TreeErr
     }
 }
 
-async fn metadata_at(tree: &dyn Tree, path: &WorkspacePath) -> Result<Option<Metadata>, TreeError> {
+pub(crate) async fn metadata_at<T: Tree + ?Sized>(
+    tree: &T,
+    path: &WorkspacePath,
+) -> Result<Option<Metadata>, TreeError> {
     match tree.metadata(path).await {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if is_absence(&error) => Ok(None),

@@ -65,8 +65,10 @@ mod overlay;
 mod text;
 mod tree;
 mod walk;
+mod writer;
 
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
+pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
 pub use check::{Resolution, resolve};
 pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
 pub use commit::{Merge, StaleReads};
@@ -77,3 +79,4 @@ pub use memory::MemoryTree;
 pub use os::{OsTree, SweepOutcome, Swept};
 pub use overlay::{Overlay, Quota, StagedUsage};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
+pub use writer::{Writer, commit_through};

@@ -1,4 +1,5 @@
 mod entry;
+mod stack;
 mod stage;
 mod state;
 mod view;

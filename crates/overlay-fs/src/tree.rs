@@ -21,7 +21,7 @@ pub enum EntryKind {
 /// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between".
 ///
 /// A tree fills in what it has: the operating system's tree device, inode, size, times and mode; the in-memory
-/// tree a counter in `changed_ns`.
+/// tree a hash of the content in `inode` and a counter in `changed_ns`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {

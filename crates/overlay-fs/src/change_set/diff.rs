@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use headstart_workspace_path::WorkspacePath;
 use similar::{ChangeTag, DiffOp};
 
+use super::binary;
 use super::rows::{Row, Side};
 use crate::EntryKind;
 use crate::text::{as_text, compare, lines};
@@ -10,11 +11,20 @@ use crate::text::{as_text, compare, lines};
 /// Lines around a change.
 const CONTEXT: usize = 3;
 
+/// What is written of content that is no text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    /// That it differs.
+    Said,
+    /// All of it, as git writes it.
+    Whole,
+}
+
 /// The rows as a patch, in the form that `git apply` takes.
-pub(super) fn unified(rows: &[Row<'_>]) -> String {
+pub(super) fn unified(rows: &[Row<'_>], binary: Binary) -> String {
     let mut patch = String::new();
     for row in rows {
-        write_row(&mut patch, row);
+        write_row(&mut patch, row, binary);
     }
     patch
 }
@@ -30,7 +40,7 @@ pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
     (sum(|op| op.new_range().len(), &ops), sum(|op| op.old_range().len(), &ops))
 }
 
-fn write_row(patch: &mut String, row: &Row<'_>) {
+fn write_row(patch: &mut String, row: &Row<'_>, binary: Binary) {
     let kind = |side: &Option<Side<'_>>| side.as_ref().map(|side| side.kind);
     if kind(&row.old) == Some(EntryKind::Directory) || kind(&row.new) == Some(EntryKind::Directory) {
         // A patch has no folders: what was in the other's place is all it can say.
@@ -38,16 +48,16 @@ fn write_row(patch: &mut String, row: &Row<'_>) {
         row.old.take_if(|side| side.kind == EntryKind::Directory);
         row.new.take_if(|side| side.kind == EntryKind::Directory);
         if row.old.is_some() || row.new.is_some() {
-            write_file(patch, &row);
+            write_file(patch, &row, binary);
         }
         return;
     }
     match (&row.old, &row.new) {
         (Some(old), Some(new)) if old.kind != new.kind => {
-            write_file(patch, &Row { new: None, ..row.clone() });
-            write_file(patch, &Row { old: None, from: None, ..row.clone() });
+            write_file(patch, &Row { new: None, ..row.clone() }, binary);
+            write_file(patch, &Row { old: None, from: None, ..row.clone() }, binary);
         }
-        _ => write_file(patch, row),
+        _ => write_file(patch, row, binary),
     }
 }
 
@@ -56,7 +66,7 @@ macro_rules! line {
     ($patch:expr, $($format:tt)*) => { writeln!($patch, $($format)*).expect("works because a string takes all") };
 }
 
-fn write_file(patch: &mut String, row: &Row<'_>) {
+fn write_file(patch: &mut String, row: &Row<'_>, binary: Binary) {
     let from = row.from.unwrap_or(row.path);
     line!(patch, "diff --git {} {}", quoted("a/", from), quoted("b/", row.path));
     match (&row.old, &row.new) {
@@ -75,6 +85,15 @@ fn write_file(patch: &mut String, row: &Row<'_>) {
     let content = |side: &Option<Side<'_>>| side.as_ref().map_or(&[][..], |side| side.content).to_vec();
     let (old, new) = (content(&row.old), content(&row.new));
     if old == new {
+        return;
+    }
+    let is_text = as_text(&old).is_some() && as_text(&new).is_some();
+    if !is_text && binary == Binary::Whole {
+        let id = |side: &Option<Side<'_>>| {
+            side.as_ref().map_or_else(|| "0".repeat(40), |side| binary::object_id(side.content))
+        };
+        line!(patch, "index {}..{}", id(&row.old), id(&row.new));
+        binary::write(patch, &old, &new);
         return;
     }
     let name = |side: &Option<Side<'_>>, prefix, path: &WorkspacePath| match side {

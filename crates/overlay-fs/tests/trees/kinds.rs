@@ -227,6 +227,9 @@ macro_rules! on_every_tree {
         mod in_memory {
             $(#[test] fn $name() { super::$name::<super::MemoryTree>(); })*
         }
+        mod answered_later {
+            $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
+        }
         #[cfg(all(feature = "os", unix))]
         mod on_disk {
             $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
