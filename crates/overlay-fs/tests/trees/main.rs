@@ -5,4 +5,6 @@ mod change_set;
 mod kinds;
 mod later;
 mod matrix;
+mod model;
+mod play;
 mod world;
