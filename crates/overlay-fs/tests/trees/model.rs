@@ -122,6 +122,13 @@ impl Model {
         full
     }
 
+    /// A change set does not say of a folder in the place of something of the base that it is there only because
+    /// something is in it: for an overlay that is opened from it, it is there for itself.
+    pub(crate) fn forget_what_was_implied(&mut self, base: &Self) {
+        let full = self.full();
+        self.0.extend(full.into_iter().filter(|(at, _)| base.at(at).is_some()));
+    }
+
     pub(crate) fn children(&self, folder: &WorkspacePath) -> BTreeSet<WorkspacePath> {
         self.full().into_keys().filter(|path| path.parent().as_ref() == Some(folder)).collect()
     }
@@ -173,7 +180,7 @@ impl Model {
                 Place::Absent(path) => self.put(path, Node::File(content.bytes(), false)),
                 Place::At(path) => match self.at(&path) {
                     Some(Node::File(_, executable)) => {
-                        self.put(path, Node::File(content.bytes(), executable))
+                        self.put(path, Node::File(content.bytes(), executable));
                     }
                     _ => return Err(Refused::Other),
                 },

@@ -100,6 +100,7 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
         }
         if bytes.below(8) == 7 {
             lower = Arc::new(reopened(world.clone(), &lower, bytes));
+            lower_model.forget_what_was_implied(&before);
         }
     }
     let mut upper = Overlay::new(lower.clone(), Quota::default());
@@ -109,6 +110,7 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
         stage(&upper, &mut upper_model, &op);
         if bytes.below(8) == 7 {
             upper = reopened(lower.clone(), &upper, bytes);
+            upper_model.forget_what_was_implied(&lower_model);
         }
     }
     let (lower_changes, upper_changes) = (lower.change_set(), upper.change_set());
@@ -139,7 +141,9 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
             assert_eq!(user.content(at), before.content(at), "{at} was read, and is another file now");
         }
     }
-    let at_once = block_on(twin.commit(&lower_changes.then(&upper_changes), options)).unwrap();
+    let both = lower_changes.then(&upper_changes);
+    let at_once = block_on(twin.commit(&both, options)).unwrap();
+    judge(&before, &user, &both, options, &at_once, &Model(snapshot(&twin)));
     if matches!(outcome, CommitOutcome::Conflict(_)) {
         assert!(has_edited);
         return;
@@ -151,8 +155,6 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
         assert!(matches!(second, CommitOutcome::Committed(_)), "nobody is in the way: {second:?}");
         assert!(matches!(at_once, CommitOutcome::Committed(_)), "nobody is in the way: {at_once:?}");
         assert_eq!(last.0, upper_model.full());
-    }
-    if let (CommitOutcome::Committed(_), CommitOutcome::Committed(_)) = (second, at_once) {
         let made: Vec<_> = lower_changes.changes.iter().filter(|change| change.base.is_none()).collect();
         let at_once = without_emptied(snapshot(&twin), &made);
         assert_eq!(at_once, without_emptied(last.0, &made), "one by one, and at once");
@@ -358,7 +360,7 @@ mod histories {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 20000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn in_memory(bytes in history()) {
@@ -367,7 +369,7 @@ mod histories {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 8000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn answered_later(bytes in history()) {
@@ -377,7 +379,7 @@ mod histories {
 
     #[cfg(all(feature = "os", unix))]
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn on_disk(bytes in history()) {
