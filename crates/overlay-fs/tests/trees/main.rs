@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 mod change_set;
+mod histories;
 mod kinds;
 mod later;
 mod matrix;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_overlay_fs::WorkspacePath;
 
-use crate::world::{Node, Nodes};
+use crate::world::{Node, Nodes, file};
 
 /// What is in a file: a text with numbered places that two sides can edit, or something that is no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Model {
     fn try_apply(&mut self, op: &Op) -> Result<(), Refused> {
         match op {
             Op::Write(path, content) => match self.resolve(path, true)? {
-                Place::Absent(path) => self.put(path, Node::File(content.bytes(), false)),
+                Place::Absent(path) => self.put(path, file(content.bytes())),
                 Place::At(path) => match self.at(&path) {
                     Some(Node::File(_, executable)) => {
                         self.put(path, Node::File(content.bytes(), executable));
