@@ -7,9 +7,15 @@
 //! or, where its user changed what the work rests on, nothing. Paths are [`WorkspacePath`]s, which cannot leave
 //! the root; links that do are refused.
 //!
+//! Overlays stack: [`ChangeSet::then`] makes one change set of two. A change set is applied to any checkout of the same
+//! base, written as a patch for `git apply` ([`ChangeSet::patch`]), and kept with its contents or, by their hashes,
+//! without ([`ChangeSet::by_hash`]). A host that can change its files only one call at a time implements [`Writer`], and
+//! has the same rules from [`commit_through`].
+//!
 //! ```
 //! # use std::sync::Arc;
-//! use headstart_overlay_fs::{CommitOutcome, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath};
+//! use headstart_overlay_fs::{CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota};
+//! use headstart_overlay_fs::{Tree, Workspace, WorkspacePath};
 //!
 //! # futures::executor::block_on(async {
 //! let workspace = Arc::new(MemoryTree::from_files([("src/main.rs", "fn main() {}\n")])?);
@@ -21,24 +27,29 @@
 //!
 //! let changes = overlay.change_set();
 //! println!("{}", changes.diff());
-//! assert_eq!(workspace.commit(&changes).await?, CommitOutcome::Committed);
+//! let outcome = workspace.commit(&changes, CommitOptions::default()).await?;
+//! assert!(matches!(outcome, CommitOutcome::Committed(_)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
 //!
 //! # What counts as a conflict
 //!
-//! A file that is written or removed and holds other content now, is gone, or is something else; something where
-//! a file is created; a new name in a folder that is removed; a link where a folder was; a file that was read and
-//! holds other content; a folder that was listed and has other names; a path that was looked for in vain and is
-//! there. Not a conflict: times, inodes and permission bits (the user's are kept), and files that nobody looked at.
-//! The first look at a path counts, so an edit between a read and a write is seen.
+//! A file that is removed or moved and holds other content now; one that is written and of which both sides changed the
+//! same place, or that is not text; one that is gone or is something else; something where a file is created; a new
+//! name in a folder that is removed; a link where a folder was; a file that was read and holds other content; a
+//! folder that was listed and has other names; a path that was looked for in vain and is there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
+//! places (both count), and files that nobody looked at. The first look at a path counts, so an edit between a read
+//! and a write is seen. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
 //!
 //! # Limitations
 //!
 //! * Staged content, and the content of the base that it replaces, is held in memory, bounded by [`Quota`].
-//! * No merge, no undo, no `fsync`. A commit survives errors, not the death of its process halfway: the originals
+//! * No undo, no `fsync`. A commit survives errors, not the death of its process halfway: the originals
 //!   are then in the staging folder, which a sweep reports and leaves.
+//! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
+//!   not fit together. Edits between which no line of the base lies are a conflict.
+//! * What moves is taken as removed here and written there: a file that both sides changed and one moved is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. A commit does not keep extended
 //!   attributes and access lists, and does not cross file systems.
 //! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special
@@ -52,20 +63,28 @@
 
 mod change_set;
 mod check;
+mod commit;
 mod content;
 mod memory;
+mod merge;
 #[cfg(all(feature = "os", unix))]
 mod os;
 mod overlay;
+mod text;
 mod tree;
 mod walk;
+mod writer;
 
-pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Conflict, ConflictKind, Observation};
-pub use check::conflicts;
+pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
+pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
+pub use check::{Resolution, resolve};
+pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
+pub use commit::{Merge, StaleReads};
 pub use content::ContentHash;
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use memory::MemoryTree;
 #[cfg(all(feature = "os", unix))]
 pub use os::{OsTree, SweepOutcome, Swept};
 pub use overlay::{Overlay, Quota, StagedUsage};
-pub use tree::{CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
+pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
+pub use writer::{Writer, commit_through};

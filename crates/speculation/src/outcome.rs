@@ -62,7 +62,7 @@ pub enum Limit {
     Tokens,
     /// What these tokens cost.
     Cost,
-    /// Files or bytes staged.
+    /// Files or bytes staged, or a path that goes too deep.
     Staged,
     /// Wall time.
     Time,

@@ -5,7 +5,9 @@ use super::lock::CommitLock;
 use super::plan::{Folders, Stop, prepare};
 use super::staging::{self, Staging};
 use super::{OsTree, tree_error};
-use crate::{ChangeSet, CommitOutcome, TreeError, Workspace, WorkspacePath, conflicts};
+use crate::{
+    ChangeSet, CommitOptions, CommitOutcome, Resolution, TreeError, Workspace, WorkspacePath, resolve,
+};
 
 #[async_trait]
 impl Workspace for OsTree {
@@ -16,7 +18,7 @@ impl Workspace for OsTree {
     /// A replaced file keeps its permission bits, and its owner where that is allowed; it is a new inode.
     /// A process that is killed in the middle leaves some paths new and some old, and the old ones in the
     /// staging folder.
-    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         for change in &changes.changes {
             if change.path.is_root() || change.path.names().any(staging::is_staging_name) {
                 let reason = "the name is reserved".to_owned();
@@ -24,16 +26,16 @@ impl Workspace for OsTree {
             }
         }
         let _lock = CommitLock::take(&self.root)?;
-        let found = conflicts(self, changes).await?;
-        if !found.is_empty() {
-            return Ok(CommitOutcome::Conflict(found));
-        }
+        let (changes, committed) = match resolve(self, changes, options).await? {
+            Resolution::Apply { changes, committed } => (changes, committed),
+            Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
+        };
         if changes.is_empty() {
-            return Ok(CommitOutcome::Committed);
+            return Ok(CommitOutcome::Committed(committed));
         }
-        match self.apply(changes) {
-            Ok(()) => Ok(CommitOutcome::Committed),
-            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![conflict])),
+        match self.apply(&changes) {
+            Ok(()) => Ok(CommitOutcome::Committed(committed)),
+            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
         }
     }

@@ -17,7 +17,10 @@ use tempfile::TempDir;
 
 use super::plan::Stop;
 use super::{OsTree, SweepOutcome};
-use crate::{CommitOutcome, Conflict, ConflictKind, Overlay, Quota, TreeError, Workspace, WorkspacePath};
+use crate::{
+    CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, Overlay, Quota, TreeError, Workspace,
+    WorkspacePath,
+};
 
 /// What the test does before a step; the number counts from 0.
 type Hook = Box<dyn FnMut(usize, &WorkspacePath) -> Result<(), Stop>>;
@@ -64,12 +67,12 @@ impl Place {
         block_on(async {
             overlay.write(&path("changed"), b"new\n".to_vec()).await.unwrap();
             overlay.set_executable(&path("changed"), true).await.unwrap();
-            overlay.delete(&path("removed")).await.unwrap();
-            overlay.delete(&path("empty")).await.unwrap();
+            overlay.remove(&path("removed")).await.unwrap();
+            overlay.remove(&path("empty")).await.unwrap();
             overlay.write(&path("empty"), b"a file now\n".to_vec()).await.unwrap();
             overlay.rename(&path("dir"), &path("moved")).await.unwrap();
             overlay.rename(&path("link"), &path("other link")).await.unwrap();
-            overlay.delete(&path("file then folder")).await.unwrap();
+            overlay.remove(&path("file then folder")).await.unwrap();
             overlay.write(&path("file then folder/inside"), b"in\n".to_vec()).await.unwrap();
             overlay.write(&path("new/folders/file"), b"n\n".to_vec()).await.unwrap();
         });
@@ -82,7 +85,7 @@ impl Place {
         hook: impl FnMut(usize, &WorkspacePath) -> Result<(), Stop> + 'static,
     ) -> (usize, Result<CommitOutcome, TreeError>) {
         HOOK.set((0, Some(Box::new(hook))));
-        let outcome = block_on(self.tree.commit(&overlay.change_set()));
+        let outcome = block_on(self.tree.commit(&overlay.change_set(), CommitOptions::default()));
         (HOOK.replace((0, None)).0, outcome)
     }
 
@@ -115,7 +118,7 @@ fn an_error_before_any_step_restores_exactly_what_was_there() {
         let place = Place::new();
         place.commit(&place.staged(), |_, _| Ok(()))
     };
-    assert_eq!(outcome.unwrap(), CommitOutcome::Committed);
+    assert_eq!(outcome.unwrap(), CommitOutcome::Committed(Committed::default()));
     assert!(15 < steps, "every kind of step: {steps}");
     for fail_at in 0..steps {
         let place = Place::new();
@@ -132,7 +135,7 @@ fn an_error_before_any_step_restores_exactly_what_was_there() {
         let (_, again) = place.commit(&overlay, |_, _| Ok(()));
         assert_eq!(
             again.unwrap(),
-            CommitOutcome::Committed,
+            CommitOutcome::Committed(Committed::default()),
             "step {fail_at}: nothing is in the way of a second try"
         );
     }
@@ -215,7 +218,7 @@ fn what_its_user_does_in_the_last_moment_is_seen_and_kept() {
             contents(&other)
         };
         let (_, outcome) = place.commit(&overlay, at_step(&place, step, edit));
-        let found = CommitOutcome::Conflict(vec![Conflict { path: path(step), kind }]);
+        let found = CommitOutcome::Conflict(vec![Conflict::new(path(step), kind)]);
         assert_eq!(outcome.unwrap(), found, "number {index}");
         assert_eq!(contents(&place), expected, "number {index}");
     }
