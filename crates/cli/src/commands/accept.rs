@@ -15,7 +15,7 @@ use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::models::Models;
 use crate::store::{Held, State};
-use crate::{output, setup, workspace};
+use crate::{clerk, output, setup, workspace};
 
 /// What came of it, with `--json`.
 #[derive(Serialize)]
@@ -60,6 +60,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     if matches!(acceptance, Acceptance::Accepted(_)) {
         held.mark(State::Accepted)?;
     }
+    clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));
     report(id.as_str(), &acceptance, context)
 }
 

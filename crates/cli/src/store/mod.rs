@@ -21,6 +21,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::files::create_private_folder;
 pub(crate) use self::held::Held;
 pub(crate) use self::id::SpeculationId;
 pub(crate) use self::record::{Draft, Record, State};
@@ -52,7 +53,7 @@ impl Store {
 
     /// Starts a record; the value returned is the right to finish it.
     pub(crate) fn create(&self, draft: Draft) -> Result<Running, CliError> {
-        files::create_private_folder(&self.folder)?;
+        create_private_folder(&self.folder)?;
         Running::create(self, draft)
     }
 
@@ -112,6 +113,11 @@ impl Store {
     /// Removes what nobody needs any more; says what was removed and what was left.
     pub(crate) fn sweep(&self, now_ms: u64, keep: Keep) -> Result<Vec<Swept>, CliError> {
         sweep::sweep(self, now_ms, keep)
+    }
+
+    /// The folder of everything that headstart keeps.
+    pub(crate) fn state_folder(&self) -> &Path {
+        self.folder.parent().expect("works because the folder is one in the state folder")
     }
 
     /// Where the folders of the speculations are.
