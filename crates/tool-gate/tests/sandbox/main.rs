@@ -49,6 +49,8 @@ mod tests {
     use headstart_tool_gate::{Decision, Gate, GateContext, Hardened, clean_environment};
     use serde_json::{Value, json};
 
+    use crate::support;
+
     const REPOSITORY: &str = include_str!("../data/repository.sh");
     const SAMPLE: &str = include_str!("../data/sample.jsonl");
     const CASES: &str = include_str!("../data/cases.jsonl");
