@@ -66,6 +66,9 @@ pub use content::ContentHash;
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use memory::MemoryTree;
 #[cfg(all(feature = "os", unix))]
-pub use os::{OsTree, SweepOutcome, Swept};
+#[cfg(all(feature = "failpoints", unix))]
+pub use os::failpoints;
+#[cfg(all(feature = "os", unix))]
+pub use os::{Durability, OsOptions, OsTree, SweepOutcome, Swept, UndoLimit, UndoOutcome};
 pub use overlay::{Overlay, Quota, StagedUsage};
 pub use tree::{CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
