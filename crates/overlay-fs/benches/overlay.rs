@@ -11,7 +11,8 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOutcome, OsTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, OsTree, Overlay, Quota, Tree, Workspace,
+    WorkspacePath,
 };
 
 const FILE: usize = 4096;
@@ -37,7 +38,7 @@ fn reads(criterion: &mut Criterion) {
     for at in [DEEP, "listed/staged", "other"] {
         block_on(staged.write(&path(at), vec![b'y'; FILE])).unwrap();
     }
-    block_on(staged.delete(&path("listed/50"))).unwrap();
+    block_on(staged.remove(&path("listed/50"))).unwrap();
     let elsewhere = Overlay::new(tree.clone(), Quota::default());
     block_on(elsewhere.write(&path("other"), vec![b'y'; FILE])).unwrap();
 
@@ -153,7 +154,10 @@ fn accepts(criterion: &mut Criterion) {
             bench.iter_batched(
                 || place.staged(&tree),
                 |changes| {
-                    assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+                    assert_eq!(
+                        block_on(tree.commit(&changes, CommitOptions::default())).unwrap(),
+                        CommitOutcome::Committed(Committed::default())
+                    );
                     changes
                 },
                 BatchSize::PerIteration,

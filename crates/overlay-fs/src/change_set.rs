@@ -1,11 +1,16 @@
+mod binary;
+mod by_hash;
 mod diff;
 mod rows;
 
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
+pub use self::by_hash::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
+use self::diff::Binary;
 use self::rows::{Row, Side};
 use crate::content::encoding;
+use crate::text::as_text;
 use crate::{ContentHash, EntryKind, Fingerprint};
 
 /// What an accept would do, with all that is needed to do it in another process.
@@ -54,12 +59,12 @@ pub enum ChangeKind {
         #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
-    /// A symbolic link that was moved here.
+    /// A symbolic link that is new, or was moved here.
     Link {
         /// Where it points, as it is written in the link.
         #[serde(with = "encoding")]
         target: Vec<u8>,
-        /// The path it was moved from; that path has a `Delete` of its own.
+        /// The path it was moved from, if it was; that path has a `Delete` of its own.
         #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
@@ -83,33 +88,6 @@ pub struct Observation {
     /// For a folder that was listed: its names.
     #[serde(with = "encoding::names", default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<Vec<u8>>>,
-}
-
-/// A path that is not what the change set rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Conflict {
-    /// The path.
-    pub path: WorkspacePath,
-    /// What happened to it meanwhile.
-    pub kind: ConflictKind,
-}
-
-/// What happened to a path between staging and commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum ConflictKind {
-    /// A file or folder that would be written or removed has another content now.
-    Modified,
-    /// A file that would be written or removed is gone.
-    Deleted,
-    /// Something is where a file would be created.
-    Created,
-    /// Another kind of thing is there now (a folder, a link).
-    Replaced,
-    /// A file or folder that the work only read has changed.
-    StaleRead,
 }
 
 /// A change as it is listed in JSON and on screen, without content.
@@ -145,11 +123,19 @@ impl ChangeSet {
         rows::rows(&self.changes).iter().map(ChangeSummary::of).collect()
     }
 
-    /// A unified diff of all changes, in the form that `git apply` takes.
+    /// A unified diff of all changes, for people: of a binary file it only says that it differs.
     ///
-    /// A patch has no folders, so an empty one is not in it. Of a binary file it only says that it differs.
+    /// A diff has no folders, so an empty one is not in it.
     pub fn diff(&self) -> String {
-        diff::unified(&rows::rows(&self.changes))
+        diff::unified(&rows::rows(&self.changes), Binary::Said)
+    }
+
+    /// The same with the whole content of binary files: `git apply` makes all of it, in any checkout of the same
+    /// base whose repository names its objects by SHA-1.
+    ///
+    /// Git keeps no folders by themselves and of a mode only whether the owner may execute the file; so does this.
+    pub fn patch(&self) -> String {
+        diff::unified(&rows::rows(&self.changes), Binary::Whole)
     }
 
     /// The kind of thing that was at the path of a change.
@@ -178,7 +164,7 @@ impl ChangeSummary {
             from: row.from.cloned(),
             added,
             removed,
-            binary: diff::as_text(&old).is_none() || diff::as_text(&new).is_none(),
+            binary: as_text(&old).is_none() || as_text(&new).is_none(),
         }
     }
 }

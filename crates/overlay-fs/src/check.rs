@@ -1,22 +1,45 @@
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
-use crate::walk::stays_inside;
-use crate::{Change, ChangeKind, ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind};
-use crate::{Metadata, Observation, Tree, TreeError};
+use crate::commit::ConflictSide;
+use crate::merge::merge;
+use crate::walk::link_target;
+use crate::{Change, ChangeKind, ChangeSet, CommitOptions, Committed, Conflict, ConflictKind, ContentHash};
+use crate::{EntryKind, Merge, Metadata, Observation, StaleReads, Tree, TreeError};
 
-/// Compares what a change set rests on (written and read) with a tree; an empty list: it can be applied.
+/// What a commit of a change set to a tree comes to, before anything is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution<'a> {
+    /// It can be committed.
+    Apply {
+        /// What is to be applied: the change set, but for the files that are merged. There the content is that of
+        /// both sides, and the base is what its user has now.
+        changes: Cow<'a, ChangeSet>,
+        /// What to tell when it is done.
+        committed: Committed,
+    },
+    /// It cannot, because of these paths.
+    Conflict(Vec<Conflict>),
+}
+
+/// Compares what a change set rests on (written and read) with a tree, and merges what both sides changed.
 ///
 /// A file that was touched but holds the same content is no conflict, nor are other permission bits. The tree
 /// may change right after this: a commit has to make sure of every path again at the moment it is replaced.
 /// A change set that would make a link out of the workspace is an error, [`TreeError::Escapes`].
 ///
-/// For hosts that write the workspace themselves; [`Workspace::commit`](crate::Workspace::commit) includes it.
-pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Conflict>, TreeError> {
+/// Every [`Workspace`](crate::Workspace) commits by these rules; a host that writes its files itself asks for them
+/// here. To see what an accept would say, ask and apply nothing.
+pub async fn resolve<'a>(
+    tree: &dyn Tree,
+    changes: &'a ChangeSet,
+    options: CommitOptions,
+) -> Result<Resolution<'a>, TreeError> {
     for change in &changes.changes {
         if let ChangeKind::Link { target, .. } = &change.kind
-            && !stays_inside(&change.path, target)
+            && link_target(&change.path, target).is_none()
         {
             return Err(TreeError::Escapes { path: change.path.clone() });
         }
@@ -26,26 +49,48 @@ pub async fn conflicts(tree: &dyn Tree, changes: &ChangeSet) -> Result<Vec<Confl
     let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
     let mut parents = Parents { tree, written_to: &written_to, known: HashSet::new() };
     let mut found = Vec::new();
-    for change in &changes.changes {
-        let kind = match parents.obstacle(change).await? {
-            Some(kind) => Some(kind),
-            None => written(tree, change, listed.get(&change.path).copied()).await?,
-        };
-        found.extend(kind.map(|kind| Conflict { path: change.path.clone(), kind }));
-    }
-    let reported: HashSet<_> = found.iter().map(|conflict| conflict.path.clone()).collect();
-    for read in changes.reads.iter().filter(|read| !reported.contains(&read.path)) {
-        if !still_seen(tree, read).await? {
-            let kind = if written_to.contains(&read.path) {
-                ConflictKind::Modified
-            } else {
-                ConflictKind::StaleRead
-            };
-            found.push(Conflict { path: read.path.clone(), kind });
+    let mut merged = Vec::new();
+    for (index, change) in changes.changes.iter().enumerate() {
+        if let Some(above) = parents.obstacle(change).await? {
+            found.push(Conflict::about(change, ConflictKind::Replaced, Some(above)));
+            continue;
+        }
+        match written(tree, change, listed.get(&change.path).copied(), options.merge).await? {
+            Written::AsItWas => {}
+            Written::Merged(change) => merged.push((index, change)),
+            Written::Conflict(kind, side) => found.push(Conflict::about(change, kind, side)),
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
+    let reported: HashSet<_> = found.iter().map(|conflict| conflict.path.clone()).collect();
+    let mut stale_reads = Vec::new();
+    for read in changes.reads.iter().filter(|read| !reported.contains(&read.path)) {
+        if still_seen(tree, read).await? {
+            continue;
+        }
+        // The work on a path rests on the first look at it. If that was another content than the one that was
+        // replaced, its user's edit came in between, and nobody has the text from which a merge could start.
+        let is_written = written_to.contains(&read.path);
+        let kind = if is_written { ConflictKind::Modified } else { ConflictKind::StaleRead };
+        let found_now = metadata_at(tree, &read.path).await?;
+        let side = found_now.map(|metadata| ConflictSide::found(&metadata, None));
+        let conflict = Conflict { path: read.path.clone(), kind, staged: None, found: side };
+        if is_written || options.stale_reads == StaleReads::Conflict {
+            found.push(conflict);
+        } else {
+            stale_reads.push(conflict);
+        }
+    }
+    if !found.is_empty() {
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        return Ok(Resolution::Conflict(found));
+    }
+    let committed =
+        Committed { merged: merged.iter().map(|(_, change)| change.path.clone()).collect(), stale_reads };
+    let mut changes = Cow::Borrowed(changes);
+    for (index, change) in merged {
+        changes.to_mut().changes[index] = change;
+    }
+    Ok(Resolution::Apply { changes, committed })
 }
 
 /// The folders above the changes: each is looked at once.
@@ -57,8 +102,8 @@ struct Parents<'a> {
 }
 
 impl Parents<'_> {
-    /// Whether something other than a folder is above the path: a change is never made through a link.
-    async fn obstacle(&mut self, change: &Change) -> Result<Option<ConflictKind>, TreeError> {
+    /// What is above the path and no folder: a change is never made through a link.
+    async fn obstacle(&mut self, change: &Change) -> Result<Option<ConflictSide>, TreeError> {
         let mut above = Vec::new();
         let mut parent = change.path.parent();
         while let Some(folder) = parent.filter(|folder| !folder.is_root() && !self.known.contains(folder)) {
@@ -66,49 +111,88 @@ impl Parents<'_> {
             above.push(folder);
         }
         for folder in above.into_iter().rev() {
-            match kind_at(self.tree, &folder).await? {
-                Some(EntryKind::Directory) => self.known.insert(folder),
-                Some(_) if self.written_to.contains(&folder) => return Ok(None),
-                None => return Ok(None),
-                Some(_) => return Ok(Some(ConflictKind::Replaced)),
-            };
+            let Some(found) = metadata_at(self.tree, &folder).await? else { return Ok(None) };
+            if found.kind == EntryKind::Directory {
+                self.known.insert(folder);
+            } else if self.written_to.contains(&folder) {
+                return Ok(None);
+            } else {
+                return Ok(Some(ConflictSide::found(&found, None)));
+            }
         }
         Ok(None)
     }
 }
 
-async fn written(
+/// What became of a path that is to be written.
+pub(crate) enum Written {
+    AsItWas,
+    /// What to do instead, so that its user's edit counts as well.
+    Merged(Change),
+    Conflict(ConflictKind, Option<ConflictSide>),
+}
+
+pub(crate) async fn written(
     tree: &dyn Tree,
     change: &Change,
     seen_names: Option<&Vec<Vec<u8>>>,
-) -> Result<Option<ConflictKind>, TreeError> {
+    policy: Merge,
+) -> Result<Written, TreeError> {
     let now = metadata_at(tree, &change.path).await?;
     let (base, now) = match (&change.base, now) {
-        (None, None) => return Ok(None),
+        (None, None) => return Ok(Written::AsItWas),
         (None, Some(now)) => {
             let merges = change.kind == ChangeKind::CreateDirectory && now.kind == EntryKind::Directory;
-            return Ok((!merges).then_some(ConflictKind::Created));
+            let side = ConflictSide::found(&now, None);
+            let created = Written::Conflict(ConflictKind::Created, Some(side));
+            return Ok(if merges { Written::AsItWas } else { created });
         }
-        (Some(_), None) => return Ok(Some(ConflictKind::Deleted)),
+        (Some(_), None) => return Ok(Written::Conflict(ConflictKind::Deleted, None)),
         (Some(base), Some(now)) => (base, now),
     };
+    let conflict =
+        |kind, content: Option<&[u8]>| Ok(Written::Conflict(kind, Some(ConflictSide::found(&now, content))));
     if base.kind != now.kind {
-        return Ok(Some(ConflictKind::Replaced));
+        return conflict(ConflictKind::Replaced, None);
     }
-    let same = match now.kind {
+    match now.kind {
         EntryKind::Directory => {
             let names = names_in(tree, &change.path).await?;
-            seen_names.is_some_and(|seen| names.iter().all(|name| seen.binary_search(name).is_ok()))
+            if seen_names.is_some_and(|seen| names.iter().all(|name| seen.binary_search(name).is_ok())) {
+                return Ok(Written::AsItWas);
+            }
+            return conflict(ConflictKind::Modified, None);
         }
-        EntryKind::File if now.links > 1 => false,
-        _ if *base == now.fingerprint => true,
-        EntryKind::File | EntryKind::Symlink if base.len == now.len => {
-            change.base_content.is_some()
-                && content_at(tree, &change.path, now.kind).await? == change.base_content
-        }
-        _ => false,
+        EntryKind::File if now.links > 1 => return conflict(ConflictKind::Modified, None),
+        _ if *base == now.fingerprint => return Ok(Written::AsItWas),
+        EntryKind::Other => return conflict(ConflictKind::Modified, None),
+        EntryKind::File | EntryKind::Symlink => {}
+    }
+    // The metadata is the older of the two looks: an edit in between shows when the change is applied.
+    let Some(content) = content_at(tree, &change.path, now.kind).await? else {
+        return Ok(Written::Conflict(ConflictKind::Deleted, None));
     };
-    Ok((!same).then_some(ConflictKind::Modified))
+    if change.base_content.as_ref() == Some(&content) {
+        return Ok(Written::AsItWas);
+    }
+    match merged(change, &now, &content) {
+        Some(merged) if policy == Merge::Text => Ok(Written::Merged(merged)),
+        _ => conflict(ConflictKind::Modified, Some(&content)),
+    }
+}
+
+/// The change that keeps what its user made of a file meanwhile.
+fn merged(change: &Change, now: &Metadata, found: &[u8]) -> Option<Change> {
+    let ChangeKind::Write { content, executable, moved_from } = &change.kind else { return None };
+    let base = change.base.as_ref().filter(|base| base.kind == EntryKind::File)?;
+    let content = merge(change.base_content.as_deref()?, content, found)?;
+    let executable = if base.is_executable() == *executable { now.executable } else { *executable };
+    Some(Change {
+        path: change.path.clone(),
+        base: Some(now.fingerprint.clone()),
+        base_content: Some(found.to_vec()),
+        kind: ChangeKind::Write { content, executable, moved_from: moved_from.clone() },
+    })
 }
 
 async fn still_seen(tree: &dyn Tree, read: &Observation) -> Result<bool, TreeError> {
@@ -136,16 +220,15 @@ async fn still_seen(tree: &dyn Tree, read: &Observation) -> Result<bool, TreeErr
     }
 }
 
-async fn metadata_at(tree: &dyn Tree, path: &WorkspacePath) -> Result<Option<Metadata>, TreeError> {
+pub(crate) async fn metadata_at<T: Tree + ?Sized>(
+    tree: &T,
+    path: &WorkspacePath,
+) -> Result<Option<Metadata>, TreeError> {
     match tree.metadata(path).await {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if is_absence(&error) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-async fn kind_at(tree: &dyn Tree, path: &WorkspacePath) -> Result<Option<EntryKind>, TreeError> {
-    Ok(metadata_at(tree, path).await?.map(|metadata| metadata.kind))
 }
 
 async fn content_at(

@@ -9,13 +9,23 @@ use crate::{EntryKind, Fingerprint};
 /// The XXH3 hash of a content: tells whether it is the same, not who wrote it.
 ///
 /// In JSON: 32 hexadecimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(u128);
 
 impl ContentHash {
     /// The hash of these bytes.
     pub fn of(content: &[u8]) -> Self {
         Self(xxh3_128(content))
+    }
+
+    /// Half of it, for where 64 bits are all there is.
+    pub(crate) fn half(self) -> u64 {
+        self.halves()[0]
+    }
+
+    fn halves(self) -> [u64; 2] {
+        [self.0 >> 64, self.0]
+            .map(|half| u64::try_from(half & u128::from(u64::MAX)).expect("works because 64 bits are left"))
     }
 }
 
@@ -67,8 +77,7 @@ const STAGED_DEVICE: u64 = u64::MAX;
 impl Fingerprint {
     /// The fingerprint of something that is staged and on no disk: equal content gives an equal fingerprint.
     pub(crate) fn staged(kind: EntryKind, content: &[u8], hash: ContentHash, executable: bool) -> Self {
-        let [high, low] = [hash.0 >> 64, hash.0]
-            .map(|half| u64::try_from(half & u128::from(u64::MAX)).expect("works because 64 bits are left"));
+        let [high, low] = hash.halves();
         Self {
             kind,
             device: STAGED_DEVICE,
@@ -78,6 +87,11 @@ impl Fingerprint {
             modified_ns: low.cast_signed(),
             changed_ns: 0,
         }
+    }
+
+    /// Whether this is of something that is on no disk.
+    pub(crate) fn is_staged(&self) -> bool {
+        self.device == STAGED_DEVICE
     }
 
     /// The fingerprint of a folder of which nothing but its being a folder was seen.

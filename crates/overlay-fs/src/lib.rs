@@ -9,7 +9,8 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! use headstart_overlay_fs::{CommitOutcome, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath};
+//! use headstart_overlay_fs::{CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota};
+//! use headstart_overlay_fs::{Tree, Workspace, WorkspacePath};
 //!
 //! # futures::executor::block_on(async {
 //! let workspace = Arc::new(MemoryTree::from_files([("src/main.rs", "fn main() {}\n")])?);
@@ -21,23 +22,25 @@
 //!
 //! let changes = overlay.change_set();
 //! println!("{}", changes.diff());
-//! assert_eq!(workspace.commit(&changes).await?, CommitOutcome::Committed);
+//! let outcome = workspace.commit(&changes, CommitOptions::default()).await?;
+//! assert!(matches!(outcome, CommitOutcome::Committed(_)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
 //!
 //! # What counts as a conflict
 //!
-//! A file that is written or removed and holds other content now, is gone, or is something else; something where
-//! a file is created; a new name in a folder that is removed; a link where a folder was; a file that was read and
+//! A file that is removed and holds other content now; a file that is written, in which both sides changed the same
+//! place of the text, or which is not text; one that is gone or is something else; something where a file is created; a new name in a folder that is removed; a link where a folder was; a file that was read and
 //! holds other content; a folder that was listed and has other names; a path that was looked for in vain and is
-//! there. Not a conflict: times, inodes and permission bits (the user's are kept), and files that nobody looked at.
-//! The first look at a path counts, so an edit between a read and a write is seen.
+//! there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
+//! places (both count), and files that nobody looked at. The first look at a path counts, so an edit between a read
+//! and a write is seen. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
 //!
 //! # Limitations
 //!
 //! * Staged content, and the content of the base that it replaces, is held in memory, bounded by [`Quota`].
-//! * No merge, no undo, no `fsync`. A commit survives errors, not the death of its process halfway: the originals
+//! * No undo, no `fsync`. A commit survives errors, not the death of its process halfway: the originals
 //!   are then in the staging folder, which a sweep reports and leaves.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. A commit does not keep extended
 //!   attributes and access lists, and does not cross file systems.
@@ -52,16 +55,23 @@
 
 mod change_set;
 mod check;
+mod commit;
 mod content;
 mod memory;
+mod merge;
 #[cfg(all(feature = "os", unix))]
 mod os;
 mod overlay;
+mod text;
 mod tree;
 mod walk;
+mod writer;
 
-pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Conflict, ConflictKind, Observation};
-pub use check::conflicts;
+pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
+pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
+pub use check::{Resolution, resolve};
+pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
+pub use commit::{Merge, StaleReads};
 pub use content::ContentHash;
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use memory::MemoryTree;
@@ -71,4 +81,5 @@ pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
 pub use os::{Durability, OsOptions, OsTree, SweepOutcome, Swept, UndoLimit, UndoOutcome};
 pub use overlay::{Overlay, Quota, StagedUsage};
-pub use tree::{CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
+pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
+pub use writer::{Writer, commit_through};

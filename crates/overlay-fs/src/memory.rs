@@ -5,12 +5,16 @@ use async_trait::async_trait;
 use headstart_workspace_path::{PathError, WorkspacePath};
 
 use crate::walk::Walk;
-use crate::{Change, ChangeKind, ChangeSet, CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata};
-use crate::{Tree, TreeError, Workspace, conflicts};
+use crate::{
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, DirEntry, EntryKind,
+    Fingerprint,
+};
+use crate::{Metadata, Resolution, Tree, TreeError, Workspace, resolve};
 
 /// A workspace in memory: for tests, for hosts without a disk, and as the reference for the real one.
 ///
-/// Its fingerprints hold a counter that every edit raises. What it does not model: permissions (besides the
+/// Its fingerprints hold a counter that every edit raises, and a hash of the content, so that they differ from those of
+/// another tree. What it does not model: permissions (besides the
 /// executable bit), owners, times, hard links, limits on names or space, and errors of a medium; a commit never
 /// fails halfway. The root is always there.
 #[derive(Debug, Default)]
@@ -27,7 +31,19 @@ struct State {
 #[derive(Debug, Clone)]
 struct Node {
     what: What,
+    /// A hash of the content of a file, or of where a link points.
+    hash: u64,
     changed: i64,
+}
+
+impl Node {
+    fn new(what: What, changed: i64) -> Self {
+        let hash = match &what {
+            What::File { content, .. } | What::Link { target: content } => ContentHash::of(content).half(),
+            What::Directory | What::Other => 0,
+        };
+        Self { what, hash, changed }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -131,7 +147,7 @@ impl State {
         let mut parent = path.parent();
         while let Some(folder) = parent {
             if !matches!(self.what(&folder), Some(What::Directory)) {
-                self.nodes.insert(folder.clone(), Node { what: What::Directory, changed });
+                self.nodes.insert(folder.clone(), Node::new(What::Directory, changed));
             }
             parent = folder.parent();
         }
@@ -140,7 +156,7 @@ impl State {
             (Some(What::Directory), _) => self.remove(path),
             _ => {}
         }
-        self.nodes.insert(path.clone(), Node { what, changed });
+        self.nodes.insert(path.clone(), Node::new(what, changed));
     }
 
     fn remove(&mut self, path: &WorkspacePath) {
@@ -165,7 +181,7 @@ impl State {
 
     fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         let (path, what) = self.resolve(path, false)?;
-        let changed = self.nodes.get(&path).map_or(0, |node| node.changed);
+        let (inode, changed) = self.nodes.get(&path).map_or((0, 0), |node| (node.hash, node.changed));
         let (kind, len, mode) = match what {
             What::File { content, executable: false } => (EntryKind::File, content.len(), 0o644),
             What::File { content, executable: true } => (EntryKind::File, content.len(), 0o755),
@@ -175,7 +191,7 @@ impl State {
         };
         let len = len as u64;
         let fingerprint =
-            Fingerprint { kind, device: 0, inode: 0, len, mode, modified_ns: changed, changed_ns: changed };
+            Fingerprint { kind, device: 0, inode, len, mode, modified_ns: changed, changed_ns: changed };
         Ok(Metadata {
             kind,
             len,
@@ -251,17 +267,17 @@ impl Tree for MemoryTree {
 
 #[async_trait]
 impl Workspace for MemoryTree {
-    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         loop {
             let before = self.lock().edits;
-            let found = conflicts(self, changes).await?;
-            if !found.is_empty() {
-                return Ok(CommitOutcome::Conflict(found));
-            }
+            let (changes, committed) = match resolve(self, changes, options).await? {
+                Resolution::Apply { changes, committed } => (changes, committed),
+                Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
+            };
             let mut state = self.lock();
             if state.edits == before {
                 changes.changes.iter().for_each(|change| state.apply(change));
-                return Ok(CommitOutcome::Committed);
+                return Ok(CommitOutcome::Committed(committed));
             }
         }
     }

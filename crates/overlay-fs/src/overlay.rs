@@ -1,4 +1,5 @@
 mod entry;
+mod stack;
 mod stage;
 mod state;
 mod view;
@@ -7,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headstart_workspace_path::WorkspacePath;
 
+use self::entry::Now;
 use self::state::State;
 use crate::{ChangeSet, Tree, TreeError};
 
@@ -17,11 +19,39 @@ pub struct Quota {
     pub files: u64,
     /// Staged content, and the content of the base that is kept for the diff, in bytes.
     pub bytes: u64,
+    /// The content of one file, as it is staged and as the base has it, in bytes.
+    pub file_bytes: u64,
+    /// Names in the path of something that is staged.
+    pub depth: u64,
 }
 
 impl Default for Quota {
+    /// 10,000 paths, 256 MiB, 64 MiB a file, 128 names in a path.
     fn default() -> Self {
-        Self { files: 10_000, bytes: 256 * 1024 * 1024 }
+        Self { files: 10_000, bytes: 256 << 20, file_bytes: 64 << 20, depth: 128 }
+    }
+}
+
+impl Quota {
+    /// Whether what is staged at one path is too much by itself.
+    fn check(&self, path: &WorkspacePath, now: &Now) -> Result<(), TreeError> {
+        let content = match now {
+            Now::File { content, .. } | Now::Link { target: content } => content.bytes.len(),
+            Now::Directory { .. } => 0,
+            Now::Removed => return Ok(()),
+        };
+        if self.file_bytes < content as u64 {
+            return Err(self.file_too_large(path));
+        }
+        if self.depth < path.names().count() as u64 {
+            let unit = "names in a path";
+            return Err(TreeError::Quota { path: path.clone(), limit: self.depth, unit });
+        }
+        Ok(())
+    }
+
+    fn file_too_large(&self, path: &WorkspacePath) -> TreeError {
+        TreeError::Quota { path: path.clone(), limit: self.file_bytes, unit: "bytes in one file" }
     }
 }
 

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChangeSet, Conflict};
+use crate::{ChangeSet, CommitOptions, CommitOutcome};
 
 /// What a name in a folder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub enum EntryKind {
 /// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between".
 ///
 /// A tree fills in what it has: the operating system's tree device, inode, size, times and mode; the in-memory
-/// tree a counter in `changed_ns`.
+/// tree a hash of the content in `inode` and a counter in `changed_ns`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
@@ -134,7 +134,7 @@ pub enum TreeError {
         path: WorkspacePath,
         /// The limit.
         limit: u64,
-        /// `files` or `bytes`.
+        /// `files`, `bytes`, `bytes in one file` or `names in a path`.
         unit: &'static str,
     },
     /// The system refused: permission, full disk, an unreadable medium.
@@ -204,9 +204,11 @@ pub trait Tree: Send + Sync {
 pub trait Workspace: Tree {
     /// Applies every change, or none.
     ///
-    /// A path that is not as the change set recorded it (written or read) is a conflict: then nothing is changed.
-    /// An error on the way (permission, full disk) rolls back what was applied, and is returned.
-    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError>;
+    /// What its user changed meanwhile is merged or is a conflict, as [`resolve`](crate::resolve) says: an
+    /// implementation asks it, applies what it answers, and makes sure at the moment it replaces a path that the
+    /// path is still as that answer's base says. On a conflict nothing is changed. An error on the way
+    /// (permission, full disk) rolls back what was applied, and is returned.
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError>;
 
     /// Gets ready for a commit of these changes, so that it is quick: while its user still reads. Nothing that can be
     /// seen changes, and a commit without it is as good. By default there is nothing to do.
@@ -216,13 +218,4 @@ pub trait Workspace: Tree {
 
     /// No commit of these changes will follow: what was prepared for it goes.
     fn forget(&self, _changes: &ChangeSet) {}
-}
-
-/// How a commit ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommitOutcome {
-    /// Every change is in the tree.
-    Committed,
-    /// Somebody changed what the change set rests on; the tree is as they left it.
-    Conflict(Vec<Conflict>),
 }

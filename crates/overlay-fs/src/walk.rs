@@ -81,8 +81,12 @@ impl Walk {
     }
 }
 
-/// Whether a link at `path` with this target stays inside, judged by its text alone.
-pub(crate) fn stays_inside(path: &WorkspacePath, target: &[u8]) -> bool {
-    let Some(folder) = path.parent() else { return false };
-    !target.starts_with(b"/") && folder.join_bytes(target).is_ok()
+/// Where a link at `path` with this target leads, judged by its text alone; `None`: out of the workspace, or to where
+/// its text does not tell, because it steps up from a name that may itself be a link.
+pub(crate) fn link_target(path: &WorkspacePath, target: &[u8]) -> Option<WorkspacePath> {
+    let names = target.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
+    if names.skip_while(|name| *name == b"..").any(|name| name == b"..") {
+        return None;
+    }
+    path.parent()?.join_bytes(target).ok()
 }

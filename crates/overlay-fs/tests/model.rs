@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, CommitOutcome, EntryKind, MemoryTree, Overlay, Quota, Tree, Workspace,
-    WorkspacePath,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, EntryKind, MemoryTree, Overlay,
+    Quota, Tree, Workspace, WorkspacePath,
 };
 use proptest::prelude::*;
 
@@ -118,7 +118,7 @@ fn stage(overlay: &Overlay, op: &Op) -> bool {
     let staged = block_on(async {
         match op {
             Op::Write(at, content) => overlay.write(&path(at), bytes(*content)).await,
-            Op::Delete(at) => overlay.delete(&path(at)).await,
+            Op::Delete(at) => overlay.remove(&path(at)).await,
             Op::Rename(from, to) => overlay.rename(&path(from), &path(to)).await,
             Op::MakeFolder(at) => overlay.create_dir(&path(at)).await,
             Op::Executable(at, executable) => overlay.set_executable(&path(at), *executable).await,
@@ -254,8 +254,12 @@ mod disk {
 
     #[async_trait]
     impl Workspace for Disk {
-        async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
-            self.tree.commit(changes).await
+        async fn commit(
+            &self,
+            changes: &ChangeSet,
+            options: CommitOptions,
+        ) -> Result<CommitOutcome, TreeError> {
+            self.tree.commit(changes, options).await
         }
     }
 }
@@ -369,7 +373,7 @@ fn check<W: World>(base: &[Op], below: &[Op], above: &[Op], edits: &[Op]) -> Res
         }
     }
     prop_assert_eq!(walk(&*world), user.full(), "the test's own user");
-    let outcome = block_on(world.commit(&lower_changes)).unwrap();
+    let outcome = block_on(world.commit(&lower_changes, CommitOptions::default())).unwrap();
     let CommitOutcome::Conflict(found) = outcome else {
         for change in &lower_changes.changes {
             prop_assert!(
@@ -381,7 +385,10 @@ fn check<W: World>(base: &[Op], below: &[Op], above: &[Op], edits: &[Op]) -> Res
         prop_assert_eq!(walk(&*world), merged(&user, &lower_changes));
         if edits.is_empty() {
             prop_assert_eq!(walk(&*world), lower_model.full());
-            prop_assert_eq!(block_on(world.commit(&upper_changes)).unwrap(), CommitOutcome::Committed);
+            prop_assert_eq!(
+                block_on(world.commit(&upper_changes, CommitOptions::default())).unwrap(),
+                CommitOutcome::Committed(Committed::default())
+            );
             prop_assert_eq!(walk(&*world), model.full());
         }
         return Ok(());

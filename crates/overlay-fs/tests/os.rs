@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, CommitOutcome, Conflict, ConflictKind, OsTree, Overlay, Quota,
-    SweepOutcome, Tree, TreeError, Workspace, WorkspacePath,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, OsTree,
+    Overlay, Quota, SweepOutcome, Tree, TreeError, Workspace, WorkspacePath,
 };
 use tempfile::TempDir;
 
@@ -50,7 +50,7 @@ impl Place {
     }
 
     fn commit(&self, overlay: &Overlay) -> Result<CommitOutcome, TreeError> {
-        block_on(self.tree.commit(&overlay.change_set()))
+        block_on(self.tree.commit(&overlay.change_set(), CommitOptions::default()))
     }
 
     fn read(&self, at: &str) -> String {
@@ -83,9 +83,9 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (String, Vec<u8>)> {
 fn conflicts(outcome: Result<CommitOutcome, TreeError>) -> Vec<(String, ConflictKind)> {
     match outcome.unwrap() {
         CommitOutcome::Conflict(found) => {
-            found.into_iter().map(|Conflict { path, kind }| (path.to_string(), kind)).collect()
+            found.into_iter().map(|Conflict { path, kind, .. }| (path.to_string(), kind)).collect()
         }
-        CommitOutcome::Committed => panic!("committed"),
+        CommitOutcome::Committed(_) => panic!("committed"),
     }
 }
 
@@ -100,14 +100,14 @@ fn a_commit_makes_every_kind_of_change_and_nothing_before() {
         overlay.write(&path("a.txt"), b"changed\n".to_vec()).await.unwrap();
         overlay.write(&path("new/deep/file"), b"new\n".to_vec()).await.unwrap();
         overlay.write(&odd, vec![0, 255]).await.unwrap();
-        overlay.delete(&path("b.txt")).await.unwrap();
+        overlay.remove(&path("b.txt")).await.unwrap();
         overlay.rename(&path("src/deep"), &path("moved")).await.unwrap();
         overlay.create_dir(&path("empty")).await.unwrap();
         overlay.set_executable(&path("src/lib.rs"), true).await.unwrap();
         overlay.rename(&path("link"), &path("other link")).await.unwrap();
     });
     assert_eq!(snapshot(&place.root), before);
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     assert_eq!(place.read("a.txt"), "changed\n");
     assert_eq!(place.read("new/deep/file"), "new\n");
     assert_eq!(place.read("moved/x.rs"), "x\n");
@@ -160,7 +160,7 @@ fn a_replaced_file_keeps_the_mode_its_user_gave_it_meanwhile() {
     });
     fs::set_permissions(place.root.join("a.txt"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::set_permissions(place.root.join("b.txt"), fs::Permissions::from_mode(0o640)).unwrap();
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     let mode = |at: &str| fs::metadata(place.root.join(at)).unwrap().mode() & 0o7777;
     assert_eq!([mode("a.txt"), mode("b.txt"), mode("run.sh")], [0o600, 0o750, 0o755]);
 }
@@ -205,7 +205,7 @@ fn a_users_edit_is_a_conflict_and_everything_stays() {
             overlay.read(&path("src/lib.rs")).await.unwrap();
             overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();
             overlay.write(&path("new/file"), b"mine".to_vec()).await.unwrap();
-            overlay.delete(&path("src/deep")).await.unwrap();
+            overlay.remove(&path("src/deep")).await.unwrap();
         });
         edit(&place.root);
         let (before, outside) = (snapshot(&place.root), snapshot(&place.outside));
@@ -226,7 +226,7 @@ fn a_file_that_was_only_touched_is_no_conflict() {
     fs::write(place.root.join("src/lib.rs"), "lib\n").unwrap();
     fs::remove_file(place.root.join("a.txt")).unwrap();
     fs::write(place.root.join("a.txt"), "one\n").unwrap();
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn what_leads_out_is_refused() {
     for at in below.map(path) {
         let looked = block_on(place.tree.metadata(&at));
         assert!(matches!(looked, Err(TreeError::Escapes { .. })), "{at}: {looked:?}");
-        let deleted = block_on(overlay.delete(&at));
+        let deleted = block_on(overlay.remove(&at));
         assert!(matches!(deleted, Err(TreeError::Escapes { .. })), "{at}: {deleted:?}");
     }
     assert!(overlay.change_set().is_empty());
@@ -275,9 +275,9 @@ fn links_inside_are_followed_and_removed_as_links() {
     let overlay = place.overlay();
     block_on(async {
         overlay.write(&path("inside/lib.rs"), b"through\n".to_vec()).await.unwrap();
-        overlay.delete(&path("out")).await.unwrap();
+        overlay.remove(&path("out")).await.unwrap();
     });
-    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed);
+    assert_eq!(place.commit(&overlay).unwrap(), CommitOutcome::Committed(Committed::default()));
     assert_eq!(place.read("src/lib.rs"), "through\n");
     assert!(fs::symlink_metadata(place.root.join("inside")).unwrap().is_symlink());
     assert!(fs::symlink_metadata(place.root.join("out")).is_err());
@@ -337,8 +337,8 @@ fn a_link_swapped_in_all_the_time_never_leads_a_commit_out() {
                 kind: ChangeKind::Write { content: b"mine".to_vec(), executable: false, moved_from: None },
             };
             let changes = ChangeSet { changes: vec![change], reads: Vec::new() };
-            let outcome = block_on(place.tree.commit(&changes));
-            committed += usize::from(outcome == Ok(CommitOutcome::Committed));
+            let outcome = block_on(place.tree.commit(&changes, CommitOptions::default()));
+            committed += usize::from(outcome == Ok(CommitOutcome::Committed(Committed::default())));
         }
         stop.store(true, Ordering::Relaxed);
     });
@@ -358,13 +358,13 @@ fn what_cannot_be_staged_is_refused_when_it_is_staged() {
     block_on(async {
         let refused = [
             overlay.write(&path("a.txt"), b"mine".to_vec()).await,
-            overlay.delete(&path("twin")).await,
+            overlay.remove(&path("twin")).await,
             overlay.set_executable(&path("twin"), true).await,
             overlay.rename(&path("a.txt"), &path("c.txt")).await,
             overlay.write(&path("src/pipe"), b"mine".to_vec()).await,
             overlay.read(&path("src/pipe")).await.map(drop),
             place.tree.read(&path("src/pipe")).await.map(drop),
-            overlay.delete(&path("src")).await,
+            overlay.remove(&path("src")).await,
             overlay.rename(&path("src"), &path("moved")).await,
             overlay.read(&path("socket")).await.map(drop),
             place.tree.read(&path("socket")).await.map(drop),
@@ -406,7 +406,7 @@ fn a_folder_that_holds_what_no_listing_shows_is_not_removed() {
     let overlay = place.overlay();
     block_on(async {
         overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();
-        overlay.delete(&path("src")).await.unwrap();
+        overlay.remove(&path("src")).await.unwrap();
     });
     let before = snapshot(&place.root);
     assert_eq!(conflicts(place.commit(&overlay)), [("src".to_owned(), ConflictKind::Modified)]);
@@ -428,11 +428,13 @@ fn two_commits_from_one_base_cannot_both_win() {
                 .iter()
                 .map(|overlay| {
                     let tree = OsTree::open(&place.root).unwrap();
-                    scope.spawn(move || block_on(tree.commit(&overlay.change_set())).unwrap())
+                    scope.spawn(move || {
+                        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+                    })
                 })
                 .collect();
             let outcomes = threads.into_iter().map(|thread| thread.join().unwrap());
-            outcomes.filter(|outcome| *outcome == CommitOutcome::Committed).count()
+            outcomes.filter(|outcome| *outcome == CommitOutcome::Committed(Committed::default())).count()
         });
         assert_eq!(committed, 1);
     }

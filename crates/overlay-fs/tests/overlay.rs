@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeKind, CommitOutcome, ConflictKind, EntryKind, MemoryTree, Overlay, Quota, Tree, TreeError,
-    Workspace, WorkspacePath,
+    ChangeKind, CommitOptions, CommitOutcome, Committed, ConflictKind, EntryKind, MemoryTree, Overlay, Quota,
+    Tree, TreeError, Workspace, WorkspacePath,
 };
 
 fn path(text: &str) -> WorkspacePath {
@@ -77,7 +77,7 @@ fn what_is_written_is_read_listed_and_not_in_the_workspace() {
 fn a_removed_folder_is_gone_and_can_be_made_again_empty() {
     let tree = workspace();
     let overlay = over(&tree);
-    block_on(overlay.delete(&path("src"))).unwrap();
+    block_on(overlay.remove(&path("src"))).unwrap();
     assert_eq!(names(&overlay, "."), ["a.txt"]);
     assert!(matches!(read(&overlay, "src/lib.rs"), Err(TreeError::NotFound { .. })));
     assert_eq!(
@@ -91,7 +91,10 @@ fn a_removed_folder_is_gone_and_can_be_made_again_empty() {
         changed(&overlay),
         ["delete src/lib.rs", "delete src/deep/x.rs", "delete src/deep", "write src/other.rs"]
     );
-    assert_eq!(block_on(tree.commit(&overlay.change_set())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     assert_eq!(tree.snapshot().into_keys().collect::<Vec<_>>(), ["a.txt", "src/", "src/other.rs"]);
 }
 
@@ -137,14 +140,14 @@ fn what_comes_back_to_the_base_is_no_change() {
         assert_eq!(changed(&overlay), ["write a.txt"]);
         overlay.set_executable(&path("a.txt"), false).await.unwrap();
         overlay.write(&path("n/m/new"), vec![1]).await.unwrap();
-        overlay.delete(&path("n/m/new")).await.unwrap();
+        overlay.remove(&path("n/m/new")).await.unwrap();
         assert!(
             matches!(overlay.metadata(&path("n")).await, Err(TreeError::NotFound { .. })),
             "no empty folder"
         );
         overlay.create_dir(&path("made")).await.unwrap();
-        overlay.delete(&path("made")).await.unwrap();
-        overlay.delete(&path("src/lib.rs")).await.unwrap();
+        overlay.remove(&path("made")).await.unwrap();
+        overlay.remove(&path("src/lib.rs")).await.unwrap();
         overlay.write(&path("src/lib.rs"), b"lib\n".to_vec()).await.unwrap();
         overlay.rename(&path("src/lib.rs"), &path("elsewhere")).await.unwrap();
         overlay.rename(&path("elsewhere"), &path("src/lib.rs")).await.unwrap();
@@ -156,7 +159,7 @@ fn what_comes_back_to_the_base_is_no_change() {
 #[test]
 fn a_staging_that_fails_stages_nothing() {
     let tree = workspace();
-    let quota = Quota { files: 3, bytes: 40 };
+    let quota = Quota { files: 3, bytes: 40, ..Quota::default() };
     let overlay = Overlay::new(tree.clone(), quota);
     block_on(async {
         overlay.write(&path("b"), vec![0; 10]).await.unwrap();
@@ -164,9 +167,9 @@ fn a_staging_that_fails_stages_nothing() {
             overlay.write(&path("src"), vec![]).await,
             overlay.write(&path("a.txt/below"), vec![]).await,
             overlay.write(&path("big"), vec![0; 41]).await,
-            overlay.delete(&path("none")).await,
-            overlay.delete(&path("src")).await,
-            overlay.delete(&path(".")).await,
+            overlay.remove(&path("none")).await,
+            overlay.remove(&path("src")).await,
+            overlay.remove(&path(".")).await,
             overlay.rename(&path("a.txt"), &path("b")).await,
             overlay.rename(&path("src"), &path("src/deep/inner")).await,
             overlay.rename(&path("none"), &path("c")).await,
@@ -207,7 +210,7 @@ fn one_file_has_one_identity_through_links() {
             }
         }
         assert!(matches!(overlay.write(&path("pipe"), vec![]).await, Err(TreeError::Unsupported { .. })));
-        assert!(matches!(overlay.delete(&path("pipe")).await, Err(TreeError::Unsupported { .. })));
+        assert!(matches!(overlay.remove(&path("pipe")).await, Err(TreeError::Unsupported { .. })));
     });
     assert_eq!(changed(&overlay), ["write a.txt", "write src/deep/x.rs"]);
     assert_eq!(read(&overlay, "src/deep/x.rs").unwrap(), "through\n");
@@ -243,11 +246,13 @@ fn a_users_edit_is_a_conflict_and_stays() {
             overlay.read(&path("src/lib.rs")).await.unwrap();
             overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();
             overlay.write(&path("new/file"), b"mine".to_vec()).await.unwrap();
-            overlay.delete(&path("src/deep")).await.unwrap();
+            overlay.remove(&path("src/deep")).await.unwrap();
         });
         edit(&tree);
         let before = tree.snapshot();
-        let CommitOutcome::Conflict(found) = block_on(tree.commit(&overlay.change_set())).unwrap() else {
+        let CommitOutcome::Conflict(found) =
+            block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+        else {
             panic!("number {index} was committed")
         };
         let found: Vec<_> =
@@ -271,7 +276,10 @@ fn what_does_not_matter_is_no_conflict() {
     tree.write(&path("src/unseen.rs"), "user");
     tree.write(&path("new/other"), "user");
     tree.make_executable(&path("a.txt"), true);
-    assert_eq!(block_on(tree.commit(&overlay.change_set())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     let after = tree.snapshot();
     assert_eq!(after["a.txt*"], b"mine", "the user's mode is kept");
     assert!(after.contains_key("new/other") && after.contains_key("new/file"));
@@ -287,7 +295,9 @@ fn the_first_look_counts_even_if_the_file_is_written_later() {
     tree.write(&path("later"), "user, after the look");
     block_on(overlay.write(&path("a.txt"), b"rests on what was seen".to_vec())).unwrap();
     block_on(overlay.write(&path("later"), b"rests on nothing being there".to_vec())).unwrap();
-    let CommitOutcome::Conflict(found) = block_on(tree.commit(&overlay.change_set())).unwrap() else {
+    let CommitOutcome::Conflict(found) =
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+    else {
         panic!("the user's edit was overwritten")
     };
     assert_eq!(found.len(), 2);
@@ -302,7 +312,9 @@ fn a_listing_that_changed_is_a_stale_read() {
     block_on(overlay.write(&path("b"), vec![])).unwrap();
     tree.write(&path("src/more"), "user");
     tree.write(&path("none"), "user");
-    let CommitOutcome::Conflict(found) = block_on(tree.commit(&overlay.change_set())).unwrap() else {
+    let CommitOutcome::Conflict(found) =
+        block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap()
+    else {
         panic!("committed")
     };
     let found: Vec<_> = found.iter().map(|conflict| (conflict.path.to_string(), conflict.kind)).collect();
@@ -319,7 +331,7 @@ fn a_stacked_overlay_commits_after_the_one_below() {
     block_on(async {
         below.write(&path("a.txt"), b"first\n".to_vec()).await.unwrap();
         below.write(&path("made/new"), b"first\n".to_vec()).await.unwrap();
-        below.delete(&path("src/deep")).await.unwrap();
+        below.remove(&path("src/deep")).await.unwrap();
     });
     let above = Overlay::new(below.clone(), Quota::default());
     block_on(async {
@@ -331,8 +343,14 @@ fn a_stacked_overlay_commits_after_the_one_below() {
     });
     assert_eq!(names(&above, "src"), ["deep", "lib.rs"]);
     assert_eq!(names(&*below, "src"), ["lib.rs"]);
-    assert_eq!(block_on(tree.commit(&below.change_set())).unwrap(), CommitOutcome::Committed);
-    assert_eq!(block_on(tree.commit(&above.change_set())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&below.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
+    assert_eq!(
+        block_on(tree.commit(&above.change_set(), CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     let after = tree.snapshot();
     assert_eq!(after["a.txt"], b"second\n");
     assert_eq!(after["src/deep"], b"a file now\n");
@@ -383,7 +401,7 @@ fn a_change_set_that_would_make_a_link_out_is_refused() {
             kind: ChangeKind::Link { target: target.into(), moved_from: None },
         };
         let changes = headstart_overlay_fs::ChangeSet { changes: vec![change], reads: Vec::new() };
-        let refused = block_on(tree.commit(&changes));
+        let refused = block_on(tree.commit(&changes, CommitOptions::default()));
         let is_refused = matches!(refused, Err(TreeError::Escapes { .. }));
         assert_eq!(is_refused, leaves, "{target}: {refused:?}");
         tree.remove(&path("src/link"));

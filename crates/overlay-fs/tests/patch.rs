@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOutcome, EntryKind, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, EntryKind, MemoryTree, Overlay, Quota, Tree,
+    Workspace, WorkspacePath,
 };
 use proptest::prelude::*;
 
@@ -73,6 +74,10 @@ fn files_on_disk(root: &Path) -> Files {
 
 /// Writes the files to a folder, lets git apply the patch there, and reads them back.
 fn applied(before: &Files, patch: &str) -> Result<Files, String> {
+    git_apply(before, patch, &[])
+}
+
+fn git_apply(before: &Files, patch: &str, options: &[&str]) -> Result<Files, String> {
     let folder = tempfile::tempdir().unwrap();
     for (at, (kind, content)) in before {
         let at = folder.path().join(std::ffi::OsStr::from_bytes(at));
@@ -86,7 +91,9 @@ fn applied(before: &Files, patch: &str) -> Result<Files, String> {
         fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
     }
     let mut git = Command::new("git")
-        .args(["apply", "--whitespace=nowarn", "-"])
+        .args(["apply", "--whitespace=nowarn"])
+        .args(options)
+        .arg("-")
         .current_dir(folder.path())
         .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap())
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -135,13 +142,13 @@ fn staged(tree: &Arc<MemoryTree>) -> ChangeSet {
         overlay.set_executable(&path("src/sub dir/new name.rs"), true).await.unwrap();
         overlay.write(&path("no newline"), b"one\ntwo\n".to_vec()).await.unwrap();
         overlay.write(&path("empty"), b"no longer\n".to_vec()).await.unwrap();
-        overlay.delete(&path("gone.txt")).await.unwrap();
+        overlay.remove(&path("gone.txt")).await.unwrap();
         overlay.write(&path("carriage"), b"a\r\nB\rc\r\n".to_vec()).await.unwrap();
         overlay.write(&path("new/file.txt"), b"new".to_vec()).await.unwrap();
         overlay.write(&path("new/empty"), vec![]).await.unwrap();
         overlay.rename(&path("link"), &path("moved link")).await.unwrap();
         overlay.write(&odd, b"odder\n".to_vec()).await.unwrap();
-        overlay.delete(&path("folder")).await.unwrap();
+        overlay.remove(&path("folder")).await.unwrap();
         overlay.write(&path("folder"), b"a file now\n".to_vec()).await.unwrap();
         overlay.create_dir(&path("only a folder")).await.unwrap();
     });
@@ -153,7 +160,10 @@ fn git_applies_every_kind_of_change() {
     let tree = start();
     let changes = staged(&tree);
     let before = files(&tree);
-    assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+    assert_eq!(
+        block_on(tree.commit(&changes, CommitOptions::default())).unwrap(),
+        CommitOutcome::Committed(Committed::default())
+    );
     assert_eq!(applied(&before, &changes.diff()).unwrap(), files(&tree), "{}", changes.diff());
 }
 
@@ -174,13 +184,146 @@ fn binary_content_is_said_to_differ() {
     assert!(changes.summary()[0].binary);
 }
 
+fn odd(name: &[u8]) -> WorkspacePath {
+    WorkspacePath::from_bytes(name).unwrap()
+}
+
+#[test]
+fn git_makes_binary_content_of_a_patch_and_takes_it_back() {
+    let noise: Vec<u8> = (0..100_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let tree = MemoryTree::from_files([
+        ("picture", &b"\0old"[..]),
+        ("gone", b"\0gone"),
+        ("old name", b"\0\x01\x02"),
+        ("folder/latin", b"caf\xe9\n"),
+        ("text", b"text\n"),
+        ("tool", b"\x7fELF\0"),
+        ("link to be", b"\0"),
+    ])
+    .unwrap();
+    let tree = Arc::new(tree);
+    let overlay = Overlay::new(tree.clone(), Quota::default());
+    block_on(async {
+        overlay.write(&path("picture"), noise.clone()).await.unwrap();
+        overlay.write(&path("new/noise"), noise[1..].to_vec()).await.unwrap();
+        for len in [1, 3, 4, 25, 26, 27, 51, 52, 53, 54, 103, 104, 105] {
+            overlay.write(&path(&format!("length/{len}")), noise[len..2 * len].to_vec()).await.unwrap();
+        }
+        overlay.remove(&path("gone")).await.unwrap();
+        overlay.rename(&path("old name"), &path("new name")).await.unwrap();
+        overlay.write(&path("new name"), b"\0\x01\x02\x03".to_vec()).await.unwrap();
+        overlay.write(&path("folder/latin"), b"caf\xe9s\n".to_vec()).await.unwrap();
+        overlay.write(&path("text"), b"\0text\n".to_vec()).await.unwrap();
+        overlay.set_executable(&path("tool"), true).await.unwrap();
+        overlay.write(&odd(b"-odd \"\xff\n"), b"\0odd".to_vec()).await.unwrap();
+        overlay.remove(&path("link to be")).await.unwrap();
+        overlay.symlink(&path("link to be"), b"caf\xe9").await.unwrap();
+        overlay.symlink(&path("new/link"), b"../text").await.unwrap();
+    });
+    let changes = overlay.change_set();
+    let patch = changes.patch();
+    let before = files(&tree);
+    let outcome = block_on(tree.commit(&changes, CommitOptions::default())).unwrap();
+    assert_eq!(outcome, CommitOutcome::Committed(Committed::default()));
+    let after = files(&tree);
+    assert_eq!(applied(&before, &patch).unwrap(), after);
+    assert_eq!(git_apply(&after, &patch, &["--reverse"]).unwrap(), before);
+    // Whoever has another picture is told, not overwritten.
+    let mut other = before.clone();
+    other.insert(b"picture".to_vec(), ("file", b"\0mine".to_vec()));
+    assert!(applied(&other, &patch).is_err());
+}
+
+/// Not taken back: git restores a link that became a file as a file, from its own patches too.
+#[test]
+fn git_makes_a_binary_file_of_a_link() {
+    let tree = MemoryTree::from_files([("text", "text\n")]).unwrap();
+    tree.link(&path("linked"), "text");
+    let tree = Arc::new(tree);
+    let overlay = Overlay::new(tree.clone(), Quota::default());
+    block_on(async {
+        overlay.remove(&path("linked")).await.unwrap();
+        overlay.write(&path("linked"), b"a file now\0".to_vec()).await.unwrap();
+    });
+    let (changes, before) = (overlay.change_set(), files(&tree));
+    block_on(tree.commit(&changes, CommitOptions::default())).unwrap();
+    assert_eq!(applied(&before, &changes.patch()).unwrap(), files(&tree), "{}", changes.patch());
+}
+
+/// Where there is a merge, git finds the same one.
+fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["ours", "base", "theirs"];
+    for (name, content) in names.into_iter().zip([ours, base, theirs]) {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let output = Command::new("git")
+        .args(["merge-file", "--stdout", "--diff-algorithm=myers"])
+        .args(names)
+        .current_dir(folder.path())
+        .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    output.status.success().then_some(output.stdout)
+}
+
+/// What an accept makes of a file that both sides changed.
+fn merged(base: &str, ours: &str, theirs: &str) -> Option<Vec<u8>> {
+    let tree = Arc::new(MemoryTree::from_files([("text", base)]).unwrap());
+    let overlay = Overlay::new(tree.clone(), Quota::default());
+    block_on(overlay.write(&path("text"), ours.into())).unwrap();
+    tree.write(&path("text"), theirs);
+    let outcome = block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap();
+    matches!(outcome, CommitOutcome::Committed(_)).then(|| block_on(tree.read(&path("text"))).unwrap())
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(&["a\n", "b\n", "c\n", "\n", "d", "\r"][..]), 0..12)
         .prop_map(|lines| lines.concat())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn git_applies_any_bytes(
+        old in proptest::collection::vec(any::<u8>(), 0..200),
+        new in proptest::collection::vec(any::<u8>(), 0..200),
+        moved: bool,
+        executable: bool,
+    ) {
+        let tree = Arc::new(MemoryTree::from_files([("one", old)]).unwrap());
+        let overlay = Overlay::new(tree.clone(), Quota::default());
+        block_on(async {
+            overlay.write(&path("one"), new).await.unwrap();
+            overlay.set_executable(&path("one"), executable).await.unwrap();
+            if moved {
+                overlay.rename(&path("one"), &path("two")).await.unwrap();
+            }
+        });
+        let changes = overlay.change_set();
+        let before = files(&tree);
+        block_on(tree.commit(&changes, CommitOptions::default())).unwrap();
+        if !changes.is_empty() {
+            prop_assert_eq!(applied(&before, &changes.patch()), Ok(files(&tree)), "{}", changes.patch());
+        }
+    }
+
+    #[test]
+    fn where_there_is_a_merge_git_finds_the_same(
+        base in proptest::collection::vec(0..30_u8, 4..14),
+        ours in small_edits(),
+        theirs in small_edits(),
+    ) {
+        let (ours, theirs) = (edited(&base, &ours), edited(&base, &theirs));
+        let base = shown(&base);
+        if let Some(found) = merged(&base, &ours, &theirs) {
+            let found = String::from_utf8(found).unwrap();
+            let by_git = merged_by_git(&base, &ours, &theirs).map(|text| String::from_utf8(text).unwrap());
+            prop_assert_eq!(by_git, Some(found), "{:?} {:?} {:?}", base, ours, theirs);
+        }
+    }
 
     #[test]
     fn git_applies_any_edit(old in proptest::collection::vec(any_text(), 3), new in proptest::collection::vec(any_text(), 3), moved: bool) {
@@ -198,9 +341,36 @@ proptest! {
         });
         let changes = overlay.change_set();
         let before = files(&tree);
-        prop_assert_eq!(block_on(tree.commit(&changes)).unwrap(), CommitOutcome::Committed);
+        prop_assert_eq!(block_on(tree.commit(&changes, CommitOptions::default())).unwrap(), CommitOutcome::Committed(Committed::default()));
         if !changes.is_empty() {
             prop_assert_eq!(applied(&before, &changes.diff()), Ok(files(&tree)), "{}", changes.diff());
         }
     }
+}
+
+/// Lines to replace, to remove (`None`) or to put in front of.
+type Edits = Vec<(usize, Option<u8>, bool)>;
+
+fn small_edits() -> impl Strategy<Value = Edits> {
+    proptest::collection::vec((0..14_usize, proptest::option::of(0..30_u8), any::<bool>()), 0..3)
+}
+
+fn shown(lines: &[u8]) -> String {
+    lines.iter().map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat()
+}
+
+fn edited(base: &[u8], edits: &Edits) -> String {
+    let mut lines = base.to_vec();
+    for &(at, new, in_front) in edits {
+        let at = at.min(lines.len());
+        match new {
+            Some(new) if in_front || at == lines.len() => lines.insert(at, new),
+            Some(new) => lines[at] = new,
+            None if at < lines.len() => {
+                lines.remove(at);
+            }
+            None => {}
+        }
+    }
+    shown(&lines)
 }

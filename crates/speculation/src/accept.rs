@@ -1,7 +1,9 @@
 use std::collections::HashSet;
 
 use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
-use headstart_overlay_fs::{ChangeSummary, CommitOutcome, Conflict, TreeError, Workspace};
+use headstart_overlay_fs::{
+    ChangeSummary, CommitOptions, CommitOutcome, Conflict, TreeError, Workspace, WorkspacePath,
+};
 use headstart_tool_gate::{BuiltinTool, CallRef, Decision, Gate, GateContext, Verdict};
 use serde_json::{Map, Value};
 
@@ -29,8 +31,13 @@ pub enum Acceptance {
 /// What an accept hands over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accepted {
-    /// What was changed in the workspace.
+    /// What the work changed in the workspace.
     pub changes: Vec<ChangeSummary>,
+    /// Of these, the files that the user changed as well: they hold both edits.
+    pub merged: Vec<WorkspacePath>,
+    /// What the work read and the user changed since; empty unless the host allows it
+    /// ([`Host::commit_options`](crate::Host::commit_options)).
+    pub stale_reads: Vec<Conflict>,
     /// What is added to the conversation. If it holds a pending call, the host asks the user and goes on in a
     /// foreground turn ([`Engine::turn`](crate::Engine::turn)), without asking the model again.
     pub transcript: Transcript,
@@ -87,6 +94,7 @@ pub async fn accept(
     workspace: &dyn Workspace,
     gate: &Gate,
     context: &GateContext,
+    options: CommitOptions,
 ) -> Result<Acceptance, AcceptError> {
     let transcript = &finished.transcript;
     let did_something = transcript.messages.len() > 1 || transcript.pending_call().is_some();
@@ -99,11 +107,14 @@ pub async fn accept(
     if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
-    if let CommitOutcome::Conflict(conflicts) = workspace.commit(&finished.changes).await? {
-        return Ok(Acceptance::Conflict(conflicts));
-    }
+    let committed = match workspace.commit(&finished.changes, options).await? {
+        CommitOutcome::Committed(committed) => committed,
+        CommitOutcome::Conflict(conflicts) => return Ok(Acceptance::Conflict(conflicts)),
+    };
     Ok(Acceptance::Accepted(Accepted {
         changes: finished.changes.summary(),
+        merged: committed.merged,
+        stale_reads: committed.stale_reads,
         transcript: transcript.clone(),
         ending: finished.ending.clone(),
         next: finished.next.clone(),

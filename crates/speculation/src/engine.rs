@@ -71,7 +71,7 @@ impl Engine {
     /// Accepts what another process speculated; see [`accept`].
     pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
         let context = self.host.gate_context();
-        accept(finished, &*self.workspace, &self.gate, &context).await
+        accept(finished, &*self.workspace, &self.gate, &context, self.host.commit_options()).await
     }
 
     /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::CommitOptions;
 use headstart_tool_gate::{GateContext, Verdict};
 
 /// What the engine needs from the program around it: a clock, the rules in force, and the user.
@@ -22,6 +23,11 @@ pub trait Host: Send + Sync {
 
     /// The approval mode, workspace and deny rules in force now.
     fn gate_context(&self) -> GateContext;
+
+    /// What becomes of files that the user changed while the work was under way.
+    fn commit_options(&self) -> CommitOptions {
+        CommitOptions::default()
+    }
 
     /// Whether a call that the mode does not allow by itself may run.
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;

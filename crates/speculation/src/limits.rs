@@ -15,7 +15,7 @@ pub struct Limits {
     pub tokens: u64,
     /// Wall time.
     pub time: Duration,
-    /// Paths and bytes staged.
+    /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
     /// What one tool may return and search.
     pub tools: ToolLimits,

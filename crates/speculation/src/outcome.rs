@@ -60,7 +60,7 @@ pub enum Limit {
     Messages,
     /// Tokens read and written by the model.
     Tokens,
-    /// Files or bytes staged.
+    /// Files or bytes staged, or a path that goes too deep.
     Staged,
     /// Wall time.
     Time,

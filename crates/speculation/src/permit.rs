@@ -225,8 +225,8 @@ impl Permits for Foreground {
         if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {
             return Ok(outcome);
         }
-        Ok(match self.workspace.commit(&changes).await {
-            Ok(CommitOutcome::Committed) => outcome,
+        Ok(match self.workspace.commit(&changes, self.tools.host.commit_options()).await {
+            Ok(CommitOutcome::Committed(_)) => outcome,
             Ok(CommitOutcome::Conflict(conflicts)) => {
                 let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
                 ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))

@@ -35,7 +35,8 @@ Approval modes (--mode):
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
                 model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
-                turns, messages, tokens, staged_files, staged_bytes, time_seconds, command_seconds
+                turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
+                staged_depth, time_seconds, command_seconds
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn
                 background work off; and choose another model of your provider
@@ -101,10 +102,11 @@ With --json: one object a file, with its counts and its part of the diff.
 
 Examples:
   headstart diff 7k2m
-  headstart diff 7k2m | git apply --check";
+  headstart diff 7k2m --patch | git apply --check";
 
 pub(super) const ACCEPT: &str = "\
-If a file that the work rests on has changed meanwhile, nothing is written and the exit code is 4. \
+If a file that the work rests on has changed meanwhile, nothing is written and the exit code is 4; \
+only edits in other places of a text are merged. \
 If the speculation stopped at a boundary, what it did before is applied, the pending call is shown, \
 and the exit code is 3.
 

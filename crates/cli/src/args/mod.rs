@@ -52,9 +52,9 @@ pub(crate) enum Command {
     /// Show what a speculation did: transcript, calls, changes, cost
     #[command(after_help = help::SHOW)]
     Show(OfId),
-    /// Print what a speculation would change, as `git apply` takes it
+    /// Print what a speculation would change, as a diff or as a patch for `git apply`
     #[command(after_help = help::DIFF)]
-    Diff(OfId),
+    Diff(Diff),
     /// Apply a speculation's changes to its workspace: all, or none
     #[command(after_help = help::ACCEPT)]
     Accept(Accept),
@@ -132,6 +132,15 @@ pub(crate) struct Accept {
     pub(crate) of: OfId,
     #[command(flatten)]
     pub(crate) mode: ModeArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    pub(crate) of: OfId,
+    /// With the content of binary files, so that `git apply` makes all of it
+    #[arg(long)]
+    pub(crate) patch: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,8 @@
 use headstart_forked_query::{ToolCall, ToolOutcome};
-use headstart_overlay_fs::{ChangeSummary, Conflict};
+use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
 
-use crate::output::{call_title, change_line, conflict_line};
+use crate::output::{call_title, change_line, conflict_line, merged_line};
 use crate::terminal::Style;
 
 /// A line for an event that is not text.
@@ -30,8 +30,9 @@ pub(super) fn whole_call(call: &ToolCall) -> String {
 }
 
 /// What an accept changed.
-pub(super) fn changes(changes: &[ChangeSummary]) -> String {
-    changes.iter().map(change_line).collect::<Vec<_>>().join("\n")
+pub(super) fn changes(changes: &[ChangeSummary], merged: &[WorkspacePath]) -> String {
+    let merged = merged.iter().map(merged_line);
+    changes.iter().map(change_line).chain(merged).collect::<Vec<_>>().join("\n")
 }
 
 /// Why nothing was applied.

@@ -172,7 +172,7 @@ impl Chat {
         }
         self.face.end_line()?;
         if !accepted.changes.is_empty() {
-            self.face.say(&show::changes(&accepted.changes), Style::Added)?;
+            self.face.say(&show::changes(&accepted.changes, &accepted.merged), Style::Added)?;
         }
         // Work that stopped at its first call saved nothing to speak of.
         if 1 < accepted.transcript.messages.len() {

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{Message, Recording, ToolCall};
-use headstart_overlay_fs::{ChangeSummary, Conflict};
+use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::Verdict;
 use serde::Serialize;
@@ -26,6 +26,8 @@ enum Line<'a> {
         /// How the work had ended: unless completed, the turn is not over.
         status: Status,
         changes: &'a [ChangeSummary],
+        /// Of these, the files that hold edits of the user's as well.
+        merged: &'a [WorkspacePath],
         /// What to append to the conversation.
         transcript: &'a [Message],
         /// The call that waits for consent; it is not part of the transcript.
@@ -87,6 +89,7 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
                 id,
                 status: accepted.ending.status(),
                 changes: &accepted.changes,
+                merged: &accepted.merged,
                 transcript: &accepted.transcript.messages,
                 pending_call: accepted.transcript.pending_call(),
                 next: accepted.next.as_deref(),
@@ -132,6 +135,7 @@ fn told(accepted: &Accepted) -> String {
     if lines.is_empty() {
         lines.push("no file was to be changed".to_owned());
     }
+    lines.extend(accepted.merged.iter().map(output::merged_line));
     if let Some(call) = accepted.transcript.pending_call() {
         lines.push(format!("not run, for it needs your consent: {}", output::one_call(call)));
     }

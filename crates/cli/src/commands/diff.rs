@@ -1,7 +1,7 @@
 use headstart_overlay_fs::{Change, ChangeSet, ChangeSummary};
 use serde::Serialize;
 
-use crate::args::OfId;
+use crate::args::Diff;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -16,30 +16,31 @@ struct FileDiff {
 }
 
 /// Prints what a speculation would change, or has changed.
-pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
+pub(crate) fn run(args: &Diff, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let record = store.read(&store.resolve(&args.id)?)?;
+    let record = store.read(&store.resolve(&args.of.id)?)?;
     let Some(finished) = record.finished else {
         let problem = "has no result yet; `headstart list` shows where it stands".to_owned();
         return Err(CliError::WrongState { id: record.id.to_string(), problem });
     };
+    let form = if args.patch { ChangeSet::patch } else { ChangeSet::diff };
     if context.output.is_json() {
-        file_diffs(&finished.changes).iter().try_for_each(output::print_json)?;
+        file_diffs(&finished.changes, form).iter().try_for_each(output::print_json)?;
         return Ok(ExitStatus::Done);
     }
-    let diff = finished.changes.diff();
+    let diff = form(&finished.changes);
     // What goes to a program must be exact; what goes to a terminal must not drive it.
     let shown = if context.output.is_terminal() { for_people(&diff, context.output.style()) } else { diff };
     output::print(&shown)?;
     Ok(ExitStatus::Done)
 }
 
-fn file_diffs(changes: &ChangeSet) -> Vec<FileDiff> {
+fn file_diffs(changes: &ChangeSet, form: fn(&ChangeSet) -> String) -> Vec<FileDiff> {
     let diff_of = |summary: &ChangeSummary| {
         let belongs =
             |change: &&Change| change.path == summary.path || Some(&change.path) == summary.from.as_ref();
         let changes = changes.changes.iter().filter(belongs).cloned().collect();
-        ChangeSet { changes, reads: Vec::new() }.diff()
+        form(&ChangeSet { changes, reads: Vec::new() })
     };
     changes.summary().into_iter().map(|change| FileDiff { diff: diff_of(&change), change }).collect()
 }

@@ -49,6 +49,8 @@ struct LimitFields {
     tokens: Option<Spanned<u32>>,
     staged_files: Option<Spanned<u32>>,
     staged_bytes: Option<Spanned<u64>>,
+    staged_file_bytes: Option<Spanned<u64>>,
+    staged_depth: Option<Spanned<u32>>,
     time_seconds: Option<Spanned<u32>>,
     command_seconds: Option<Spanned<u32>>,
 }
@@ -102,13 +104,16 @@ impl File {
         let narrow = |value: &Option<Spanned<u32>>| {
             value.as_ref().map(|value| (value.span(), u64::from(*value.get_ref())))
         };
-        let bytes = fields.staged_bytes.as_ref().map(|value| (value.span(), *value.get_ref()));
+        let wide =
+            |value: &Option<Spanned<u64>>| value.as_ref().map(|value| (value.span(), *value.get_ref()));
         let all = [
             (LimitField::Turns, narrow(&fields.turns)),
             (LimitField::Messages, narrow(&fields.messages)),
             (LimitField::Tokens, narrow(&fields.tokens)),
             (LimitField::StagedFiles, narrow(&fields.staged_files)),
-            (LimitField::StagedBytes, bytes),
+            (LimitField::StagedBytes, wide(&fields.staged_bytes)),
+            (LimitField::StagedFileBytes, wide(&fields.staged_file_bytes)),
+            (LimitField::StagedDepth, narrow(&fields.staged_depth)),
             (LimitField::TimeSeconds, narrow(&fields.time_seconds)),
             (LimitField::CommandSeconds, narrow(&fields.command_seconds)),
         ];

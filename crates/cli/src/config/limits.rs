@@ -10,6 +10,8 @@ pub(crate) enum LimitField {
     Tokens,
     StagedFiles,
     StagedBytes,
+    StagedFileBytes,
+    StagedDepth,
     TimeSeconds,
     CommandSeconds,
 }
@@ -23,6 +25,8 @@ impl LimitField {
             Self::Tokens => "limits.tokens",
             Self::StagedFiles => "limits.staged_files",
             Self::StagedBytes => "limits.staged_bytes",
+            Self::StagedFileBytes => "limits.staged_file_bytes",
+            Self::StagedDepth => "limits.staged_depth",
             Self::TimeSeconds => "limits.time_seconds",
             Self::CommandSeconds => "limits.command_seconds",
         }
@@ -35,6 +39,8 @@ impl LimitField {
             Self::Tokens => limits.tokens,
             Self::StagedFiles => limits.staged.files,
             Self::StagedBytes => limits.staged.bytes,
+            Self::StagedFileBytes => limits.staged.file_bytes,
+            Self::StagedDepth => limits.staged.depth,
             Self::TimeSeconds => limits.time.as_secs(),
             Self::CommandSeconds => limits.tools.command_time.as_secs(),
         }
@@ -48,6 +54,8 @@ impl LimitField {
             Self::Tokens => limits.tokens = value,
             Self::StagedFiles => limits.staged.files = value,
             Self::StagedBytes => limits.staged.bytes = value,
+            Self::StagedFileBytes => limits.staged.file_bytes = value,
+            Self::StagedDepth => limits.staged.depth = value,
             Self::TimeSeconds => limits.time = Duration::from_secs(value),
             Self::CommandSeconds => limits.tools.command_time = Duration::from_secs(value),
         }

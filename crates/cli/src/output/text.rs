@@ -1,5 +1,5 @@
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind};
+use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, WorkspacePath};
 
 use crate::terminal::sanitize;
 
@@ -77,6 +77,11 @@ pub(crate) fn change_line(change: &ChangeSummary) -> String {
     let counts =
         if change.binary { "binary".to_owned() } else { format!("+{} -{}", change.added, change.removed) };
     format!("{:<15}  {path}{}  {counts}", change.kind, from.unwrap_or_default())
+}
+
+/// A file that holds the user's edits as well, on one line.
+pub(crate) fn merged_line(path: &WorkspacePath) -> String {
+    format!("{:<15}  {}  with what you changed meanwhile", "merged", one_line(&path.to_string()))
 }
 
 /// A conflict on one line.

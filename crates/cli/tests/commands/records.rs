@@ -63,6 +63,23 @@ fn the_diff_is_one_that_git_applies() {
 }
 
 #[test]
+fn a_patch_holds_binary_files_too() {
+    let session = Session::new();
+    session.write("project/greeting.txt", "hello\n");
+    let mut finished = completed(COMPLETED);
+    finished.changes.changes.push(records::written("picture", None, b"\0\xff"));
+    records::keep(&session, &records::finished(&session, &finished));
+    assert!(session.run(&["diff", COMPLETED]).stdout.contains("Binary files /dev/null and b/picture differ"));
+    let json = session.run(&["diff", COMPLETED, "--patch", "--json"]).json();
+    assert!(json.iter().any(|line| line["diff"].as_str().unwrap().contains("GIT binary patch")), "{json:?}");
+    session.write("change.patch", session.run(&["diff", COMPLETED, "--patch"]).stdout);
+    let mut git = std::process::Command::new("git");
+    git.args(["apply", "../change.patch"]).current_dir(session.workspace());
+    assert!(git.status().unwrap().success());
+    assert_eq!(fs::read(session.workspace().join("picture")).unwrap(), b"\0\xff");
+}
+
+#[test]
 fn nothing_kept_is_no_error_and_makes_no_folder() {
     let session = Session::new();
     insta::assert_snapshot!(transcript(&[

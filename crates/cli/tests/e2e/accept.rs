@@ -96,6 +96,32 @@ fn open_calls(transcript: &Value) -> i64 {
     parts.map(|part| i64::from(part["type"] == "toolCall") - i64::from(part["type"] == "toolResult")).sum()
 }
 
+#[test]
+fn edits_in_different_places_of_a_text_are_merged_and_the_user_is_told() {
+    let mut session = Session::with_project();
+    session.write("project/list.txt", "one\ntwo\nthree\nfour\n");
+    let edit = json!({"file_path": "list.txt", "old_string": "one", "new_string": "ONE"});
+    let recording = json!({"turns": [
+        {"toolCalls": [call("read_file", &json!({"file_path": "list.txt"})), call("edit", &edit)]},
+        {"text": "Done."},
+    ]});
+    let (_, first) = session.speculate(&recording, "auto-edit");
+    let (_, second) = session.speculate(&recording, "auto-edit");
+    session.write("project/list.txt", "one\ntwo\nthree\nfour\nfive\n");
+    let line = accepted_line(&session.run(&["accept", &first, "--json"]));
+    assert_eq!(line["merged"], json!(["list.txt"]));
+    assert_eq!(session.text("list.txt").as_deref(), Some("ONE\ntwo\nthree\nfour\nfive\n"));
+
+    session.write("project/list.txt", "one\ntwo\nthree\n");
+    let outcome = session.run(&["accept", &second]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(
+        outcome.stdout.contains("merged           list.txt  with what you changed meanwhile"),
+        "{outcome}"
+    );
+    assert_eq!(session.text("list.txt").as_deref(), Some("ONE\ntwo\nthree\n"));
+}
+
 /// What the user does meanwhile.
 type Meanwhile = fn(&Session);
 

@@ -56,6 +56,8 @@ fn exhausted_by_a_limit_of_the_configuration() {
         ("tokens = 1000", "tokens"),
         ("staged_files = 1", "staged"),
         ("staged_bytes = 3", "staged"),
+        ("staged_file_bytes = 3", "staged"),
+        ("staged_depth = 1", "staged"),
         ("time_seconds = 1", "time"),
     ];
     for (line, limit) in limits {

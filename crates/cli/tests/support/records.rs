@@ -91,7 +91,8 @@ fn read_file(id: &str, path: &str) -> Part {
     Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args })
 }
 
-fn written(path: &str, base: Option<&str>, content: &str) -> Change {
+/// A file with this content, new or in place of `base`.
+pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Vec<u8>>) -> Change {
     Change {
         path: WorkspacePath::parse(path).unwrap(),
         base: base.map(|text| Fingerprint {
@@ -104,6 +105,6 @@ fn written(path: &str, base: Option<&str>, content: &str) -> Change {
             changed_ns: 0,
         }),
         base_content: base.map(|text| text.as_bytes().to_vec()),
-        kind: ChangeKind::Write { content: content.as_bytes().to_vec(), executable: false, moved_from: None },
+        kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
     }
 }

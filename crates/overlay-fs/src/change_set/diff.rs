@@ -1,22 +1,30 @@
 use std::fmt::Write as _;
 
 use headstart_workspace_path::WorkspacePath;
-use similar::{Algorithm, ChangeTag, DiffOp};
+use similar::{ChangeTag, DiffOp};
 
+use super::binary;
 use super::rows::{Row, Side};
 use crate::EntryKind;
+use crate::text::{as_text, compare, lines};
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
-/// Above this many lines that differ on both sides, they are shown as replaced in one piece: the search for the
-/// smallest difference takes the product of both.
-const COMPARED_LINES: usize = 20_000;
+
+/// What is written of content that is no text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    /// That it differs.
+    Said,
+    /// All of it, as git writes it.
+    Whole,
+}
 
 /// The rows as a patch, in the form that `git apply` takes.
-pub(super) fn unified(rows: &[Row<'_>]) -> String {
+pub(super) fn unified(rows: &[Row<'_>], binary: Binary) -> String {
     let mut patch = String::new();
     for row in rows {
-        write_row(&mut patch, row);
+        write_row(&mut patch, row, binary);
     }
     patch
 }
@@ -32,12 +40,7 @@ pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
     (sum(|op| op.new_range().len(), &ops), sum(|op| op.old_range().len(), &ops))
 }
 
-/// The content, if it is text: UTF-8 without NUL.
-pub(super) fn as_text(content: &[u8]) -> Option<&str> {
-    std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
-}
-
-fn write_row(patch: &mut String, row: &Row<'_>) {
+fn write_row(patch: &mut String, row: &Row<'_>, binary: Binary) {
     let kind = |side: &Option<Side<'_>>| side.as_ref().map(|side| side.kind);
     if kind(&row.old) == Some(EntryKind::Directory) || kind(&row.new) == Some(EntryKind::Directory) {
         // A patch has no folders: what was in the other's place is all it can say.
@@ -45,16 +48,16 @@ fn write_row(patch: &mut String, row: &Row<'_>) {
         row.old.take_if(|side| side.kind == EntryKind::Directory);
         row.new.take_if(|side| side.kind == EntryKind::Directory);
         if row.old.is_some() || row.new.is_some() {
-            write_file(patch, &row);
+            write_file(patch, &row, binary);
         }
         return;
     }
     match (&row.old, &row.new) {
         (Some(old), Some(new)) if old.kind != new.kind => {
-            write_file(patch, &Row { new: None, ..row.clone() });
-            write_file(patch, &Row { old: None, from: None, ..row.clone() });
+            write_file(patch, &Row { new: None, ..row.clone() }, binary);
+            write_file(patch, &Row { old: None, from: None, ..row.clone() }, binary);
         }
-        _ => write_file(patch, row),
+        _ => write_file(patch, row, binary),
     }
 }
 
@@ -63,7 +66,7 @@ macro_rules! line {
     ($patch:expr, $($format:tt)*) => { writeln!($patch, $($format)*).expect("works because a string takes all") };
 }
 
-fn write_file(patch: &mut String, row: &Row<'_>) {
+fn write_file(patch: &mut String, row: &Row<'_>, binary: Binary) {
     let from = row.from.unwrap_or(row.path);
     line!(patch, "diff --git {} {}", quoted("a/", from), quoted("b/", row.path));
     match (&row.old, &row.new) {
@@ -82,6 +85,15 @@ fn write_file(patch: &mut String, row: &Row<'_>) {
     let content = |side: &Option<Side<'_>>| side.as_ref().map_or(&[][..], |side| side.content).to_vec();
     let (old, new) = (content(&row.old), content(&row.new));
     if old == new {
+        return;
+    }
+    let is_text = as_text(&old).is_some() && as_text(&new).is_some();
+    if !is_text && binary == Binary::Whole {
+        let id = |side: &Option<Side<'_>>| {
+            side.as_ref().map_or_else(|| "0".repeat(40), |side| binary::object_id(side.content))
+        };
+        line!(patch, "index {}..{}", id(&row.old), id(&row.new));
+        binary::write(patch, &old, &new);
         return;
     }
     let name = |side: &Option<Side<'_>>, prefix, path: &WorkspacePath| match side {
@@ -116,28 +128,6 @@ fn write_hunks(patch: &mut String, old: &[&str], new: &[&str]) {
             }
         }
     }
-}
-
-fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
-    let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);
-    let same_end =
-        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old_len, new_len) = (old_rest.len() - same_end, new_rest.len() - same_end);
-    if old_len.min(new_len) < COMPARED_LINES {
-        return similar::capture_diff_slices(Algorithm::Myers, old, new);
-    }
-    let (old_index, new_index) = (same_start, same_start);
-    vec![
-        DiffOp::Equal { old_index: 0, new_index: 0, len: same_start },
-        DiffOp::Replace { old_index, old_len, new_index, new_len },
-        DiffOp::Equal { old_index: old_index + old_len, new_index: new_index + new_len, len: same_end },
-    ]
-}
-
-/// Lines end at a line feed only, as git sees them.
-fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
 }
 
 /// A range of lines in a hunk's head: lines count from 1, an empty range names the line before it.

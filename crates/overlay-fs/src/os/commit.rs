@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
@@ -10,7 +11,10 @@ use super::plan::Planner;
 use super::stage::{self, Fresh};
 use super::staging::{self, Phase, Staging};
 use super::{Durability, OsTree, tree_error};
-use crate::{ChangeSet, CommitOutcome, ContentHash, TreeError, Workspace, WorkspacePath, conflicts};
+use crate::{
+    ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
+    WorkspacePath, resolve,
+};
 
 #[async_trait]
 impl Workspace for OsTree {
@@ -22,25 +26,30 @@ impl Workspace for OsTree {
     /// A replaced file keeps its permission bits and extended attributes, and its owner where that is allowed; it is a
     /// new inode. A change set that is in the workspace already, because the process died before its caller could
     /// note it, is committed at once.
-    async fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         refuse_reserved_names(changes)?;
         let digest = journal::digest(changes);
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
         if self.is_committed(digest)? {
             discard_prepared(self.take_prepared(digest));
-            return Ok(CommitOutcome::Committed);
+            return Ok(CommitOutcome::Committed(Committed::default()));
         }
-        let found = conflicts(self, changes).await?;
-        if !found.is_empty() {
-            return Ok(CommitOutcome::Conflict(found));
-        }
+        let (changes, committed) = match resolve(self, changes, options).await? {
+            Resolution::Apply { changes, committed } => (changes, committed),
+            Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
+        };
         if changes.is_empty() {
-            return Ok(CommitOutcome::Committed);
+            return Ok(CommitOutcome::Committed(committed));
         }
-        match self.apply(changes, digest) {
-            Ok(()) => Ok(CommitOutcome::Committed),
-            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![conflict])),
+        let mut prepared = self.take_prepared(digest);
+        if let Cow::Owned(_) = changes {
+            // It was prepared without what its user did meanwhile, and is merged now.
+            discard_prepared(prepared.take());
+        }
+        match self.apply(&changes, digest, prepared) {
+            Ok(()) => Ok(CommitOutcome::Committed(committed)),
+            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
         }
     }
@@ -83,8 +92,8 @@ impl OsTree {
         }
     }
 
-    fn apply(&self, changes: &ChangeSet, digest: ContentHash) -> Result<(), Stop> {
-        let (mut staging, fresh) = match self.take_prepared(digest) {
+    fn apply(&self, changes: &ChangeSet, digest: ContentHash, prepared: Option<Staging>) -> Result<(), Stop> {
+        let (mut staging, fresh) = match prepared {
             Some(staging) => (staging, Fresh::No),
             None => (self.stage(changes, digest)?, Fresh::Yes),
         };

@@ -13,7 +13,7 @@ use crate::{Conflict, ConflictKind, TreeError};
 /// Why a commit does not go on.
 #[derive(Debug)]
 pub(super) enum Stop {
-    Conflict(Conflict),
+    Conflict(Box<Conflict>),
     Error(TreeError),
 }
 
@@ -65,7 +65,7 @@ impl<'a> Folders<'a> {
 
 impl Stop {
     pub(super) fn conflict(path: &WorkspacePath, kind: ConflictKind) -> Self {
-        Self::Conflict(Conflict { path: path.clone(), kind })
+        Self::Conflict(Box::new(Conflict::new(path.clone(), kind)))
     }
 
     pub(super) fn io(path: &WorkspacePath, error: impl Into<io::Error>) -> Self {

@@ -68,7 +68,7 @@ impl OsTree {
         }
         match self.take_commit_back(&staging, &journal.steps) {
             Ok(()) => Ok(UndoOutcome::Undone { paths }),
-            Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![conflict])),
+            Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
         }
     }
@@ -77,17 +77,17 @@ impl OsTree {
     fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
         let mut folders = Folders::new(&self.root);
         let mut conflicts = Vec::new();
-        let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict { path: path.clone(), kind });
+        let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict::new(path.clone(), kind));
         for step in steps {
             // What is removed first and made anew at the same path has a later step that says more.
             let is_remade = || steps.iter().filter(|other| other.path == step.path).count() > 1;
             let target = match folders.target(&step.path) {
                 Ok(target) => target,
                 Err(Stop::Conflict(_)) if step.action == Action::MakeFolder => continue,
-                Err(Stop::Conflict(Conflict { path, kind })) => {
+                Err(Stop::Conflict(conflict)) => {
                     // The folder above went with the commit.
-                    if step.new.is_some() || kind != ConflictKind::Deleted {
-                        add(&path, kind);
+                    if step.new.is_some() || conflict.kind != ConflictKind::Deleted {
+                        add(&step.path, conflict.kind);
                     }
                     continue;
                 }

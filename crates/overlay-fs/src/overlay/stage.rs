@@ -7,7 +7,7 @@ use super::entry::{Base, Entry, Now};
 use super::state::{Edits, Lookup, State};
 use super::view::{LastLink, Located};
 use crate::content::Content;
-use crate::walk::stays_inside;
+use crate::walk::link_target;
 use crate::{EntryKind, Metadata, TreeError};
 
 /// One path of a subtree of the merged view.
@@ -86,14 +86,29 @@ impl Overlay {
             let Located::Absent(path) = self.locate(path, LastLink::Keep).await? else {
                 return Err(TreeError::AlreadyExists { path: path.clone() });
             };
-            let staged = self.stage(version, |state| {
-                let base = state.entries.get(&path).and_then(|entry| entry.base.clone());
-                let now = Now::Directory { implied: false };
-                let mut edits = vec![(path.clone(), Some(Entry { base, now, moved_from: None }))];
-                edits.extend(state.revive_above(&path));
-                edits
-            });
-            if staged? {
+            if self.stage_new(version, path, Now::Directory { implied: false })? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Stages a new symbolic link (and the folders above it).
+    ///
+    /// A link that leads out of the workspace, by its text or through other links, is refused with
+    /// [`TreeError::Escapes`]; so is one that steps up after a name (`a/../b`), for `a` may be a link one day. What
+    /// it leads to need not exist.
+    pub async fn symlink(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), TreeError> {
+        loop {
+            let version = self.version();
+            let Located::Absent(at) = self.locate(path, LastLink::Keep).await? else {
+                return Err(TreeError::AlreadyExists { path: path.clone() });
+            };
+            let leads_to = link_target(&at, target).ok_or_else(|| TreeError::Escapes { path: at.clone() })?;
+            if let Err(TreeError::Escapes { .. }) = self.locate(&leads_to, LastLink::Follow).await {
+                return Err(TreeError::Escapes { path: at });
+            }
+            let target = Content::new(target.to_vec());
+            if self.stage_new(version, at, Now::Link { target })? {
                 return Ok(());
             }
         }
@@ -103,7 +118,7 @@ impl Overlay {
     ///
     /// Everything in the folder is looked at and counts against the quota; what its user puts there later is
     /// a conflict, not removed.
-    pub async fn delete(&self, path: &WorkspacePath) -> Result<(), TreeError> {
+    pub async fn remove(&self, path: &WorkspacePath) -> Result<(), TreeError> {
         loop {
             let version = self.version();
             let items = self.subtree(path).await?;
@@ -134,7 +149,7 @@ impl Overlay {
             for item in &items {
                 let target = moved(&item.path, &from, &to)?;
                 if let Now::Link { target: link } = &item.now
-                    && !stays_inside(&target, &link.bytes)
+                    && link_target(&target, &link.bytes).is_none()
                 {
                     return Err(TreeError::Escapes { path: item.path.clone() });
                 }
@@ -225,6 +240,9 @@ impl Overlay {
             }
             EntryKind::File => {
                 self.check_room(path, 1, metadata.len)?;
+                if self.quota.file_bytes < metadata.len {
+                    return Err(self.quota.file_too_large(path));
+                }
                 Some(self.base.read(path).await?)
             }
         };
@@ -241,6 +259,17 @@ impl Overlay {
             return exceeded(self.quota.bytes, "bytes");
         }
         Ok(())
+    }
+
+    /// Stages something where nothing is.
+    fn stage_new(&self, version: u64, path: WorkspacePath, now: Now) -> Result<bool, TreeError> {
+        self.stage(version, |state| {
+            let base = state.entries.get(&path).and_then(|entry| entry.base.clone());
+            let above = state.revive_above(&path);
+            let mut edits = vec![(path, Some(Entry { base, now, moved_from: None }))];
+            edits.extend(above);
+            edits
+        })
     }
 
     /// Applies the edits, unless something was staged since `version`: then they have to be prepared again.

@@ -4,7 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use super::entry::{Entry, Now};
 use super::{Quota, StagedUsage};
-use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind, Observation, TreeError};
+use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind, Fingerprint, Observation, TreeError};
 
 /// What is staged, what was read, and what is known of the base.
 ///
@@ -102,7 +102,7 @@ impl State {
                     return;
                 }
                 first.names = first.names.take().or(seen.names);
-                if first.seen == seen.seen {
+                if is_consistent(first.seen.as_ref(), seen.seen.as_ref()) {
                     first.content = first.content.or(seen.content);
                 }
             }
@@ -142,6 +142,9 @@ impl State {
         let (mut files, mut bytes) = (self.entries.len() as u64, self.bytes);
         for (path, edit) in edits {
             let old = self.entries.get(path);
+            if let Some(entry) = edit {
+                quota.check(path, &entry.now)?;
+            }
             files = files + u64::from(edit.is_some()) - u64::from(old.is_some());
             bytes = bytes + edit.as_ref().map_or(0, Entry::bytes) - old.map_or(0, Entry::bytes);
         }
@@ -255,6 +258,12 @@ impl State {
         };
         self.reads.values().filter(|read| !is_said(read)).cloned().collect()
     }
+}
+
+/// Whether what a first look at a path showed still held at the second, which saw its content.
+fn is_consistent(first: Option<&Fingerprint>, second: Option<&Fingerprint>) -> bool {
+    let shown = |seen: &Fingerprint| (seen.kind, seen.len, seen.is_executable());
+    first.map(shown) == second.map(shown)
 }
 
 /// The folders above a path, nearest first, without the root.

@@ -5,7 +5,7 @@ use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOutcome, TreeError, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
-use crate::place::{HOMES, Home, Place, contents};
+use crate::place::{HOMES, Home, Place, committed, contents};
 
 const ERRORS: [Errno; 3] = [Errno::IO, Errno::NOSPC, Errno::ACCESS];
 
@@ -22,13 +22,15 @@ impl Try {
         match self {
             Self::Commit => {}
             Self::PreparedCommit => block_on(place.tree.prepare(changes)).unwrap(),
-            Self::Undo => assert_eq!(place.commit(changes), Ok(CommitOutcome::Committed)),
+            Self::Undo => assert_eq!(place.commit(changes), committed()),
         }
     }
 
     fn run(self, place: &Place, changes: &ChangeSet) -> Result<bool, TreeError> {
         match self {
-            Self::Commit | Self::PreparedCommit => Ok(place.commit(changes)? == CommitOutcome::Committed),
+            Self::Commit | Self::PreparedCommit => {
+                Ok(matches!(place.commit(changes)?, CommitOutcome::Committed(_)))
+            }
             Self::Undo => match place.tree.undo(changes)? {
                 UndoOutcome::Undone { .. } => Ok(true),
                 other => panic!("{other:?}"),
@@ -41,7 +43,7 @@ impl Try {
 fn each_point_fails(what: Try, home: Home, error: Errno, for_good: bool) {
     let new = {
         let place = Place::new(home);
-        assert_eq!(place.commit(&place.staged()), Ok(CommitOutcome::Committed));
+        assert_eq!(place.commit(&place.staged()), committed());
         contents(&place.snapshot())
     };
     let mut number = 0;
@@ -138,7 +140,7 @@ fn without_exchange_the_outcome_is_the_same() {
     let changes = place.staged();
     let before = contents(&place.snapshot());
     arm(without_exchange);
-    assert_eq!(place.commit(&changes), Ok(CommitOutcome::Committed));
+    assert_eq!(place.commit(&changes), committed());
     assert_eq!(contents(&place.snapshot()), new);
     assert!(matches!(place.tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
     disarm();
@@ -158,7 +160,7 @@ fn without_exchange_a_commit_that_fails_anywhere_changes_nothing() {
         });
         let outcome = place.commit(&changes);
         let reached = disarm();
-        if outcome != Ok(CommitOutcome::Committed) {
+        if outcome != committed() {
             assert_eq!(place.snapshot(), before, "{number} of {reached}: {outcome:?}");
         }
         if reached <= number {

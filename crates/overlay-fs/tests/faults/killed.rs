@@ -7,10 +7,10 @@ use std::process::Command;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Then, arm, disarm};
-use headstart_overlay_fs::{ChangeSet, CommitOutcome, SweepOutcome, UndoOutcome, Workspace as _};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, SweepOutcome, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
-use crate::place::{HOMES, Home, Place, contents, open};
+use crate::place::{HOMES, Home, Place, committed, contents, open};
 
 /// For the process that dies: the folder of the place, where staging folders are, what to do, and before which system
 /// call to die.
@@ -38,9 +38,9 @@ fn the_process_that_dies() {
         "prepare" => block_on(tree.prepare(&changes)).unwrap(),
         "prepared commit" => {
             block_on(tree.prepare(&changes)).unwrap();
-            assert_eq!(block_on(tree.commit(&changes)), Ok(CommitOutcome::Committed));
+            assert_eq!(block_on(tree.commit(&changes, CommitOptions::default())), committed());
         }
-        _ => assert_eq!(block_on(tree.commit(&changes)), Ok(CommitOutcome::Committed)),
+        _ => assert_eq!(block_on(tree.commit(&changes, CommitOptions::default())), committed()),
     }
     disarm();
 }
@@ -95,7 +95,7 @@ fn check_commit(place: &Place, changes: &ChangeSet, old: &crate::place::Snapshot
     let is_kept = swept.iter().any(|one| matches!(one.outcome, SweepOutcome::Undoable));
     assert_eq!(is_new, is_kept, "{told}: {swept:?}");
     // Its caller could not note what came of it, and asks again: that is no conflict.
-    assert_eq!(place.commit(changes), Ok(CommitOutcome::Committed), "{told}");
+    assert_eq!(place.commit(changes), committed(), "{told}");
     assert_eq!(contents(&place.snapshot()), new_contents(), "{told}");
     assert!(matches!(place.tree.undo(changes), Ok(UndoOutcome::Undone { .. })), "{told}");
     assert_eq!(contents(&place.snapshot()), contents(old), "{told}");
@@ -105,7 +105,7 @@ fn check_commit(place: &Place, changes: &ChangeSet, old: &crate::place::Snapshot
 
 fn new_contents() -> std::collections::BTreeMap<std::path::PathBuf, (u32, Vec<u8>)> {
     let place = Place::new(Home::State);
-    assert_eq!(place.commit(&place.staged()), Ok(CommitOutcome::Committed));
+    assert_eq!(place.commit(&place.staged()), committed());
     contents(&place.snapshot())
 }
 
@@ -145,7 +145,7 @@ fn an_undo_killed_anywhere_is_made_or_taken_back() {
             "undo",
             |place, changes| {
                 old.replace(Some(contents(&place.snapshot())));
-                assert_eq!(place.commit(changes), Ok(CommitOutcome::Committed));
+                assert_eq!(place.commit(changes), committed());
             },
             |place, changes, told| {
                 let old = old.borrow();
@@ -161,11 +161,7 @@ fn an_undo_killed_anywhere_is_made_or_taken_back() {
                 assert_eq!(contents(&place.snapshot()), *old, "{told}");
                 place.tree.sweep().unwrap();
                 assert_eq!(place.stagings(), Vec::<std::path::PathBuf>::new(), "{told}");
-                assert_eq!(
-                    place.commit(changes),
-                    Ok(CommitOutcome::Committed),
-                    "{told}: it can be made again"
-                );
+                assert_eq!(place.commit(changes), committed(), "{told}: it can be made again");
             },
         );
     }
@@ -174,7 +170,7 @@ fn an_undo_killed_anywhere_is_made_or_taken_back() {
 #[test]
 fn an_undo_whose_caller_could_not_note_it_is_told_again() {
     let (place, changes) = with_changes(Home::State);
-    assert_eq!(place.commit(&changes), Ok(CommitOutcome::Committed));
+    assert_eq!(place.commit(&changes), committed());
     for _ in 0..2 {
         assert!(matches!(place.tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
     }
@@ -185,25 +181,22 @@ fn a_sweep_killed_anywhere_is_ended_by_the_next() {
     // How many system calls a commit makes.
     let (place, changes) = with_changes(Home::State);
     arm(|_| Then::GoOn);
-    assert_eq!(place.commit(&changes), Ok(CommitOutcome::Committed));
+    assert_eq!(place.commit(&changes), committed());
     let calls = disarm();
-    {
-        let part = 4;
-        let old = std::cell::RefCell::new(None);
-        at_every_call(
-            Home::State,
-            "sweep",
-            |place, _| {
-                old.replace(Some(place.snapshot()));
-                assert!(dies(place, "commit", calls * (part + 2) / 8));
-            },
-            |place, changes, told| {
-                place.tree.sweep().unwrap();
-                let after = place.snapshot();
-                let is_old = after == *old.borrow().as_ref().unwrap();
-                assert!(is_old || contents(&after) == new_contents(), "{part}: {told}");
-                assert_eq!(place.commit(changes), Ok(CommitOutcome::Committed), "{part}: {told}");
-            },
-        );
-    }
+    let old = std::cell::RefCell::new(None);
+    at_every_call(
+        Home::State,
+        "sweep",
+        |place, _| {
+            old.replace(Some(place.snapshot()));
+            assert!(dies(place, "commit", calls * 3 / 4));
+        },
+        |place, changes, told| {
+            place.tree.sweep().unwrap();
+            let after = place.snapshot();
+            let is_old = after == *old.borrow().as_ref().unwrap();
+            assert!(is_old || contents(&after) == new_contents(), "{told}");
+            assert_eq!(place.commit(changes), committed(), "{told}");
+        },
+    );
 }

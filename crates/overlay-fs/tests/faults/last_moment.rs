@@ -10,7 +10,7 @@ use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, Conflict, ConflictKind, SweepOutcome, TreeError, UndoOutcome,
 };
 
-use crate::place::{HOMES, Home, Place, contents, path};
+use crate::place::{HOMES, Home, Place, committed, contents, path};
 
 /// Does something to the workspace just before the first call of this kind for a name.
 fn just_before(
@@ -163,7 +163,7 @@ fn what_its_user_does_in_the_last_moment_is_seen_and_kept() {
             };
             let names: Vec<_> = changes.changes.iter().map(|change| change.path.to_string()).collect();
             let outcome = commit(&place, &changes, just_before(&place, call, name, edit));
-            let found = CommitOutcome::Conflict(vec![Conflict { path: path(at), kind }]);
+            let found = CommitOutcome::Conflict(vec![Conflict::new(path(at), kind)]);
             assert_eq!(outcome, Ok(found), "number {number} {names:?}");
             assert_eq!(contents(&place.snapshot()), expected, "number {number}");
             assert!(place.stagings().is_empty(), "number {number}");
@@ -193,17 +193,17 @@ fn what_its_user_does_in_the_last_moment_of_an_undo_is_seen_and_kept() {
     for (number, (at, call, name, edit, kind)) in edits.into_iter().enumerate() {
         let place = Place::new(Home::State);
         let changes = place.staged();
-        assert_eq!(place.commit(&changes), Ok(CommitOutcome::Committed));
+        assert_eq!(place.commit(&changes), committed());
         let expected = {
             let other = Place::new(Home::State);
-            assert_eq!(other.commit(&other.staged()), Ok(CommitOutcome::Committed));
+            assert_eq!(other.commit(&other.staged()), committed());
             edit(&other.root());
             contents(&other.snapshot())
         };
         arm(just_before(&place, call, name, edit));
         let outcome = place.tree.undo(&changes);
         disarm();
-        let found = UndoOutcome::Conflict(vec![Conflict { path: path(at), kind }]);
+        let found = UndoOutcome::Conflict(vec![Conflict::new(path(at), kind)]);
         assert_eq!(outcome, Ok(found), "number {number}");
         assert_eq!(contents(&place.snapshot()), expected, "number {number}");
     }

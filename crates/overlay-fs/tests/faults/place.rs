@@ -6,13 +6,19 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOutcome, Durability, OsOptions, OsTree, Overlay, Quota, TreeError, UndoLimit, Workspace,
-    WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, Durability, OsOptions, OsTree, Overlay, Quota,
+    TreeError, UndoLimit, Workspace, WorkspacePath,
 };
 use tempfile::TempDir;
 
 pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
+}
+
+/// What a commit says that went through without anything to tell.
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with what a commit returns")]
+pub(crate) fn committed() -> Result<CommitOutcome, TreeError> {
+    Ok(CommitOutcome::Committed(Committed::default()))
 }
 
 /// Where staging folders are.
@@ -81,12 +87,12 @@ impl Place {
         block_on(async {
             overlay.write(&path("changed"), b"new\n".to_vec()).await.unwrap();
             overlay.set_executable(&path("bits"), true).await.unwrap();
-            overlay.delete(&path("removed")).await.unwrap();
-            overlay.delete(&path("empty")).await.unwrap();
+            overlay.remove(&path("removed")).await.unwrap();
+            overlay.remove(&path("empty")).await.unwrap();
             overlay.write(&path("empty"), b"a file now\n".to_vec()).await.unwrap();
             overlay.rename(&path("dir"), &path("moved")).await.unwrap();
             overlay.rename(&path("link"), &path("other link")).await.unwrap();
-            overlay.delete(&path("file then folder")).await.unwrap();
+            overlay.remove(&path("file then folder")).await.unwrap();
             overlay.write(&path("file then folder/inside"), b"in\n".to_vec()).await.unwrap();
             overlay.write(&path("new/folders/file"), b"n\n".to_vec()).await.unwrap();
         });
@@ -94,7 +100,7 @@ impl Place {
     }
 
     pub(crate) fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
-        block_on(self.tree.commit(changes))
+        block_on(self.tree.commit(changes, CommitOptions::default()))
     }
 
     /// The workspace, without staging folders.

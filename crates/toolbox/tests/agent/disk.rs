@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::{CommitOutcome, OsTree, Workspace};
+use headstart_overlay_fs::{CommitOptions, CommitOutcome, Committed, OsTree, Workspace};
 use serde_json::json;
 
 use crate::session::Session;
@@ -89,8 +89,8 @@ fn an_agent_works_on_a_folder_without_touching_it() {
     }
     insta::assert_snapshot!(transcript.replace(&elsewhere, "/elsewhere").replace(&workspace, "/project"));
 
-    let outcome = block_on(tree.commit(&session.overlay.change_set())).unwrap();
-    assert_eq!(outcome, CommitOutcome::Committed);
+    let outcome = block_on(tree.commit(&session.overlay.change_set(), CommitOptions::default())).unwrap();
+    assert_eq!(outcome, CommitOutcome::Committed(Committed::default()));
     assert_eq!(
         fs::read(root.join("src/main.rs")).unwrap(),
         b"fn main() {\r\n    found();\r\nagain();\r\n}\r\n"

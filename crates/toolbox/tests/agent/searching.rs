@@ -231,7 +231,7 @@ fn a_staged_change_of_gitignore_counts_at_once() {
         session.ok("ls", json!({})),
         "a.log\nb.txt\n[1 more ignored by .gitignore; name one as path to look into it]"
     );
-    block_on(session.overlay.delete(&path(".gitignore"))).unwrap();
+    block_on(session.overlay.remove(&path(".gitignore"))).unwrap();
     assert_eq!(session.ok("glob", json!({"pattern": "*"})), "a.log\nb.txt");
 }
 
@@ -245,7 +245,7 @@ fn what_is_staged_is_seen_by_every_tool() {
         "edit",
         json!({"file_path": "src/old.rs", "old_string": "needle old", "new_string": "needle changed"}),
     );
-    block_on(session.overlay.delete(&path("src/gone.rs"))).unwrap();
+    block_on(session.overlay.remove(&path("src/gone.rs"))).unwrap();
 
     let found = session.ok("grep", json!({"pattern": "needle"}));
     assert_eq!(found, "src/deep/new.rs:1:needle new\nsrc/old.rs:1:needle changed");

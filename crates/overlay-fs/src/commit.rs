@@ -1,0 +1,133 @@
+//! What a commit is asked and what it answers.
+
+use headstart_workspace_path::WorkspacePath;
+use serde::{Deserialize, Serialize};
+
+use crate::{Change, ChangeKind, ContentHash, EntryKind, Metadata};
+
+/// How a commit treats what its user changed meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CommitOptions {
+    /// A file or folder that the work only read, and that has changed since.
+    pub stale_reads: StaleReads,
+    /// A text that both the work and its user changed.
+    pub merge: Merge,
+}
+
+/// What becomes of a change set that rests on a file that has changed since it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StaleReads {
+    /// It is not committed.
+    #[default]
+    Conflict,
+    /// It is committed, and [`Committed::stale_reads`] names the files.
+    Warn,
+}
+
+/// What becomes of a text that both sides changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Merge {
+    /// If the edits are in different places, both count, and [`Committed::merged`] names the file; else it is a
+    /// conflict.
+    #[default]
+    Text,
+    /// It is a conflict.
+    Never,
+}
+
+/// How a commit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitOutcome {
+    /// Every change is in the tree.
+    Committed(Committed),
+    /// Somebody changed what the change set rests on; the tree is as they left it.
+    Conflict(Vec<Conflict>),
+}
+
+/// What a host tells its user about a commit that went through.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Committed {
+    /// Files that hold both the work's edits and those that their user made meanwhile.
+    pub merged: Vec<WorkspacePath>,
+    /// What the work read and what has changed since; empty unless the options allow it.
+    pub stale_reads: Vec<Conflict>,
+}
+
+/// A path that is not what the change set rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Conflict {
+    /// The path.
+    pub path: WorkspacePath,
+    /// What happened to it meanwhile.
+    pub kind: ConflictKind,
+    /// What the change set would put there; `None`: nothing, it removes or has only read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged: Option<ConflictSide>,
+    /// What its user has there; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<ConflictSide>,
+}
+
+/// What one side of a conflict has at the path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConflictSide {
+    /// File, folder, link or other.
+    pub kind: EntryKind,
+    /// Length in bytes; 0 for a folder.
+    pub len: u64,
+    /// Whether the owner may execute it.
+    pub executable: bool,
+    /// The hash of its content (for a link: of where it points), where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentHash>,
+}
+
+/// What happened to a path between staging and commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ConflictKind {
+    /// A file or folder that would be written or removed has another content now, and cannot be merged.
+    Modified,
+    /// A file that would be written or removed is gone.
+    Deleted,
+    /// Something is where a file would be created.
+    Created,
+    /// Another kind of thing is there now (a folder, a link), or above it.
+    Replaced,
+    /// A file or folder that the work only read has changed.
+    StaleRead,
+}
+
+impl Conflict {
+    /// A conflict of which only the kind is known.
+    pub fn new(path: WorkspacePath, kind: ConflictKind) -> Self {
+        Self { path, kind, staged: None, found: None }
+    }
+
+    /// A conflict about a change, and what is at its path.
+    pub(crate) fn about(change: &Change, kind: ConflictKind, found: Option<ConflictSide>) -> Self {
+        Self { path: change.path.clone(), kind, staged: ConflictSide::staged(&change.kind), found }
+    }
+}
+
+impl ConflictSide {
+    fn staged(kind: &ChangeKind) -> Option<Self> {
+        let (kind, content, executable) = match kind {
+            ChangeKind::Delete => return None,
+            ChangeKind::CreateDirectory => {
+                return Some(Self { kind: EntryKind::Directory, len: 0, executable: false, content: None });
+            }
+            ChangeKind::Write { content, executable, .. } => (EntryKind::File, content, *executable),
+            ChangeKind::Link { target, .. } => (EntryKind::Symlink, target, false),
+        };
+        Some(Self { kind, len: content.len() as u64, executable, content: Some(ContentHash::of(content)) })
+    }
+
+    pub(crate) fn found(metadata: &Metadata, content: Option<&[u8]>) -> Self {
+        let content = content.map(ContentHash::of);
+        Self { kind: metadata.kind, len: metadata.len, executable: metadata.executable, content }
+    }
+}

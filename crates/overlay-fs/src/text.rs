@@ -1,0 +1,35 @@
+//! Texts as lines: what a diff and a merge have in common.
+
+use similar::{Algorithm, DiffOp};
+
+/// Above this many lines that differ on both sides, they are taken as replaced in one piece: the search for the
+/// smallest difference takes the product of both.
+const COMPARED_LINES: usize = 20_000;
+
+/// The content, if it is text: UTF-8 without NUL.
+pub(crate) fn as_text(content: &[u8]) -> Option<&str> {
+    std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
+}
+
+/// Lines end at a line feed only, as git sees them.
+pub(crate) fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// How to get from one list of lines to the other.
+pub(crate) fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);
+    let same_end =
+        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
+    let (old_len, new_len) = (old_rest.len() - same_end, new_rest.len() - same_end);
+    if old_len.min(new_len) < COMPARED_LINES {
+        return similar::capture_diff_slices(Algorithm::Myers, old, new);
+    }
+    let (old_index, new_index) = (same_start, same_start);
+    vec![
+        DiffOp::Equal { old_index: 0, new_index: 0, len: same_start },
+        DiffOp::Replace { old_index, old_len, new_index, new_len },
+        DiffOp::Equal { old_index: old_index + old_len, new_index: new_index + new_len, len: same_end },
+    ]
+}

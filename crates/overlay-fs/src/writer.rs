@@ -1,0 +1,264 @@
+use async_trait::async_trait;
+use headstart_workspace_path::WorkspacePath;
+
+use crate::check::{Written, is_absence, metadata_at, written};
+use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind};
+use crate::{EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
+
+/// A tree that is changed one path at a time, by calls that may be answered later: an editor's files, a page's.
+///
+/// With it a host gets a whole [`Workspace`](crate::Workspace) from [`commit_through`]. The futures are `Send`; where
+/// an answer cannot leave its thread, as a promise of JavaScript, it comes through a channel.
+#[async_trait]
+pub trait Writer: Tree {
+    /// Makes a file, or replaces the content and the executable bit of the one that is there. The folder above is
+    /// there.
+    async fn write(&self, path: &WorkspacePath, content: &[u8], executable: bool) -> Result<(), TreeError>;
+
+    /// Makes a symbolic link where nothing is.
+    async fn symlink(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), TreeError>;
+
+    /// Makes a folder where nothing is. The folder above is there.
+    async fn create_dir(&self, path: &WorkspacePath) -> Result<(), TreeError>;
+
+    /// Removes a file, a link, or a folder that is empty.
+    async fn remove(&self, path: &WorkspacePath) -> Result<(), TreeError>;
+}
+
+/// Commits path by path, by the rules of [`resolve`], for hosts that cannot do better.
+///
+/// Right before each path is changed it is compared once more with what the change set rests on. On a surprise or an
+/// error what was done is taken back, last first, but for paths that somebody changed again meanwhile.
+///
+/// Not guaranteed, for no sequence of calls could: that no reader sees half of it, and that nothing is left half done
+/// by a host that dies. The host lets one commit run at a time.
+pub async fn commit_through(
+    writer: &dyn Writer,
+    changes: &ChangeSet,
+    options: CommitOptions,
+) -> Result<CommitOutcome, TreeError> {
+    let (changes, committed) = match resolve(writer, changes, options).await? {
+        Resolution::Apply { changes, committed } => (changes, committed),
+        Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
+    };
+    let mut steps = Steps { writer, done: Vec::new() };
+    match steps.make_all(&changes).await {
+        Ok(()) => Ok(CommitOutcome::Committed(committed)),
+        Err(Stop::Conflict(conflict)) => {
+            steps.take_back().await?;
+            Ok(CommitOutcome::Conflict(vec![*conflict]))
+        }
+        Err(Stop::Error(error)) => {
+            steps.take_back().await?;
+            Err(error)
+        }
+    }
+}
+
+enum Stop {
+    Conflict(Box<Conflict>),
+    Error(TreeError),
+}
+
+impl From<TreeError> for Stop {
+    fn from(error: TreeError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// A path that was changed.
+struct Done {
+    path: WorkspacePath,
+    /// What was there; `None`: nothing.
+    old: Option<Old>,
+    left: Left,
+}
+
+/// What a step left at its path, to know it again.
+enum Left {
+    Nothing,
+    This(Fingerprint),
+    /// The call failed: it may have written, or not.
+    Unknown,
+}
+
+struct Old {
+    kind: EntryKind,
+    content: Vec<u8>,
+    executable: bool,
+}
+
+struct Steps<'a> {
+    writer: &'a dyn Writer,
+    done: Vec<Done>,
+}
+
+impl Steps<'_> {
+    async fn make_all(&mut self, changes: &ChangeSet) -> Result<(), Stop> {
+        for change in &changes.changes {
+            self.make_folders_above(&change.path).await?;
+            let now = self.still(change).await?;
+            self.make(change, now).await?;
+        }
+        Ok(())
+    }
+
+    /// What is at the path of a change, if that is what the change rests on.
+    async fn still(&self, change: &Change) -> Result<Option<Metadata>, Stop> {
+        let kind = match (&change.kind, &change.base) {
+            // What is in it was compared when it was removed: it has to be empty by now, or it is not removed.
+            (_, Some(base)) if base.kind == EntryKind::Directory => None,
+            _ => match written(self.writer, change, None, Merge::Never).await? {
+                Written::AsItWas | Written::Merged(_) => None,
+                Written::Conflict(kind, side) => Some((kind, side)),
+            },
+        };
+        match kind {
+            Some((kind, side)) => Err(Stop::Conflict(Box::new(Conflict::about(change, kind, side)))),
+            None => Ok(metadata_at(self.writer, &change.path).await?),
+        }
+    }
+
+    async fn make(&mut self, change: &Change, now: Option<Metadata>) -> Result<(), Stop> {
+        let wanted = match change.kind {
+            ChangeKind::Delete => None,
+            ChangeKind::CreateDirectory => Some(EntryKind::Directory),
+            ChangeKind::Link { .. } => Some(EntryKind::Symlink),
+            ChangeKind::Write { .. } => Some(EntryKind::File),
+        };
+        let there = now.as_ref().map(|now| now.kind);
+        if wanted == there && wanted == Some(EntryKind::Directory) {
+            return Ok(());
+        }
+        let old = now.as_ref().map(|now| Old {
+            kind: now.kind,
+            content: change.base_content.clone().unwrap_or_default(),
+            executable: now.executable,
+        });
+        // A file is written over; all else makes room first.
+        let is_written_over = wanted == Some(EntryKind::File) && there == wanted;
+        if there.is_some() && !is_written_over {
+            self.remove(change, old).await?;
+            if wanted.is_none() {
+                return Ok(());
+            }
+            self.put(change, None, now.as_ref()).await
+        } else {
+            self.put(change, old, now.as_ref()).await
+        }
+    }
+
+    async fn remove(&mut self, change: &Change, old: Option<Old>) -> Result<(), Stop> {
+        let path = &change.path;
+        if old.as_ref().is_some_and(|old| old.kind == EntryKind::Directory)
+            && !self.writer.list(path).await?.is_empty()
+        {
+            let conflict = Conflict::about(change, ConflictKind::Modified, None);
+            return Err(Stop::Conflict(Box::new(conflict)));
+        }
+        // Noted before the call, which may fail when it has removed. If something is there then, it was not removed.
+        self.done.push(Done { path: path.clone(), old, left: Left::Nothing });
+        self.writer.remove(path).await?;
+        Ok(())
+    }
+
+    async fn put(&mut self, change: &Change, old: Option<Old>, found: Option<&Metadata>) -> Result<(), Stop> {
+        let path = &change.path;
+        // Noted before the call: one that fails halfway may have written.
+        self.done.push(Done { path: path.clone(), old, left: Left::Unknown });
+        match &change.kind {
+            ChangeKind::Write { content, executable, .. } => {
+                let was = change.base.as_ref().map(Fingerprint::is_executable);
+                let is_now =
+                    found.filter(|found| found.kind == EntryKind::File).map(|found| found.executable);
+                // The bit as the user has it now, unless the change set changes it.
+                let executable = is_now.filter(|_| was == Some(*executable)).unwrap_or(*executable);
+                self.writer.write(path, content, executable).await?;
+            }
+            ChangeKind::Link { target, .. } => self.writer.symlink(path, target).await?,
+            ChangeKind::CreateDirectory => self.writer.create_dir(path).await?,
+            ChangeKind::Delete => {}
+        }
+        self.note(path).await
+    }
+
+    async fn note(&mut self, path: &WorkspacePath) -> Result<(), Stop> {
+        let now = metadata_at(self.writer, path).await?;
+        if let Some(done) = self.done.last_mut() {
+            done.left = now.map_or(Left::Nothing, |now| Left::This(now.fingerprint));
+        }
+        Ok(())
+    }
+
+    async fn make_folders_above(&mut self, path: &WorkspacePath) -> Result<(), Stop> {
+        let mut missing = Vec::new();
+        let mut above = path.parent().filter(|folder| !folder.is_root());
+        while let Some(folder) = above {
+            match metadata_at(self.writer, &folder).await? {
+                Some(found) if found.kind == EntryKind::Directory => break,
+                Some(_) => {
+                    let conflict = Conflict::new(path.clone(), ConflictKind::Replaced);
+                    return Err(Stop::Conflict(Box::new(conflict)));
+                }
+                None => {}
+            }
+            above = folder.parent().filter(|folder| !folder.is_root());
+            missing.push(folder);
+        }
+        for folder in missing.into_iter().rev() {
+            self.done.push(Done { path: folder.clone(), old: None, left: Left::Unknown });
+            self.writer.create_dir(&folder).await?;
+            self.note(&folder).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes all back, last first, whatever fails on the way; the first failure is told.
+    async fn take_back(&mut self) -> Result<(), TreeError> {
+        let mut failed = None;
+        while let Some(done) = self.done.pop() {
+            if let Err(error) = self.take_one_back(&done).await {
+                failed = failed.or(Some(TreeError::Io {
+                    path: done.path,
+                    message: format!("the commit failed, and this could not be taken back: {error}"),
+                }));
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn take_one_back(&self, done: &Done) -> Result<(), TreeError> {
+        let path = &done.path;
+        let found = match self.writer.metadata(path).await {
+            Ok(found) => Some(found),
+            Err(error) if is_absence(&error) => None,
+            Err(error) => return Err(error),
+        };
+        let is_folder = |found: &Metadata| found.kind == EntryKind::Directory;
+        let is_ours = match (&found, &done.left) {
+            (Some(found), Left::This(left)) => is_folder(found) || found.fingerprint == *left,
+            (None, Left::Nothing) | (_, Left::Unknown) => true,
+            (Some(_), Left::Nothing) | (None, Left::This(_)) => false,
+        };
+        if !is_ours {
+            return Ok(());
+        }
+        let Some(old) = &done.old else {
+            return match found {
+                // Somebody put something into the new folder.
+                Some(found) if is_folder(&found) && !self.writer.list(path).await?.is_empty() => Ok(()),
+                Some(_) => self.writer.remove(path).await,
+                None => Ok(()),
+            };
+        };
+        match old.kind {
+            EntryKind::Directory if found.is_none() => self.writer.create_dir(path).await,
+            EntryKind::Symlink if found.is_none() => self.writer.symlink(path, &old.content).await,
+            EntryKind::File if found.as_ref().is_none_or(|found| found.kind == EntryKind::File) => {
+                self.writer.write(path, &old.content, old.executable).await
+            }
+            // Somebody put something in its place.
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A change set on its way: to another process, to another checkout, put together with the one on top of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use headstart_overlay_fs::{
+    ChangeSet, ChangeSetByHash, CommitOptions, CommitOutcome, Committed, ContentError, MemoryTree, Overlay,
+    Quota, Tree,
+};
+
+use crate::world::{Node, Nodes, World, file, path, snapshot};
+
+const LONG: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+fn start() -> Nodes {
+    Nodes::from([
+        (path("long"), file(LONG)),
+        (path("read"), file("read\n")),
+        (path("src/a"), file("a\n")),
+        (path("src/b"), file([0, 1, 2])),
+        (path("link"), Node::Link(b"src".to_vec())),
+    ])
+}
+
+/// Every kind of change, and something read and listed.
+fn changes<W: World>() -> (ChangeSet, Nodes) {
+    let world = Arc::new(W::of(&start()));
+    let overlay = Overlay::new(world, Quota::default());
+    block_on(async {
+        overlay.read(&path("read")).await.unwrap();
+        overlay.list(&path("src")).await.unwrap();
+        overlay.read(&path("link/a")).await.unwrap();
+        overlay.write(&path("long"), LONG.replace("one", "ONE").into()).await.unwrap();
+        overlay.rename(&path("src/b"), &path("moved/b")).await.unwrap();
+        overlay.set_executable(&path("moved/b"), true).await.unwrap();
+        overlay.symlink(&path("src/new link"), b"../moved").await.unwrap();
+        overlay.create_dir(&path("empty")).await.unwrap();
+        overlay.write(&path("twin of a"), b"a\n".to_vec()).await.unwrap();
+    });
+    let changes = overlay.change_set();
+    (changes, snapshot(&overlay))
+}
+
+fn by_hash_and_back<W: World>() {
+    let (changes, _) = changes::<W>();
+    let small = serde_json::to_string(&changes.by_hash()).unwrap();
+    assert!(!small.contains("three"), "{small}");
+    let kept: BTreeMap<_, _> = changes.contents().map(|(hash, content)| (hash, content.to_vec())).collect();
+    let small: ChangeSetByHash = serde_json::from_str(&small).unwrap();
+    assert_eq!(small.with_contents(|hash| kept.get(&hash).cloned()), Ok(changes));
+
+    for hash in kept.keys() {
+        let missing = small.with_contents(|asked| kept.get(&asked).filter(|_| asked != *hash).cloned());
+        assert!(matches!(missing, Err(ContentError::Missing { hash: of, .. }) if of == *hash), "{missing:?}");
+        let damaged = small
+            .with_contents(|asked| if asked == *hash { Some(vec![9]) } else { kept.get(&asked).cloned() });
+        assert!(matches!(damaged, Err(ContentError::Damaged { hash: of, .. }) if of == *hash), "{damaged:?}");
+    }
+}
+
+/// Nothing but the contents and names is the same there: no inode, no time.
+fn it_is_applied_to_another_checkout<W: World>() {
+    let (changes, expected) = changes::<W>();
+    let other = W::empty();
+    for (at, node) in start().iter().rev() {
+        other.put(at, node);
+    }
+    let outcome = block_on(other.commit(&changes, CommitOptions::default())).unwrap();
+    assert_eq!(outcome, CommitOutcome::Committed(Committed::default()));
+    assert_eq!(snapshot(&other), expected);
+
+    // One whose user is ahead in other places, and one in the same.
+    let ahead = W::of(&start());
+    ahead.put(&path("long"), &file(LONG.replace("five", "FIVE")));
+    let outcome = block_on(ahead.commit(&changes, CommitOptions::default())).unwrap();
+    let merged = Committed { merged: vec![path("long")], ..Committed::default() };
+    assert_eq!(outcome, CommitOutcome::Committed(merged));
+    for (at, node) in
+        [("long", file(LONG.replace("one", "1"))), ("src/b", file([0, 1, 3])), ("read", file("READ\n"))]
+    {
+        let ahead = W::of(&start());
+        ahead.put(&path(at), &node);
+        let before = snapshot(&ahead);
+        let outcome = block_on(ahead.commit(&changes, CommitOptions::default())).unwrap();
+        let CommitOutcome::Conflict(found) = outcome else { panic!("{at} was overwritten") };
+        assert_eq!(found[0].path, path(at));
+        assert_eq!(snapshot(&ahead), before);
+    }
+}
+
+macro_rules! on_every_tree {
+    ($($name:ident),* $(,)?) => {
+        mod in_memory {
+            $(#[test] fn $name() { super::$name::<super::MemoryTree>(); })*
+        }
+        mod answered_later {
+            $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
+        }
+        #[cfg(all(feature = "os", unix))]
+        mod on_disk {
+            $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
+        }
+    };
+}
+
+on_every_tree!(by_hash_and_back, it_is_applied_to_another_checkout);
