@@ -14,6 +14,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::models::Models;
+use crate::setup::AcceptedBy;
 use crate::store::{Held, State};
 use crate::{output, setup, workspace};
 
@@ -77,7 +78,8 @@ async fn accept(args: &Accept, held: &Held, context: &Context) -> Result<Accepta
     let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
     // An accept asks no model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
-    let engine = setup::engine(&workspace, silent, host, config.limits)?;
+    let tree = setup::tree(Path::new(&workspace), Some(context.store()?.state()), AcceptedBy::Another)?;
+    let engine = setup::engine(tree, &workspace, silent, host, config.limits);
     Ok(engine.accept(finished).await?)
 }
 

@@ -114,6 +114,11 @@ impl Store {
         sweep::sweep(self, now_ms, keep)
     }
 
+    /// The folder of all state, this store's and what is staged in workspaces.
+    pub(crate) fn state(&self) -> &Path {
+        self.folder.parent().expect("works because the store is a folder in the state folder")
+    }
+
     /// Where the folders of the speculations are.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

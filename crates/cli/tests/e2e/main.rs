@@ -13,3 +13,4 @@ mod ends;
 mod killed;
 mod provider;
 mod suggest;
+mod undo;

@@ -53,6 +53,17 @@ impl<'a> Applied<'a> {
         let staged = staging.at(&step.name);
         let target = self.folders.target(&step.path)?;
         let path = &step.path;
+        if matches!(step.action, Action::TakeAway | Action::Replace) {
+            // What comes out is what counts; but what can be seen before need not come out, not even for a moment.
+            let found = look_if_there(target).map_err(|error| Stop::io(path, error))?;
+            if let (Some(found), Some(old)) = (found, &step.old)
+                && !old.is(&found)
+            {
+                let is_kind = old.kind == found.kind;
+                let kind = if is_kind { ConflictKind::Modified } else { ConflictKind::Replaced };
+                return Err(Stop::conflict(path, kind));
+            }
+        }
         let outcome = match step.action {
             Action::TakeAway => move_to_free(target, staged),
             Action::Put => move_to_free(staged, target),

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 
 use super::apply::{Applied, Kept};
 use super::folders::Stop;
+use super::home::Home;
 use super::journal::{self, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
@@ -59,6 +60,8 @@ impl Workspace for OsTree {
             return Ok(());
         }
         refuse_reserved_names(changes)?;
+        // Before an accept nothing appears in the workspace, not even a hidden folder.
+        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
         let digest = journal::digest(changes);
         discard_prepared(self.take_prepared(digest));
         {
@@ -69,7 +72,7 @@ impl Workspace for OsTree {
             // What cannot be removed now is tried again, and told of by a sweep.
             let _ = self.trim(1, bytes);
         }
-        let staging = self.stage(changes, digest).map_err(Stop::into_error)?;
+        let staging = self.stage(&home, changes, digest).map_err(Stop::into_error)?;
         self.keep_prepared(digest, staging);
         Ok(())
     }
@@ -80,9 +83,8 @@ impl Workspace for OsTree {
 }
 
 impl OsTree {
-    fn stage(&self, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
-        let home = self.homes.for_new().map_err(Stop::at_root)?;
-        let staging = Staging::create(&home, digest).map_err(Stop::at_root)?;
+    fn stage(&self, home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
+        let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
         match stage::write_all(&staging, changes, self.is_full()) {
             Ok(()) => Ok(staging),
             Err(stop) => {
@@ -95,7 +97,10 @@ impl OsTree {
     fn apply(&self, changes: &ChangeSet, digest: ContentHash, prepared: Option<Staging>) -> Result<(), Stop> {
         let (mut staging, fresh) = match prepared {
             Some(staging) => (staging, Fresh::No),
-            None => (self.stage(changes, digest)?, Fresh::Yes),
+            None => {
+                let home = self.homes.for_new().map_err(Stop::at_root)?;
+                (self.stage(&home, changes, digest)?, Fresh::Yes)
+            }
         };
         let steps = Planner::new(&self.root, &staging, fresh).and_then(|planner| planner.plan(changes));
         let journal = steps.map(Journal::new).and_then(|journal| {

@@ -40,7 +40,8 @@ impl Homes {
     pub(super) fn existing(&self) -> io::Result<Vec<Home>> {
         let state = match &self.state {
             Some(state) => match self.in_state(state, false) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                // Not there, or something else that is none of ours.
+                Err(error) if is_no_folder(&error) => None,
                 home => home?,
             },
             None => None,
@@ -50,13 +51,21 @@ impl Homes {
 
     /// The one for a new staging folder.
     pub(super) fn for_new(&self) -> io::Result<Home> {
+        match self.outside()? {
+            Some(home) => Ok(home),
+            None => self.inside(),
+        }
+    }
+
+    /// The one in the host's state folder, if a rename reaches the workspace from there.
+    pub(super) fn outside(&self) -> io::Result<Option<Home>> {
         if let Some(state) = &self.state
             && let Ok(Some(home)) = self.in_state(state, true)
             && reaches(&home.folder, &self.root)?
         {
-            return Ok(home);
+            return Ok(Some(home));
         }
-        self.inside()
+        Ok(None)
     }
 
     fn inside(&self) -> io::Result<Home> {
@@ -111,6 +120,11 @@ pub(super) fn is_private(folder: &Dir) -> io::Result<bool> {
     Ok(found.kind == EntryKind::Directory
         && found.owner.0 == rustix::process::geteuid().as_raw()
         && found.mode & 0o777 == 0o700)
+}
+
+fn is_no_folder(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
 }
 
 fn make_private(folder: &Dir, name: &str) -> io::Result<()> {

@@ -11,7 +11,8 @@ pub struct OsOptions {
     pub durability: Durability,
     /// How many commits can be undone.
     pub undo: UndoLimit,
-    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk. A host whose accepts are made by
+    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk; it does so in the state folder
+    /// alone. A host whose accepts are made by
     /// another process has no use of it: what is prepared goes with the value that prepared it.
     pub prepare: bool,
 }

@@ -4,6 +4,7 @@ use super::OsTree;
 use super::apply::Applied;
 use super::calls;
 use super::commit::at_root;
+use super::folders::Stop;
 use super::journal::Action;
 use super::seen::{is_at, look_if_there};
 use super::staging::{Phase, Staging};
@@ -88,19 +89,9 @@ impl OsTree {
         let Some((staging, Phase::Committed)) = found else { return Ok(false) };
         let journal = staging.journal(Phase::Committed).map_err(|error| at_root(&error))?;
         let Some(journal) = journal else { return Ok(false) };
-        if journal.steps.iter().any(|step| step.old.is_some()) {
-            // What it rested on names inodes and times, which no later change set can rest on again.
-            return Ok(true);
-        }
-        // It only made files: the same may be wanted again after its user removed them.
-        let mut folders = super::folders::Folders::new(&self.root);
-        Ok(journal.steps.iter().all(|step| {
-            step.action == Action::MakeFolder
-                || folders
-                    .place(&step.path)
-                    .and_then(|target| is_at(target, step.new.as_ref()))
-                    .unwrap_or(false)
-        }))
+        // The same changes may be wanted again, by another speculation or after its user took them back: only where
+        // all of them are still there, there is nothing to do.
+        Ok(self.changed_since(&journal.steps).map_err(Stop::into_error)?.is_empty())
     }
 
     /// Removes the oldest accepts that could be undone, until there is room for so many more within the limit.
@@ -108,7 +99,11 @@ impl OsTree {
         let limit = self.options.undo;
         let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
         for (staging, phase) in self.ended()?.into_iter().rev() {
-            let size = size_of(&staging)?;
+            let size = match size_of(&staging) {
+                // A name that no commit gives: a sweep tells of it, and leaves it.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
+                size => size?,
+            };
             if 0 < room.0 && size <= room.1 {
                 room = (room.0 - 1, room.1 - size);
                 continue;

@@ -120,6 +120,8 @@ impl Staging {
         }
         let folder = match home.folder.open_dir_nofollow(name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            // Its process removed it at this moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
         if !is_private(&folder)? {
@@ -136,9 +138,10 @@ impl Staging {
     /// `None`: nothing says so, or nothing that can be read.
     pub(super) fn owner(&self) -> io::Result<Option<Owner>> {
         match look_if_there(self.at(OWNER))? {
-            Some(found) if found.kind == EntryKind::File => {
-                Ok(serde_json::from_slice(&self.content_of(OWNER)?).ok())
-            }
+            Some(found) if found.kind == EntryKind::File => match self.content_of(OWNER) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                content => Ok(serde_json::from_slice(&content?).ok()),
+            },
             _ => Ok(None),
         }
     }

@@ -41,19 +41,35 @@ impl OsTree {
     /// Ends what dead processes left half done in the workspace, removes what nobody needs any more, and says of every
     /// staging folder what became of it.
     pub fn sweep(&self) -> Result<Vec<Swept>, TreeError> {
+        self.sweep_but(None)
+    }
+
+    /// The same, but for the notes of undos, by which a caller that died knows that it was done: for the start of a
+    /// host, which may be about to ask again.
+    pub fn tidy(&self) -> Result<Vec<Swept>, TreeError> {
+        self.sweep_but(Some(Phase::Undone))
+    }
+
+    fn sweep_but(&self, keep: Option<Phase>) -> Result<Vec<Swept>, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         let failed = |error: io::Error| at_root(&error);
         let mut swept = self.recovered();
         for home in self.homes.existing().map_err(failed)? {
             for name in home.names().map_err(failed)? {
                 let outcome = match Staging::open(&home, &name) {
-                    Ok(Some(staging)) => self.sweep_one(&staging),
+                    Ok(Some(staging)) => match staging.phase() {
+                        Ok(phase) if Some(phase) == keep => continue,
+                        Ok(phase) => self.sweep_one(&staging, phase),
+                        Err(error) => Err(error),
+                    },
                     Ok(None) => Ok(SweepOutcome::Foreign),
                     Err(error) => Err(error),
                 };
                 let outcome = match outcome {
                     // A name that no commit gives.
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => SweepOutcome::Foreign,
+                    // Its process removed it at this moment.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     outcome => outcome.map_err(failed)?,
                 };
                 swept.push(Swept { name: home.told(&name), outcome });
@@ -75,9 +91,8 @@ impl OsTree {
         std::mem::take(&mut *self.notes())
     }
 
-    fn sweep_one(&self, staging: &Staging) -> io::Result<SweepOutcome> {
+    fn sweep_one(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
         let content = staging.content()?;
-        let phase = staging.phase()?;
         match phase {
             Phase::Applying | Phase::Undoing => self.take_back(staging, phase),
             Phase::Kept => Ok(SweepOutcome::Kept),

@@ -1,3 +1,5 @@
+use std::io;
+
 use super::apply::{Applied, difference};
 use super::commit::{at_root, not_put_back};
 use super::folders::{Folders, Stop};
@@ -6,7 +8,7 @@ use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
 use super::staging::{Phase, Staging};
 use super::{OsTree, stage};
-use crate::{ChangeSet, Conflict, ConflictKind, EntryKind, TreeError, WorkspacePath};
+use crate::{ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind, TreeError, WorkspacePath};
 
 /// How an undo ended, when nothing went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +16,8 @@ use crate::{ChangeSet, Conflict, ConflictKind, EntryKind, TreeError, WorkspacePa
 pub enum UndoOutcome {
     /// The workspace is as it was before the accept.
     Undone {
+        /// Of which changes; see [`OsTree::digest`].
+        changes: ContentHash,
         /// What was put back, removed or restored.
         paths: Vec<WorkspacePath>,
     },
@@ -24,6 +28,11 @@ pub enum UndoOutcome {
 }
 
 impl OsTree {
+    /// What tells these changes from others: what they do, and what they rest on.
+    pub fn digest(changes: &ChangeSet) -> ContentHash {
+        journal::digest(changes)
+    }
+
     /// Takes the commit of these changes back, as long as nothing of it has changed since.
     ///
     /// It is as safe as a commit: all or nothing, verified path by path, taken back by the next run if the process dies
@@ -44,7 +53,7 @@ impl OsTree {
 
     fn undo_found(
         &self,
-        find: impl FnOnce() -> std::io::Result<Option<(Staging, Phase)>>,
+        find: impl FnOnce() -> io::Result<Option<(Staging, Phase)>>,
     ) -> Result<UndoOutcome, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
@@ -57,24 +66,28 @@ impl OsTree {
             return Err(TreeError::Io { path: WorkspacePath::root(), message });
         };
         let paths = journal.steps.iter().filter(|step| step.action != Action::MakeFolder);
-        let paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
+        let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        let owner = staging.owner().map_err(|error| at_root(&error))?;
+        let Some(changes) = owner.and_then(|owner| owner.changes) else { return Ok(UndoOutcome::NotKept) };
         if phase == Phase::Undone {
             // The process died before its caller could note it.
-            return Ok(UndoOutcome::Undone { paths });
+            return Ok(UndoOutcome::Undone { changes, paths });
         }
         let conflicts = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
         if !conflicts.is_empty() {
             return Ok(UndoOutcome::Conflict(conflicts));
         }
         match self.take_commit_back(&staging, &journal.steps) {
-            Ok(()) => Ok(UndoOutcome::Undone { paths }),
+            Ok(()) => Ok(UndoOutcome::Undone { changes, paths }),
             Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
         }
     }
 
     /// What is not as the commit left it.
-    fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
+    pub(super) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
         let mut folders = Folders::new(&self.root);
         let mut conflicts = Vec::new();
         let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict::new(path.clone(), kind));
@@ -146,7 +159,7 @@ impl OsTree {
 
     /// The step that takes a step back. What goes in again must be what came out.
     fn reverse(&self, staging: &Staging, made: &Step) -> Result<Step, Stop> {
-        let failed = |error: std::io::Error| Stop::io(&made.path, error);
+        let failed = |error: io::Error| Stop::io(&made.path, error);
         let (action, new) = match made.action {
             Action::Replace => (Action::Replace, Some(Self::kept(staging, made)?)),
             Action::TakeAway => (Action::Put, Some(Self::kept(staging, made)?)),
@@ -173,7 +186,16 @@ impl OsTree {
                 (Action::RemoveOwnFolder, None)
             }
         };
-        Ok(Step { path: made.path.clone(), action, name: made.name.clone(), old: made.new.clone(), new })
+        let mut old = made.new.clone();
+        if let Some(old) = &mut old {
+            // It may have gone out and come back since, by a later accept and its undo.
+            let mut folders = Folders::new(&self.root);
+            let target = folders.target(&made.path);
+            if let Some(found) = target.ok().map(look_if_there).transpose().map_err(failed)?.flatten() {
+                (old.inode, old.modified) = (found.inode, found.modified);
+            }
+        }
+        Ok(Step { path: made.path.clone(), action, name: made.name.clone(), old, new })
     }
 
     /// What came out of the workspace, made ready to go in again.

@@ -3,24 +3,20 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Command;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Then, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, SweepOutcome, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
+use crate::child::{order, process};
 use crate::place::{HOMES, Home, Place, committed, contents, open};
 
-/// For the process that dies: the folder of the place, where staging folders are, what to do, and before which system
-/// call to die.
-const DIES: &str = "HEADSTART_TEST_DIES";
-
+/// Its order: the folder of the place, where staging folders are, what to do, and before which system call to die.
 #[test]
 #[ignore = "it is the process that the other tests start, and it dies"]
 fn the_process_that_dies() {
-    let order = std::env::var(DIES).unwrap();
-    let [folder, home, what, number] = order.split('|').collect::<Vec<_>>().try_into().unwrap();
+    let [folder, home, what, number] = order();
     let home = if home == "State" { Home::State } else { Home::Workspace };
     let number: usize = number.parse().unwrap();
     let changes = fs::read(format!("{folder}/changes.json")).unwrap();
@@ -32,7 +28,7 @@ fn the_process_that_dies() {
         "exchange" | "move" if plain => Then::Fail(Errno::INVAL.raw_os_error()),
         _ => Then::GoOn,
     });
-    match what {
+    match what.as_str() {
         "undo" => assert!(matches!(tree.undo(&changes), Ok(UndoOutcome::Undone { .. }))),
         "sweep" => drop(tree.sweep().unwrap()),
         "prepare" => block_on(tree.prepare(&changes)).unwrap(),
@@ -48,9 +44,7 @@ fn the_process_that_dies() {
 /// Whether the process died; if it did not, it did what it was told.
 fn dies(place: &Place, what: &str, number: usize) -> bool {
     let order = format!("{}|{:?}|{what}|{number}", place.folder.path().display(), place.home);
-    let mut process = Command::new(std::env::current_exe().unwrap());
-    process.args(["--exact", "killed::the_process_that_dies", "--ignored", "--nocapture"]);
-    let output = process.env(DIES, order).output().unwrap();
+    let output = process("killed::the_process_that_dies", &order).output().unwrap();
     if output.status.signal() == Some(9) {
         return true;
     }

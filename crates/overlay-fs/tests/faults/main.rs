@@ -8,7 +8,10 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+mod attacks;
+mod child;
 mod errors;
 mod killed;
 mod last_moment;
 mod place;
+mod together;

@@ -32,9 +32,21 @@ pub(crate) const HOMES: [Home; 2] = [Home::Workspace, Home::State];
 
 /// A workspace with everything that a change can touch, and a neighbour outside.
 pub(crate) struct Place {
-    pub(crate) folder: TempDir,
+    pub(crate) folder: Folder,
     pub(crate) home: Home,
     pub(crate) tree: Arc<OsTree>,
+}
+
+/// The folder of a place; it goes with the value in the process that made it.
+pub(crate) struct Folder {
+    path: PathBuf,
+    temporary: Option<TempDir>,
+}
+
+impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        self.temporary.as_ref().map_or(&self.path, TempDir::path)
+    }
 }
 
 /// Path, and what is there: permission bits, time of a file's content, content.
@@ -54,7 +66,16 @@ pub(crate) fn open(folder: &Path, home: Home) -> OsTree {
 
 impl Place {
     pub(crate) fn new(home: Home) -> Self {
-        let folder = temporary();
+        Self::at(temporary(), home)
+    }
+
+    /// A place that another process made.
+    pub(crate) fn in_folder(folder: &Path, home: Home) -> Self {
+        let tree = Arc::new(open(folder, home));
+        Self { folder: Folder { path: folder.to_owned(), temporary: None }, home, tree }
+    }
+
+    pub(crate) fn at(folder: TempDir, home: Home) -> Self {
         let root = folder.path().join("workspace");
         fs::create_dir_all(root.join("dir/deep")).unwrap();
         fs::create_dir(root.join("empty")).unwrap();
@@ -66,6 +87,7 @@ impl Place {
         fs::set_permissions(root.join("changed"), fs::Permissions::from_mode(0o640)).unwrap();
         symlink("changed", root.join("link")).unwrap();
         let tree = Arc::new(open(folder.path(), home));
+        let folder = Folder { path: folder.path().to_owned(), temporary: Some(folder) };
         Self { folder, home, tree }
     }
 
@@ -130,7 +152,7 @@ pub(crate) fn contents(snapshot: &Snapshot) -> BTreeMap<PathBuf, (u32, Vec<u8>)>
     snapshot.iter().map(|(at, (mode, _, content))| (at.clone(), (*mode, content.clone()))).collect()
 }
 
-fn is_staging(path: &Path) -> bool {
+pub(crate) fn is_staging(path: &Path) -> bool {
     path.file_name().unwrap().to_string_lossy().starts_with(".headstart-staging-")
 }
 
