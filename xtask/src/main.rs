@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! cargo xtask wasm     builds the pure crates for wasm32, looks at what the module imports, runs it in Node
+//! cargo xtask fuzz 60  runs each fuzz target of the gate for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
 //! cargo xtask rules    checks what the repository promises of itself (`cargo test -p xtask` does too)
 //! ```
 
+mod fuzz;
 mod rules;
 mod wasm;
 
@@ -15,6 +17,8 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   wasm     build the pure crates for wasm32-unknown-unknown, check that the module imports nothing, run it in Node
+  fuzz SECONDS [TARGET]
+           run the gate's fuzz targets (parse, sed, awk, classify), each for so many seconds
   rules    check the repository's own rules: layout, dependencies, file lengths";
 
 fn main() -> ExitCode {
@@ -22,6 +26,12 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["wasm"] => finish(wasm::run(&repository()).map_err(|error| error.to_string())),
+        ["fuzz", seconds] => {
+            finish(fuzz::run(&repository(), seconds, None).map_err(|error| error.to_string()))
+        }
+        ["fuzz", seconds, target] => {
+            finish(fuzz::run(&repository(), seconds, Some(target)).map_err(|error| error.to_string()))
+        }
         ["rules"] => finish(rules::run(&repository()).map_err(|error| error.to_string())),
         ["help" | "--help" | "-h"] => {
             eprintln!("{USAGE}");

@@ -26,6 +26,12 @@ impl Environment {
         })
     }
 
+    /// The values of the variables whose names fit. One that is not UTF-8 is left out.
+    pub(crate) fn values(&self, fits: impl Fn(&str) -> bool) -> Vec<String> {
+        let fitting = self.0.iter().filter(|(name, _)| name.to_str().is_some_and(&fits));
+        fitting.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect()
+    }
+
     /// A value that is on or off.
     pub(crate) fn switch(&self, variable: &str) -> Result<Option<bool>, CliError> {
         match self.text(variable)? {

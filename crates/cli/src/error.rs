@@ -85,8 +85,8 @@ pub(crate) enum CliError {
 }
 
 /// What a model specification may be.
-pub(crate) const MODEL_FORMS: &str =
-    "use replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME (--base-url names any compatible server)";
+pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME \
+     (openai:NAME with --base-url for any compatible server)";
 
 fn or_in(user_file: Option<&Path>) -> String {
     user_file.map(|file| format!(", or `model` in {}", file.display())).unwrap_or_default()

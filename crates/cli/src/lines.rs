@@ -8,24 +8,32 @@ use crate::error::CliError;
 /// A line may be so long, in bytes; of a longer one nothing is kept.
 pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
 
+/// A line of 16 MiB may be followed by a billion short ones: so much of a buffer is kept for them, in bytes.
+const KEPT: usize = 1024 * 1024;
+
 /// Answers every line of `input` with one line of `output`, in order, one at a time: memory stays that of the
-/// longest line. What is answered is written out as soon as no further whole line is at hand, so that a
+/// longest line. `answer` gets the number of the line, from 1, and what is on it. What is answered is written out as soon as no further whole line is at hand, so that a
 /// program can wait for one answer before it asks again.
 pub(crate) fn answer_each<T: Serialize>(
     input: impl Read,
     output: impl Write,
-    mut answer: impl FnMut(Result<Value, String>) -> T,
+    mut answer: impl FnMut(u64, Result<Value, String>) -> T,
 ) -> Result<(), CliError> {
     let mut input = BufReader::with_capacity(64 * 1024, input);
     let mut output = io::BufWriter::new(output);
     let mut line = Vec::new();
-    loop {
+    let mut json = Vec::new();
+    for number in 1.. {
         if !input.buffer().contains(&b'\n') {
             output.flush().map_err(CliError::Output)?;
         }
         let Some(parsed) = next_line(&mut input, &mut line)? else { break };
-        let json = serde_json::to_vec(&answer(parsed)).map_err(|error| CliError::Output(error.into()))?;
-        output.write_all(&json).and_then(|()| output.write_all(b"\n")).map_err(CliError::Output)?;
+        json.clear();
+        serde_json::to_writer(&mut json, &answer(number, parsed))
+            .map_err(|error| CliError::Output(error.into()))?;
+        json.push(b'\n');
+        output.write_all(&json).map_err(CliError::Output)?;
+        json.shrink_to(KEPT);
     }
     output.flush().map_err(CliError::Output)
 }
@@ -47,10 +55,16 @@ fn next_line(
         input.skip_until(b'\n').map_err(CliError::Input)?;
         return Ok(Some(Err(format!("the line is longer than {MAX_LINE} bytes"))));
     }
-    let parsed = serde_json::from_slice(line).map_err(|error| format!("the line is not JSON: {error}"));
-    // A line of 16 MiB may be followed by a billion short ones.
-    line.shrink_to(1024 * 1024);
+    let parsed = serde_json::from_slice(line).map_err(|error| not_json(&error));
+    line.shrink_to(KEPT);
     Ok(Some(parsed))
+}
+
+/// The parser counts the line that it is given as the first of a text.
+fn not_json(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    format!("the line is not JSON: {} at byte {}", said.trim_end_matches(&place), error.column())
 }
 
 #[cfg(test)]
@@ -62,7 +76,7 @@ mod tests {
 
     fn answers(input: &[u8]) -> Vec<String> {
         let mut output = Vec::new();
-        answer_each(input, &mut output, |line| line.map_or_else(|error| error, |value| value.to_string()))
+        answer_each(input, &mut output, |_, line| line.map_or_else(|error| error, |value| value.to_string()))
             .unwrap();
         let text = String::from_utf8(output).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -89,6 +103,16 @@ mod tests {
         let mut input = vec![b' '; MAX_LINE - 1];
         input.extend_from_slice(b"1\n2\n");
         assert_eq!(answers(&input), ["1", "2"]);
+    }
+
+    #[test]
+    fn lines_are_counted_from_one_whatever_is_on_them() {
+        let mut input = b"1\n\nx\n".to_vec();
+        input.extend(vec![b' '; MAX_LINE + 1]);
+        input.extend_from_slice(b"\n2");
+        let mut numbers = Vec::new();
+        answer_each(&*input, io::sink(), |number, line| numbers.push((number, line.is_ok()))).unwrap();
+        assert_eq!(numbers, [(1, true), (2, false), (3, false), (4, false), (5, true)]);
     }
 
     /// Gives one chunk a read, and notes what had been written by then.
@@ -124,7 +148,7 @@ mod tests {
         let (written, seen) = (Rc::default(), Rc::default());
         let peer =
             Peer { chunks: vec![b"1\n2\n3", b"\n"], written: Rc::clone(&written), seen: Rc::clone(&seen) };
-        answer_each(peer, Sink(Rc::clone(&written)), |line| line.unwrap()).unwrap();
+        answer_each(peer, Sink(Rc::clone(&written)), |_, line| line.unwrap()).unwrap();
         assert_eq!(*seen.borrow(), [0, 4, 6], "both whole lines are answered before the third is waited for");
         assert_eq!(*written.borrow(), b"1\n2\n3\n");
     }

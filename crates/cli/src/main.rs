@@ -9,6 +9,7 @@
 
 mod args;
 mod chat;
+mod clerk;
 mod clock;
 mod commands;
 mod config;
@@ -19,11 +20,13 @@ mod error;
 mod exit;
 mod history;
 mod host;
+mod ledger;
 mod lines;
 mod model_spec;
 mod models;
 mod output;
 mod runner;
+mod secrets;
 mod session;
 mod setup;
 mod signals;

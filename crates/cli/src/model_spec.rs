@@ -17,19 +17,30 @@ pub(crate) enum ModelSpec {
     },
 }
 
-/// A service that speaks OpenAI's chat completions.
+/// A service, and the wire format that is spoken to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Provider {
+    Anthropic,
+    Gemini,
+    /// Chat completions: of OpenAI, or of any compatible server.
     OpenAi,
+    /// OpenAI's newer interface.
+    Responses,
     DashScope,
     /// A server on this machine that needs no key.
     Ollama,
 }
 
 impl Provider {
+    const ALL: [Self; 6] =
+        [Self::Anthropic, Self::Gemini, Self::OpenAi, Self::Responses, Self::DashScope, Self::Ollama];
+
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
             Self::OpenAi => "openai",
+            Self::Responses => "responses",
             Self::DashScope => "dashscope",
             Self::Ollama => "ollama",
         }
@@ -54,16 +65,13 @@ impl FromStr for ModelSpec {
         let Some((prefix, rest)) = spec.split_once(':') else {
             return Err(refused(format!("{spec:?} does not say whose model it is")));
         };
-        let provider = match prefix {
+        match prefix {
             "replay" if rest.is_empty() => return Err(refused(format!("{spec:?} names no file"))),
             "replay" => return Ok(Self::Replay(PathBuf::from(rest))),
-            "openai" => Provider::OpenAi,
-            "dashscope" => Provider::DashScope,
-            "ollama" => Provider::Ollama,
-            "anthropic" | "gemini" => {
-                return Err(refused(format!("{spec:?}: {prefix}'s own interface is not supported yet")));
-            }
-            _ => return Err(refused(format!("{spec:?}: there is no provider {prefix:?}"))),
+            _ => {}
+        }
+        let Some(provider) = Provider::ALL.into_iter().find(|provider| provider.prefix() == prefix) else {
+            return Err(refused(format!("{spec:?}: there is no provider {prefix:?}")));
         };
         if rest.trim().is_empty() {
             return Err(refused(format!("{spec:?} names no model")));
@@ -87,7 +95,15 @@ mod tests {
 
     #[test]
     fn a_specification_says_whose_model_it_is() {
-        for spec in ["replay:demo.json", "openai:gpt-5", "dashscope:qwen3-max", "ollama:llama3.3:70b"] {
+        for spec in [
+            "replay:demo.json",
+            "anthropic:claude-sonnet-4-5",
+            "gemini:gemini-3-pro",
+            "openai:gpt-5",
+            "responses:gpt-5",
+            "dashscope:qwen3-max",
+            "ollama:llama3.3:70b",
+        ] {
             assert_eq!(spec.parse::<ModelSpec>().unwrap().to_string(), spec);
         }
         assert_eq!(
@@ -104,15 +120,15 @@ mod tests {
             ("replay:", "names no file"),
             ("openai:", "names no model"),
             ("openai: ", "names no model"),
-            ("anthropic:x", "not supported yet"),
-            ("gemini:x", "not supported yet"),
+            ("anthropic:", "names no model"),
+            ("google:x", "no provider \"google\""),
             ("OpenAI:x", "no provider \"OpenAI\""),
             ("http://localhost", "no provider \"http\""),
         ];
         for (spec, expected) in cases {
             let message = spec.parse::<ModelSpec>().unwrap_err().to_string();
             assert!(message.contains(expected), "{spec:?}: {message}");
-            assert!(message.contains("use replay:FILE, openai:NAME"), "{spec:?}: {message}");
+            assert!(message.contains("use replay:FILE, anthropic:NAME"), "{spec:?}: {message}");
         }
     }
 }

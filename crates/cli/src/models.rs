@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use headstart_forked_query::{
-    ApiKey, BackgroundModel, EventStream, KeyNeed, Model, ModelError, ModelRequest, OpenAiCompatible,
-    Provider as Service, ProviderRelation, Recorder, Recording, Replay, Timeouts,
+    ApiKey, BackgroundModel, HttpModel, KeyNeed, Limiter, Model, Patient, Priority, Provider as Service,
+    ProviderRelation, Recorder, Recording, Replay, Scrubber,
 };
 
 use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
+use crate::secrets;
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -33,13 +33,6 @@ struct Tape {
     recorder: Arc<Recorder>,
 }
 
-/// Two models behind one port, so that one tape has the answers of both in the order they were asked for.
-struct ByName {
-    main: Arc<dyn Model>,
-    fast: Arc<dyn Model>,
-    fast_name: String,
-}
-
 impl Models {
     /// The models that the configuration names. What they say is kept for the file `record`, where there is one.
     pub(crate) fn open(
@@ -50,35 +43,43 @@ impl Models {
         let Some(main_spec) = &config.model else {
             return Err(CliError::NoModel { user_file: config::user_file(environment) });
         };
+        let open = |spec| open(spec, main_spec, config, environment);
         let main_name = name(main_spec);
-        let mut main = open(main_spec, main_spec, config, environment)?;
+        let main = open(main_spec)?;
         // One recording is played once, whoever asks.
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
-        let fast = fast_spec.map(|spec| open(spec, main_spec, config, environment)).transpose()?;
-        let mut background = fast_spec.zip(fast).map(|(spec, fast)| {
-            let same = spec.provider().is_some() && spec.provider() == main_spec.provider();
-            let relation = if same { ProviderRelation::Same } else { ProviderRelation::Other };
-            BackgroundModel::fast(fast, name(spec), relation)
-        });
-        let tape = record.map(|file| {
-            let both: Arc<dyn Model> = match &background {
-                None => Arc::clone(&main),
-                Some(fast) => Arc::new(ByName {
-                    main: Arc::clone(&main),
-                    fast: Arc::clone(&fast.model),
-                    fast_name: fast.name.clone(),
-                }),
-            };
-            let start = Instant::now();
-            let recorder = Arc::new(Recorder::new(both).with_clock(Arc::new(move || start.elapsed())));
-            main = Arc::clone(&recorder) as Arc<dyn Model>;
-            if let Some(fast) = &mut background {
-                fast.model = Arc::clone(&main);
+        let fast = fast_spec.map(open).transpose()?;
+        let limiter = Arc::default();
+        let foreground = main.asked_by(Priority::Foreground, &limiter, config);
+        let background = match fast_spec.zip(fast) {
+            None => BackgroundModel::main(main.asked_by(Priority::Background, &limiter, config), &main_name),
+            Some((spec, fast)) if spec.provider().is_some() && spec.provider() == main_spec.provider() => {
+                let model = fast.asked_by(Priority::Background, &limiter, config);
+                BackgroundModel::fast(model, name(spec), ProviderRelation::Same)
             }
-            Tape { file: file.to_owned(), recorder }
-        });
-        let background = background.unwrap_or_else(|| BackgroundModel::main(Arc::clone(&main), &main_name));
-        Ok(Self { main, main_name, background, tape })
+            Some((spec, fast)) => {
+                // Another provider counts for itself.
+                let model = fast.asked_by(Priority::Background, &Arc::default(), config);
+                BackgroundModel::fast(model, name(spec), ProviderRelation::Other)
+            }
+        };
+        let models = Self { main: foreground, main_name, background, tape: None };
+        Ok(match record {
+            Some(file) => models.recorded(file, secrets::scrubber(environment)),
+            None => models,
+        })
+    }
+
+    /// The same models; what they say is kept for this file.
+    fn recorded(self, file: &Path, secrets: Scrubber) -> Self {
+        let start = Instant::now();
+        let recorder =
+            Recorder::new(self.main).with_secrets(secrets).with_clock(Arc::new(move || start.elapsed()));
+        let model = Arc::new(recorder.beside(Arc::clone(&self.background.model)));
+        let background = BackgroundModel { model, ..self.background };
+        let recorder = Arc::new(recorder);
+        let tape = Some(Tape { file: file.to_owned(), recorder: Arc::clone(&recorder) });
+        Self { main: recorder, background, tape, ..self }
     }
 
     /// A recording for every task, its delays divided by `speed`.
@@ -100,11 +101,22 @@ impl Models {
     }
 }
 
-#[async_trait]
-impl Model for ByName {
-    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let model = if request.model == self.fast_name { &self.fast } else { &self.main };
-        model.stream(request).await
+/// A model before it is known who asks it.
+enum Opened {
+    /// It has nothing to wait for.
+    Replay(Arc<dyn Model>),
+    Remote(Arc<dyn Model>),
+}
+
+impl Opened {
+    fn asked_by(&self, priority: Priority, limiter: &Arc<Limiter>, config: &Config) -> Arc<dyn Model> {
+        match self {
+            Self::Replay(model) => Arc::clone(model),
+            Self::Remote(model) => {
+                let patient = Patient::new(Arc::clone(model), priority, Arc::clone(limiter));
+                Arc::new(patient.with_policy(config.requests.retry_policy(priority)))
+            }
+        }
     }
 }
 
@@ -121,22 +133,22 @@ fn open(
     main: &ModelSpec,
     config: &Config,
     environment: &Environment,
-) -> Result<Arc<dyn Model>, CliError> {
+) -> Result<Opened, CliError> {
     match spec {
-        ModelSpec::Replay(file) => replay(file),
+        ModelSpec::Replay(file) => replay(file, config.speed).map(Opened::Replay),
         ModelSpec::Remote { provider, .. } => {
             // The base URL is that of the main model's server; another provider's key must not be sent there.
             let base_url = config.base_url.as_deref().filter(|_| Some(*provider) == main.provider());
-            remote(spec, *provider, base_url, environment)
+            remote(spec, *provider, base_url, config, environment).map(Opened::Remote)
         }
     }
 }
 
-fn replay(file: &Path) -> Result<Arc<dyn Model>, CliError> {
+fn replay(file: &Path, speed: f64) -> Result<Arc<dyn Model>, CliError> {
     let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
     let recording =
         Recording::parse(&text).map_err(|source| CliError::Recording { file: file.to_owned(), source })?;
-    let sleep = Arc::new(|time| Box::pin(tokio::time::sleep(time)) as _);
+    let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
     Ok(Arc::new(Replay::new(recording, sleep)))
 }
 
@@ -144,30 +156,46 @@ fn remote(
     spec: &ModelSpec,
     provider: Provider,
     base_url: Option<&str>,
+    config: &Config,
     environment: &Environment,
 ) -> Result<Arc<dyn Model>, CliError> {
     let service = service(provider, base_url);
-    let key = environment.text(&service.key_variable)?.map(ApiKey::new);
+    let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyNeed::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
-    let model = OpenAiCompatible::new(service, key, Timeouts::default())?;
+    let model = HttpModel::new(service, key, config.requests.timeouts)?;
     Ok(Arc::new(model))
 }
 
-/// Where the model is and which dialect is spoken there.
-fn service(provider: Provider, base_url: Option<&str>) -> Service {
-    match (provider, base_url) {
-        (Provider::OpenAi, None) => Service::openai(),
-        (Provider::OpenAi, Some(url)) if is_openai(url) => Service::openai().at(url),
-        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
-        (Provider::OpenAi, Some(url)) => {
-            Service { key_variable: Service::openai().key_variable, ..Service::compatible("openai", url) }
+/// The key of a provider, from its variable or the other name that people know it by.
+fn key(service: &Service, environment: &Environment) -> Result<Option<ApiKey>, CliError> {
+    let other = (service.key_variable == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
+    for variable in [Some(service.key_variable.as_str()), other].into_iter().flatten() {
+        if let Some(key) = environment.text(variable)? {
+            return Ok(Some(ApiKey::new(key)));
         }
-        (Provider::DashScope, None) => Service::dashscope(),
-        (Provider::DashScope, Some(url)) => Service::dashscope().at(url),
-        (Provider::Ollama, None) => Service::ollama(),
-        (Provider::Ollama, Some(url)) => Service::ollama().at(url),
+    }
+    Ok(None)
+}
+
+/// Where the model is and which wire format is spoken there.
+fn service(provider: Provider, base_url: Option<&str>) -> Service {
+    let preset = match provider {
+        Provider::Anthropic => Service::anthropic(),
+        Provider::Gemini => Service::gemini(),
+        Provider::OpenAi => Service::openai(),
+        Provider::Responses => Service::responses(),
+        Provider::DashScope => Service::dashscope(),
+        Provider::Ollama => Service::ollama(),
+    };
+    match base_url {
+        None => preset,
+        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
+        Some(url) if provider == Provider::OpenAi && !is_openai(url) => {
+            Service { key_variable: preset.key_variable, ..Service::compatible("openai", url) }
+        }
+        Some(url) => preset.at(url),
     }
 }
 

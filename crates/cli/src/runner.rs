@@ -2,6 +2,7 @@
 
 mod clean_environment;
 mod confinement;
+mod git_needs;
 mod kept_output;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use tokio::time::{Instant, sleep_until};
 use clean_environment::clean_environment;
 pub(crate) use confinement::{ENTRY, enter};
 use confinement::{NOT_CONFINED, NOT_CONFINED_MARK};
+use git_needs::InstalledGit;
 use kept_output::KeptOutput;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
@@ -47,6 +49,7 @@ pub(crate) struct BashRunner {
     clean: BTreeMap<OsString, OsString>,
     /// The program that confines a command: this binary.
     confiner: Option<PathBuf>,
+    git: InstalledGit,
 }
 
 impl BashRunner {
@@ -65,7 +68,7 @@ impl BashRunner {
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         let clean = clean_environment(&users, &root);
-        Self { root, users, clean, confiner: None }
+        Self { root, users, clean, confiner: None, git: InstalledGit::default() }
     }
 
     /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
@@ -113,6 +116,13 @@ impl CommandRunner for BashRunner {
         let failed = |error: io::Error| ToolError::Failed {
             message: format!("the command cannot be started: {error}"),
         };
+        if let Some(needs) = &request.git {
+            let held = match self.git.is_new_enough(needs.version, &self.clean).await {
+                Ok(()) => git_needs::check_repositories(needs, &self.root),
+                Err(message) => Err(message),
+            };
+            held.map_err(|message| ToolError::Failed { message })?;
+        }
         // Gone with its content when the command is over.
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(failed)?;
         let unasked = request.surroundings == Surroundings::Clean;

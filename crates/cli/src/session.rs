@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, generate_suggestion,
+    CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, Usage,
+    generate_suggestion,
 };
+use headstart_speculation::policy::Allowance;
 use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn,
 };
@@ -30,6 +32,13 @@ pub(crate) struct Session {
     history: Vec<Message>,
     params: CacheSafeParams,
     last_turn: TurnEnd,
+}
+
+/// The answer to the question what comes next.
+pub(crate) struct Guess {
+    /// The error is the code of why there is nothing to suggest.
+    pub(crate) suggestion: Result<Suggestion, String>,
+    pub(crate) tokens: Usage,
 }
 
 impl Session {
@@ -72,23 +81,32 @@ impl Session {
         self.save();
     }
 
-    /// Asks what the user may want next; the error is the code of why there is nothing to suggest.
-    pub(crate) fn suggestion_query(&self) -> impl Future<Output = Result<Suggestion, String>> + Send + use<> {
+    /// Asks what the user may want next.
+    pub(crate) fn suggestion_query(&self) -> impl Future<Output = Guess> + Send + use<> {
         let background = self.engine.background.clone();
         let params = self.params.clone();
         let plan_mode = self.host.gate_context().mode == ApprovalMode::Plan;
         let guards = Guards { turn: self.last_turn, plan_mode };
         async move {
             match generate_suggestion(&background, &params, guards).await {
-                Ok(generated) => Ok(generated.suggestion),
-                Err(suppressed) => Err(suppressed.reason.as_str().to_owned()),
+                Ok(generated) => Guess { suggestion: Ok(generated.suggestion), tokens: generated.usage },
+                Err(suppressed) => {
+                    Guess { suggestion: Err(suppressed.reason.as_str().to_owned()), tokens: suppressed.usage }
+                }
             }
         }
     }
 
-    /// Runs a prompt ahead, on the runtime.
-    pub(crate) fn speculate(&self, id: String, prompt: &str) -> Result<(Speculation, Events), StartError> {
-        let (speculation, driver, events) = self.engine.start(id, &self.params, prompt)?;
+    /// Runs a prompt ahead, on the runtime, for no more than the allowance if there is one.
+    pub(crate) fn speculate(
+        &self,
+        id: String,
+        prompt: &str,
+        allowance: Option<Allowance>,
+    ) -> Result<(Speculation, Events), StartError> {
+        let limits = allowance.map_or(self.engine.limits, |allowance| allowance.under(self.engine.limits));
+        let engine = Engine { limits, ..self.engine.clone() };
+        let (speculation, driver, events) = engine.start(id, &self.params, prompt)?;
         tokio::spawn(driver);
         Ok((speculation, events))
     }

@@ -29,27 +29,36 @@
 //! # Limitations
 //!
 //! * Words and tool calls only: no images, no documents, no audio.
-//! * Nothing is retried, and no request waits for another one's cache to be written.
+//! * No request waits for another one's cache to be written.
 //! * A conversation of more than [`MAX_HISTORY_ENTRIES`] entries is forked without its beginning. Such forks share a
 //!   prefix with each other, but with the conversation's own requests only system instruction and tools.
-//! * The length of an answer is bounded by the request's own limit, not by the client.
+//! * The length of an answer is bounded by the request's own limit; the client reads no more than
+//!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
+//! * Thoughts are told and forgotten. Where a provider can think before it calls tools only if it gets its signed thoughts
+//!   back (Anthropic), it is not asked to think.
+//! * Background work that is under way when the provider begins to limit the user's own turn goes on; only what begins after
+//!   that stays behind.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
 //!
 //! # Features
 //!
-//! * `http`: `OpenAiCompatible`, the client for OpenAI, DashScope, Ollama, vLLM, llama.cpp and everything else that speaks
-//!   chat completions ([`Provider`]). It needs a tokio runtime. Without the feature the crate is pure, and its wire
-//!   format is there all the same ([`openai`]).
+//! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and everything
+//!   that speaks OpenAI's chat completions (vLLM, llama.cpp, gateways). `Patient` retries for it by a [`RetryPolicy`],
+//!   background work behind the user's own. They need a tokio runtime. Without the feature the crate is pure, and the wire
+//!   formats are there all the same ([`Wire`], [`Decoder`]).
 
+pub mod anthropic;
 mod background;
 mod cache_safe;
 mod cache_slots;
 mod cut;
+pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
 mod message;
 mod model;
+pub mod ollama;
 pub mod openai;
 mod pairing;
 mod provider;
@@ -58,9 +67,13 @@ mod query;
 mod recorder;
 mod recording;
 mod replay;
+pub mod responses;
+mod retry;
+mod scrub;
 mod suggest;
 #[cfg(test)]
 mod testing;
+mod wire;
 
 pub use background::{BackgroundModel, ProviderRelation};
 pub use cache_safe::CacheSafeParams;
@@ -68,16 +81,19 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, OpenAiCompatible, Timeouts};
+pub use http::{ApiKey, HttpModel, Limiter, Patient, Timeouts};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
 pub use provider::{KeyNeed, Provider};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use recorder::{Clock, Recorder};
-pub use recording::{RecordedCall, RecordedTurn, Recording, RecordingError};
+pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError};
 pub use replay::{Replay, Sleep};
+pub use retry::{Priority, RetryPolicy};
+pub use scrub::{SCRUBBED, Scrubber};
 pub use suggest::{
     Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
     generate_suggestion,
 };
+pub use wire::{Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, Wire};

@@ -48,6 +48,10 @@ pub struct ToolCall {
     /// The arguments.
     #[serde(default)]
     pub args: Map<String, Value>,
+    /// What the provider gave with the call and wants to see again with it, as it came: some models refuse their own
+    /// calls without. Nobody else needs to understand it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// The answer to one call.

@@ -45,14 +45,23 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Of these, found in the provider's prefix cache.
     pub cached_input_tokens: u64,
+    /// Of these, put into that cache for later requests, where the provider counts (and charges) them apart.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_creation_tokens: u64,
     /// Written by the model.
     pub output_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens += other.input_tokens;
         self.cached_input_tokens += other.cached_input_tokens;
+        self.cache_creation_tokens += other.cache_creation_tokens;
         self.output_tokens += other.output_tokens;
     }
 }
@@ -109,7 +118,7 @@ pub enum ModelError {
         variable: String,
     },
     /// 429.
-    #[error("{provider} limits the rate of requests{}", retry_after.map(|wait| format!("; retry after {} s", wait.as_secs())).unwrap_or_default())]
+    #[error("{provider} limits the rate of requests{}", retry_after.map_or("; try again later".into(), |wait| format!("; retry after {} s", wait.as_secs())))]
     RateLimited {
         /// Who limits.
         provider: String,
@@ -127,7 +136,7 @@ pub enum ModelError {
         message: String,
     },
     /// 5xx.
-    #[error("{provider} failed ({status}): {message}")]
+    #[error("{provider} failed ({status}): {message}; try again later")]
     Server {
         /// Who failed.
         provider: String,
@@ -135,7 +144,12 @@ pub enum ModelError {
         status: u16,
         /// The provider's words, shortened.
         message: String,
+        /// When to come back, if the provider said.
+        retry_after: Option<Duration>,
     },
+    /// Background work that stayed behind, for the provider limits the rate and the user's own turn goes first.
+    #[error("the provider limits the rate of requests, and your own turn goes first")]
+    Yielded,
     /// No connection.
     #[error("cannot reach {url}: {message}")]
     Unreachable {
@@ -145,7 +159,7 @@ pub enum ModelError {
         message: String,
     },
     /// Nothing came for too long.
-    #[error("{provider} sent nothing for {} s", after.as_secs_f32())]
+    #[error("{provider} sent nothing for {} s; try again", after.as_secs_f32())]
     Timeout {
         /// Who was silent.
         provider: String,
@@ -153,7 +167,7 @@ pub enum ModelError {
         after: Duration,
     },
     /// The stream ended before the answer did.
-    #[error("{provider} cut the answer short")]
+    #[error("{provider} cut the answer short; try again")]
     Cut {
         /// Who cut.
         provider: String,
@@ -189,7 +203,8 @@ pub type EventStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
 ///
 /// # Not guaranteed
 ///
-/// Usage may be missing. Nothing is retried here.
+/// Usage may be missing. Whether a request that fails is made again is the implementation's affair; once a piece of an
+/// answer was given it never is.
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Asks, and streams the answer.

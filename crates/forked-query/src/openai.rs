@@ -1,5 +1,5 @@
-//! The wire format of OpenAI's chat completions, which most servers speak: pure functions from a request to bytes
-//! and from the data of server-sent events to [`ModelEvent`](crate::ModelEvent)s.
+//! The wire format of OpenAI's chat completions, which most servers speak. A pure function encodes a request;
+//! [`Decoder`](crate::Decoder) reads the answer.
 //!
 //! # How the prefix is kept
 //!
@@ -15,13 +15,10 @@
 //! a single question, its last message is never seen again, and the mark belongs on the one before. Writing
 //! a cache for the question would cost more than it ever gives back.
 
-mod arguments;
-mod calls;
-mod decode;
 mod encode;
 mod options;
+mod read;
 
-pub use arguments::MALFORMED_ARGUMENTS;
-pub use decode::Decoder;
 pub use encode::encode;
 pub use options::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+pub(crate) use read::read;

@@ -1,18 +1,19 @@
 use crate::openai::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+use crate::{Wire, anthropic, gemini, ollama, responses};
 
-/// Where a model is, how its key is called, and which dialect it speaks. Keys are never part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where a model is, how its key is called, and which wire format is spoken there. Keys are never part of it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
     /// The name in messages.
     pub name: String,
-    /// The URL that `/chat/completions` follows.
+    /// The URL that the wire format's [path](Wire::path) follows.
     pub base_url: String,
     /// The environment variable that holds the key.
     pub key_variable: String,
     /// Whether requests without a key are refused anyway.
     pub key: KeyNeed,
-    /// The dialect.
-    pub wire: WireOptions,
+    /// The wire format.
+    pub wire: Wire,
 }
 
 /// Whether a provider needs a key.
@@ -25,76 +26,101 @@ pub enum KeyNeed {
 }
 
 impl Provider {
-    /// OpenAI.
+    /// Anthropic.
+    pub fn anthropic() -> Self {
+        let wire = Wire::Anthropic(anthropic::Options::default());
+        Self::of("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", wire)
+    }
+
+    /// Gemini.
+    pub fn gemini() -> Self {
+        let wire = Wire::Gemini(gemini::Options::default());
+        Self::of("gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY", wire)
+    }
+
+    /// OpenAI, by its chat completions.
     ///
     /// The schema of an answer goes into the question: as `json_schema` it would be put before the system
     /// instruction and miss the prefix cache.
     pub fn openai() -> Self {
-        Self {
-            name: "openai".into(),
-            base_url: "https://api.openai.com/v1".into(),
-            key_variable: "OPENAI_API_KEY".into(),
-            key: KeyNeed::Required,
-            wire: WireOptions {
-                structured_output: StructuredOutput::JsonObject,
-                output_limit: OutputLimit::MaxCompletionTokens,
-                ..WireOptions::default()
-            },
-        }
+        let wire = Wire::Chat(WireOptions {
+            structured_output: StructuredOutput::JsonObject,
+            output_limit: OutputLimit::MaxCompletionTokens,
+            ..WireOptions::default()
+        });
+        Self::of("openai", OPENAI_URL, "OPENAI_API_KEY", wire)
+    }
+
+    /// OpenAI, by its Responses. The schema of an answer goes into the question, as with [chat completions](Self::openai).
+    pub fn responses() -> Self {
+        let structured_output = StructuredOutput::JsonObject;
+        let wire = Wire::Responses(responses::Options { structured_output, ..responses::Options::default() });
+        Self::of("responses", OPENAI_URL, "OPENAI_API_KEY", wire)
     }
 
     /// DashScope, with its header and annotations for explicit caching.
     pub fn dashscope() -> Self {
-        Self {
-            name: "dashscope".into(),
-            base_url: "https://dashscope.aliyuncs.com/compatible-mode/v1".into(),
-            key_variable: "DASHSCOPE_API_KEY".into(),
-            key: KeyNeed::Required,
-            wire: WireOptions {
-                cache: CacheAnnotations::DashScope,
-                thinking: ThinkingSwitch::EnableThinking,
-                structured_output: StructuredOutput::JsonObject,
-                ..WireOptions::default()
-            },
-        }
+        let wire = Wire::Chat(WireOptions {
+            cache: CacheAnnotations::DashScope,
+            thinking: ThinkingSwitch::EnableThinking,
+            structured_output: StructuredOutput::JsonObject,
+            ..WireOptions::default()
+        });
+        let url = "https://dashscope.aliyuncs.com/compatible-mode/v1";
+        Self::of("dashscope", url, "DASHSCOPE_API_KEY", wire)
     }
 
     /// Ollama on this machine.
     pub fn ollama() -> Self {
-        Self {
-            name: "ollama".into(),
-            base_url: "http://localhost:11434/v1".into(),
-            key_variable: "OLLAMA_API_KEY".into(),
-            key: KeyNeed::Optional,
-            wire: WireOptions::default(),
-        }
+        let wire = Wire::Ollama(ollama::Options::default());
+        Self::of("ollama", "http://localhost:11434", "OLLAMA_API_KEY", wire).without_key()
     }
 
     /// Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, a gateway. The wire options ask nothing of
     /// it that one of them is known not to have.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            base_url: base_url.into(),
-            key_variable: "HEADSTART_API_KEY".into(),
-            key: KeyNeed::Optional,
-            wire: WireOptions::default(),
-        }
+        let wire = Wire::Chat(WireOptions::default());
+        Self { name: name.into(), ..Self::of("", base_url, "HEADSTART_API_KEY", wire).without_key() }
     }
 
-    /// The preset of that name: `openai`, `dashscope` or `ollama`.
+    /// The preset of that name: `anthropic`, `gemini`, `openai`, `responses`, `dashscope` or `ollama`.
     pub fn preset(name: &str) -> Option<Self> {
         match name {
+            "anthropic" => Some(Self::anthropic()),
+            "gemini" => Some(Self::gemini()),
             "openai" => Some(Self::openai()),
+            "responses" => Some(Self::responses()),
             "dashscope" => Some(Self::dashscope()),
             "ollama" => Some(Self::ollama()),
             _ => None,
         }
     }
 
-    /// The same dialect at another URL, a region's or a gateway's. Such a server may need no key.
+    /// The same wire format at another URL, a region's or a gateway's. Such a server may need no key.
     #[must_use]
     pub fn at(self, base_url: impl Into<String>) -> Self {
-        Self { base_url: base_url.into(), key: KeyNeed::Optional, ..self }
+        Self { base_url: base_url.into(), ..self.without_key() }
+    }
+
+    /// Who it is, for messages: the name, and the address where it is not the well-known one.
+    pub fn label(&self) -> String {
+        let is_well_known = Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url);
+        if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.base_url) }
+    }
+
+    fn of(name: &str, base_url: impl Into<String>, key_variable: &str, wire: Wire) -> Self {
+        Self {
+            name: name.into(),
+            base_url: base_url.into(),
+            key_variable: key_variable.into(),
+            key: KeyNeed::Required,
+            wire,
+        }
+    }
+
+    fn without_key(self) -> Self {
+        Self { key: KeyNeed::Optional, ..self }
     }
 }
+
+const OPENAI_URL: &str = "https://api.openai.com/v1";

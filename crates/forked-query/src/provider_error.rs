@@ -12,23 +12,34 @@ const MESSAGE_CHARS: usize = 300;
 impl Provider {
     /// The error of a response with this status.
     pub(crate) fn error(&self, status: u16, retry_after: Option<Duration>, body: &str) -> ModelError {
-        let provider = self.name.clone();
+        let json: Value = serde_json::from_str(body).unwrap_or_default();
+        let provider = self.label();
+        let variable = self.key_variable.clone();
         match status {
-            401 | 403 => ModelError::Unauthorized { provider, status, variable: self.key_variable.clone() },
-            429 => ModelError::RateLimited { provider, retry_after },
-            500.. => ModelError::Server { provider, status, message: said(body) },
-            _ => ModelError::Rejected { provider, status, message: said(body) },
+            401 | 403 => ModelError::Unauthorized { provider, status, variable },
+            // Gemini has no status of its own for a wrong key.
+            400 if says(&json, "API_KEY_INVALID") => ModelError::Unauthorized { provider, status, variable },
+            429 => {
+                ModelError::RateLimited { provider, retry_after: retry_after.or_else(|| retry_delay(&json)) }
+            }
+            500.. => ModelError::Server { provider, status, message: said(&json, body), retry_after },
+            404 => {
+                let message = format!("{}; check the name of the model and the base URL", said(&json, body));
+                ModelError::Rejected { provider, status, message }
+            }
+            _ => ModelError::Rejected { provider, status, message: said(&json, body) },
         }
     }
 
     /// The error in the middle of an answer that began well.
     pub(crate) fn error_in_stream(&self, error: &Value) -> ModelError {
-        let code = ["status", "code", "status_code"].iter().find_map(|name| status(error.get(name)?));
+        let places = ["status", "code", "status_code", "type"];
+        let code = places.iter().find_map(|name| status(error.get(name)?));
         self.error(code.unwrap_or(500), None, &error.to_string())
     }
 
     pub(crate) fn malformed(&self, message: impl AsRef<str>) -> ModelError {
-        ModelError::Malformed { provider: self.name.clone(), message: shorten(message.as_ref()) }
+        ModelError::Malformed { provider: self.label(), message: shorten(message.as_ref()) }
     }
 }
 
@@ -36,8 +47,16 @@ fn status(code: &Value) -> Option<u16> {
     let number = match code {
         Value::Number(number) => number.as_u64()?,
         Value::String(text) => match text.as_str() {
-            "rate_limit_exceeded" | "insufficient_quota" | "Throttling" => 429,
-            "invalid_api_key" | "InvalidApiKey" => 401,
+            "rate_limit_exceeded"
+            | "insufficient_quota"
+            | "Throttling"
+            | "rate_limit_error"
+            | "RESOURCE_EXHAUSTED" => 429,
+            "invalid_api_key" | "InvalidApiKey" | "authentication_error" | "UNAUTHENTICATED" => 401,
+            "permission_error" | "PERMISSION_DENIED" => 403,
+            "invalid_request_error" | "INVALID_ARGUMENT" => 400,
+            "overloaded_error" => 529,
+            "server_is_overloaded" | "UNAVAILABLE" => 503,
             text => text.parse().ok()?,
         },
         _ => return None,
@@ -46,15 +65,28 @@ fn status(code: &Value) -> Option<u16> {
 }
 
 /// The provider's own words in the body of an error.
-fn said(body: &str) -> String {
-    let json: Option<Value> = serde_json::from_str(body).ok();
-    let message = json.as_ref().and_then(|json| {
-        let places =
-            [json.pointer("/error/message"), json.get("message"), json.get("error"), json.get("detail")];
-        places.into_iter().flatten().find_map(Value::as_str)
-    });
+fn said(json: &Value, body: &str) -> String {
+    let places = [json.pointer("/error/message"), json.get("message"), json.get("error"), json.get("detail")];
+    let message = places.into_iter().flatten().find_map(Value::as_str);
     let message = shorten(message.unwrap_or(body));
     if message.is_empty() { "no further message".into() } else { message }
+}
+
+/// The details of an error in the manner of Google, where they are.
+fn details(json: &Value) -> impl Iterator<Item = &Value> {
+    // A gateway that does not stream puts the error into a list.
+    let error = json.pointer("/error/details").or_else(|| json.pointer("/0/error/details"));
+    error.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn says(json: &Value, reason: &str) -> bool {
+    details(json).any(|detail| detail.get("reason").is_some_and(|found| found == reason))
+}
+
+/// `"retryDelay": "34.5s"`
+fn retry_delay(json: &Value) -> Option<Duration> {
+    let delay = details(json).find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// One line of at most some hundred characters, nothing in it that a terminal would act on.
@@ -91,9 +123,35 @@ mod tests {
             ("", "no further message"),
         ];
         for (body, expected) in cases {
-            assert_eq!(said(body), expected);
+            let json = serde_json::from_str(body).unwrap_or_default();
+            assert_eq!(said(&json, body), expected);
         }
         assert_eq!(shorten(&"語".repeat(1_000)).chars().count(), MESSAGE_CHARS + 1);
+    }
+
+    #[test]
+    fn a_refusal_has_its_kind_and_its_delay() {
+        let provider = Provider::gemini();
+        let invalid = r#"{"error":{"code":400,"message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}"#;
+        let limited = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#;
+        let hour = Some(Duration::from_secs(3_600));
+        let cases = [
+            (400, None, invalid, "gemini refused the key (400); set GEMINI_API_KEY to a valid key"),
+            (429, None, limited, "gemini limits the rate of requests; retry after 34 s"),
+            (429, hour, limited, "gemini limits the rate of requests; retry after 3600 s"),
+            (429, None, "[]", "gemini limits the rate of requests; try again later"),
+            (
+                404,
+                None,
+                r#"{"error":"model 'x' not found"}"#,
+                "gemini rejected the request (404): model 'x' not found; check the name of the model and the base URL",
+            ),
+        ];
+        for (status, after, body, expected) in cases {
+            assert_eq!(provider.error(status, after, body).to_string(), expected);
+        }
+        let elsewhere = provider.at("http://localhost:1/v1beta").error(500, None, "oops").to_string();
+        assert_eq!(elsewhere, "gemini at http://localhost:1/v1beta failed (500): oops; try again later");
     }
 
     #[test]
@@ -102,15 +160,23 @@ mod tests {
         let cases = [
             (
                 json!({"message": "slow down", "code": "rate_limit_exceeded"}),
-                "openai limits the rate of requests",
+                "openai limits the rate of requests; try again later",
             ),
             (
                 json!({"message": "no", "code": "401"}),
                 "openai refused the key (401); set OPENAI_API_KEY to a valid key",
             ),
             (json!({"message": "too long", "code": 400}), "openai rejected the request (400): too long"),
-            (json!({"message": "oops", "code": null}), "openai failed (500): oops"),
-            (json!("overloaded"), "openai failed (500): \"overloaded\""),
+            (json!({"message": "oops", "code": null}), "openai failed (500): oops; try again later"),
+            (
+                json!({"type": "overloaded_error", "message": "Overloaded"}),
+                "openai failed (529): Overloaded; try again later",
+            ),
+            (
+                json!({"code": 503, "status": "UNAVAILABLE", "message": "busy"}),
+                "openai failed (503): busy; try again later",
+            ),
+            (json!("overloaded"), "openai failed (500): \"overloaded\"; try again later"),
         ];
         for (error, expected) in cases {
             assert_eq!(provider.error_in_stream(&error).to_string(), expected);

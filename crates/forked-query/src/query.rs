@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn thoughts_and_calls_are_dropped_and_the_last_usage_counts() {
         let Part::ToolCall(dropped) = call("1") else { panic!("a call") };
-        let usage = Usage { input_tokens: 10, cached_input_tokens: 8, output_tokens: 2 };
+        let usage = Usage { input_tokens: 10, cached_input_tokens: 8, output_tokens: 2, ..Usage::default() };
         let script = Script::answering([
             Ok(ModelEvent::Thought("hm".into())),
             Ok(ModelEvent::Usage(Usage { input_tokens: 1, ..Usage::default() })),

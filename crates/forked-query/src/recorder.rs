@@ -8,7 +8,8 @@ use futures::stream::Stream;
 use serde_json::Value;
 
 use crate::{
-    EventStream, Model, ModelError, ModelEvent, ModelRequest, RecordedCall, RecordedTurn, Recording,
+    EventStream, Model, ModelError, ModelEvent, ModelRequest, RecordedCall, RecordedSuggestion, RecordedTurn,
+    Recording, Scrubber,
 };
 
 /// The host's clock: the time since any fixed moment.
@@ -17,7 +18,8 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// Passes everything on to a model and keeps what it answers, as a recording that [`Replay`](crate::Replay) plays.
 ///
 /// Only whole answers are kept, in the order they were asked for. Requests, keys and headers never reach it;
-/// thoughts are not kept. What the model itself says is kept as it is, a secret that it read from a file too.
+/// thoughts are not kept. What the model itself says is kept without what looks like a secret, and without the
+/// [secrets](Self::with_secrets) that the host knows.
 pub struct Recorder {
     model: Arc<dyn Model>,
     clock: Option<Clock>,
@@ -28,7 +30,8 @@ pub struct Recorder {
 #[derive(Default)]
 struct Tape {
     turns: Vec<Option<RecordedTurn>>,
-    suggestions: Vec<Option<String>>,
+    suggestions: Vec<Option<RecordedSuggestion>>,
+    scrubber: Scrubber,
 }
 
 impl Recorder {
@@ -37,19 +40,33 @@ impl Recorder {
         Self { model, clock: None, tape: Arc::default() }
     }
 
-    /// Records also how long each answer let wait for its first event.
+    /// Records also how long each answer let wait for its first event, and how long it took from there.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }
     }
 
+    /// Takes also these secrets out of what is recorded.
+    #[must_use]
+    pub fn with_secrets(self, scrubber: Scrubber) -> Self {
+        lock(&self.tape).scrubber = scrubber;
+        self
+    }
+
+    /// Another model whose answers go into the same recording, in the order they are asked for.
+    #[must_use]
+    pub fn beside(&self, model: Arc<dyn Model>) -> Self {
+        Self { model, clock: self.clock.clone(), tape: Arc::clone(&self.tape) }
+    }
+
     /// What is recorded so far.
     pub fn recording(&self) -> Recording {
         let tape = lock(&self.tape);
-        Recording {
+        // Only whole answers are scrubbed: a secret comes in pieces.
+        tape.scrubber.recording(&Recording {
             turns: tape.turns.iter().flatten().cloned().collect(),
             suggestions: tape.suggestions.iter().flatten().cloned().collect(),
-        }
+        })
     }
 
     fn place(&self, request: &ModelRequest) -> Place {
@@ -73,7 +90,9 @@ impl Model for Recorder {
         Ok(Box::pin(Taped {
             events,
             answer: Some(RecordedTurn::default()),
-            waiting: self.clock.clone().zip(asked),
+            clock: self.clock.clone(),
+            asked,
+            begun: None,
             place,
             tape: Arc::clone(&self.tape),
         }))
@@ -90,8 +109,10 @@ struct Taped {
     events: EventStream,
     /// The answer until it is whole.
     answer: Option<RecordedTurn>,
-    /// The clock and when it was asked, until the first event.
-    waiting: Option<(Clock, Duration)>,
+    clock: Option<Clock>,
+    asked: Option<Duration>,
+    /// When the first event came.
+    begun: Option<Duration>,
     place: Place,
     tape: Arc<Mutex<Tape>>,
 }
@@ -113,8 +134,11 @@ impl Taped {
         let Some(answer) = &mut self.answer else {
             return;
         };
-        if let Some((clock, asked)) = self.waiting.take() {
-            answer.delay_ms = u64::try_from(clock().saturating_sub(asked).as_millis()).unwrap_or(u64::MAX);
+        if let (Some(clock), Some(asked)) = (&self.clock, self.asked) {
+            let now = clock();
+            let begun = *self.begun.get_or_insert(now);
+            answer.delay_ms = millis(begun.saturating_sub(asked));
+            answer.stream_ms = millis(now.saturating_sub(begun));
         }
         match event {
             ModelEvent::Text(text) => answer.text.push_str(text),
@@ -128,18 +152,27 @@ impl Taped {
                 let mut tape = lock(&self.tape);
                 match self.place {
                     Place::Turn(index) => tape.turns[index] = Some(answer),
-                    Place::Suggestion(index) => tape.suggestions[index] = Some(suggestion(&answer.text)),
+                    Place::Suggestion(index) => tape.suggestions[index] = Some(suggestion(&answer)),
                 }
             }
         }
     }
 }
 
-/// The suggestion in an answer to a query; other answers are kept as they are.
-fn suggestion(text: &str) -> String {
-    let json: Option<Value> = serde_json::from_str(text.trim()).ok();
+/// The suggestion in an answer to a query; other answers are kept as they are. Nobody reads it before its end, so all of
+/// its time is a delay.
+fn suggestion(answer: &RecordedTurn) -> RecordedSuggestion {
+    let json: Option<Value> = serde_json::from_str(answer.text.trim()).ok();
     let suggestion = json.as_ref().and_then(|json| json.get("suggestion")).and_then(Value::as_str);
-    suggestion.unwrap_or(text).to_owned()
+    RecordedSuggestion {
+        text: suggestion.unwrap_or(&answer.text).to_owned(),
+        delay_ms: answer.delay_ms.saturating_add(answer.stream_ms),
+        usage: answer.usage,
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn lock(tape: &Mutex<Tape>) -> MutexGuard<'_, Tape> {
@@ -161,8 +194,10 @@ mod tests {
 
     #[test]
     fn a_recording_of_a_replay_is_the_recording() {
-        let text = r#"{"turns":[{"text":"I look at all of it.","toolCalls":[{"name":"ls","args":{"path":"."}}],"delayMs":5,
-            "usage":{"inputTokens":3,"cachedInputTokens":2,"outputTokens":1}},{"text":"Done.","delayMs":5}],"suggestions":["commit this"]}"#;
+        // The clock goes on by 5 ms whenever it is asked: once for the request, once for each event.
+        let text = r#"{"turns":[{"text":"I look at all of it.","toolCalls":[{"name":"ls","args":{"path":"."}}],"delayMs":5,"streamMs":20,
+            "usage":{"inputTokens":3,"cachedInputTokens":2,"outputTokens":1}},{"text":"Done.","delayMs":5,"streamMs":5}],
+            "suggestions":[{"text":"commit this","delayMs":15,"usage":{"inputTokens":9}}]}"#;
         let played = Recording::parse(text).unwrap();
         let time = Arc::new(AtomicU64::new(0));
         let clock: Clock = Arc::new(move || Duration::from_millis(time.fetch_add(5, Ordering::Relaxed)));

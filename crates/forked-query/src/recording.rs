@@ -1,4 +1,8 @@
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Usage;
@@ -12,7 +16,7 @@ pub struct Recording {
     /// The answers in a conversation or a speculation, in the order they were asked for.
     pub turns: Vec<RecordedTurn>,
     /// The answers to suggestion queries, in the order they were asked for; an empty one is silence.
-    pub suggestions: Vec<String>,
+    pub suggestions: Vec<RecordedSuggestion>,
 }
 
 /// One answer.
@@ -27,8 +31,22 @@ pub struct RecordedTurn {
     pub tool_calls: Vec<RecordedCall>,
     /// Milliseconds before the answer began.
     pub delay_ms: u64,
+    /// Milliseconds from its beginning to its end.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stream_ms: u64,
     /// What it cost, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// One answer to a suggestion query. In JSON a plain string where nothing but the text is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RecordedSuggestion {
+    /// What was suggested.
+    pub text: String,
+    /// Milliseconds before the answer began.
+    pub delay_ms: u64,
+    /// What it cost, where that is known.
     pub usage: Option<Usage>,
 }
 
@@ -99,6 +117,62 @@ impl Recording {
     }
 }
 
+impl From<&str> for RecordedSuggestion {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+}
+
+/// A suggestion with its timing, as it stands in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SuggestionFields {
+    text: String,
+    #[serde(default)]
+    delay_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+}
+
+impl Serialize for RecordedSuggestion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { text, delay_ms, usage } = self.clone();
+        if delay_ms == 0 && usage.is_none() {
+            return serializer.serialize_str(&text);
+        }
+        SuggestionFields { text, delay_ms, usage }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RecordedSuggestion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrFields;
+        impl<'de> Visitor<'de> for TextOrFields {
+            type Value = RecordedSuggestion;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a string or an object with `text`")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(text.into())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+                let SuggestionFields { text, delay_ms, usage } =
+                    SuggestionFields::deserialize(MapAccessDeserializer::new(fields))?;
+                Ok(RecordedSuggestion { text, delay_ms, usage })
+            }
+        }
+        deserializer.deserialize_any(TextOrFields)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 fn place(path: String) -> String {
     if path == "." { "its top level".into() } else { path }
 }
@@ -109,8 +183,8 @@ mod tests {
 
     #[test]
     fn everything_survives_the_round_trip() {
-        let text = r#"{"turns":[{"text":"hi","toolCalls":[{"name":"ls","args":{"path":"."}},{"name":"shell"}],"delayMs":7,
-            "usage":{"inputTokens":3,"cachedInputTokens":2,"outputTokens":1}},{}],"suggestions":["commit this",""]}"#;
+        let text = r#"{"turns":[{"text":"hi","toolCalls":[{"name":"ls","args":{"path":"."}},{"name":"shell"}],"delayMs":7,"streamMs":9,
+            "usage":{"inputTokens":3,"cachedInputTokens":2,"outputTokens":1}},{}],"suggestions":["commit this","",{"text":"push it","delayMs":4,"usage":{"inputTokens":5}}]}"#;
         let recording = Recording::parse(text).unwrap();
         assert_eq!(recording.turns[0].tool_calls.len(), 2);
         assert_eq!(Recording::parse(&recording.to_json()).unwrap(), recording);
@@ -137,11 +211,15 @@ mod tests {
             ),
             (
                 r#"{"turns":[{"tool_calls":[]}]}"#,
-                "the recording is not valid at turns[0].tool_calls: unknown field `tool_calls`, expected one of `text`, `toolCalls`, `delayMs`, `usage` at line 1 column 23",
+                "the recording is not valid at turns[0].tool_calls: unknown field `tool_calls`, expected one of `text`, `toolCalls`, `delayMs`, `streamMs`, `usage` at line 1 column 23",
+            ),
+            (
+                r#"{"suggestions":["",{"text":"x","delay":1}]}"#,
+                "the recording is not valid at suggestions[1].delay: unknown field `delay`, expected one of `text`, `delayMs`, `usage` at line 1 column 38",
             ),
             (
                 r#"{"suggestions":[null]}"#,
-                "the recording is not valid at suggestions[0]: invalid type: null, expected a string at line 1 column 20",
+                "the recording is not valid at suggestions[0]: invalid type: null, expected a string or an object with `text` at line 1 column 20",
             ),
         ];
         for (text, expected) in cases {

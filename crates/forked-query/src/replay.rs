@@ -35,7 +35,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Plays with the delays of the recording, waiting with `sleep`.
+    /// Plays with the timing of the recording, waiting with `sleep`: one that divides its time plays faster.
     pub fn new(recording: Recording, sleep: Sleep) -> Self {
         Self { sleep: Some(sleep), ..Self::instant(recording) }
     }
@@ -50,13 +50,33 @@ impl Replay {
         self.next_turn.load(Ordering::Relaxed).min(self.recording.turns.len())
     }
 
-    fn suggestion(&self) -> Vec<ModelEvent> {
+    fn suggestion(&self) -> (Vec<ModelEvent>, Duration) {
         let index = self.next_suggestion.fetch_add(1, Ordering::Relaxed);
-        let text = self.recording.suggestions.get(index).map_or("", String::as_str);
-        vec![
-            ModelEvent::Text(json!({ "suggestion": text }).to_string()),
-            ModelEvent::Finished(FinishReason::Stop),
-        ]
+        let suggestion = self.recording.suggestions.get(index).cloned().unwrap_or_default();
+        let text = ModelEvent::Text(json!({ "suggestion": suggestion.text }).to_string());
+        let mut events = vec![text];
+        events.extend(suggestion.usage.map(ModelEvent::Usage));
+        events.push(ModelEvent::Finished(FinishReason::Stop));
+        (events, Duration::from_millis(suggestion.delay_ms))
+    }
+
+    /// The events after a delay, the last one `length` after the first.
+    fn play(&self, events: Vec<ModelEvent>, delay: Duration, length: Duration) -> EventStream {
+        let Some(sleep) = self.sleep.clone().filter(|_| !(delay.is_zero() && length.is_zero())) else {
+            return stream::iter(events).map(Ok).boxed();
+        };
+        let gaps = u32::try_from(events.len().saturating_sub(1)).unwrap_or(u32::MAX).max(1);
+        let played = stream::iter(events).enumerate().then(move |(index, event)| {
+            let wait = if index == 0 { delay } else { length / gaps };
+            let sleep = Arc::clone(&sleep);
+            async move {
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
+                Ok(event)
+            }
+        });
+        played.boxed()
     }
 
     fn turn(&self) -> Result<(usize, &RecordedTurn), ModelError> {
@@ -72,17 +92,12 @@ impl Replay {
 impl Model for Replay {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
         if request.response_schema.is_some() {
-            return Ok(stream::iter(self.suggestion()).map(Ok).boxed());
+            let (events, delay) = self.suggestion();
+            return Ok(self.play(events, delay, Duration::ZERO));
         }
         let (index, turn) = self.turn()?;
-        let events = stream::iter(events(index, turn, request)).map(Ok);
-        let delay = Duration::from_millis(turn.delay_ms);
-        let Some(sleep) = self.sleep.as_ref().filter(|_| !delay.is_zero()) else {
-            return Ok(events.boxed());
-        };
-        let sleep = Arc::clone(sleep);
-        let wait = stream::once(async move { sleep(delay).await }).filter_map(|()| async { None });
-        Ok(wait.chain(events).boxed())
+        let events = events(index, turn, request);
+        Ok(self.play(events, Duration::from_millis(turn.delay_ms), Duration::from_millis(turn.stream_ms)))
     }
 }
 
@@ -93,7 +108,12 @@ fn events(index: usize, turn: &RecordedTurn, request: &ModelRequest) -> Vec<Mode
     for (number, call) in turn.tool_calls.iter().enumerate() {
         let id = free_id(&format!("replay-{}-{}", index + 1, number + 1), &taken);
         taken.insert(id.clone());
-        events.push(ModelEvent::ToolCall(ToolCall { id, name: call.name.clone(), args: call.args.clone() }));
+        events.push(ModelEvent::ToolCall(ToolCall {
+            id,
+            name: call.name.clone(),
+            args: call.args.clone(),
+            signature: None,
+        }));
     }
     events.extend(turn.usage.map(ModelEvent::Usage));
     events.push(ModelEvent::Finished(FinishReason::Stop));
@@ -121,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{call, message, request};
-    use crate::{RecordedCall, Role, Usage};
+    use crate::{RecordedCall, RecordedSuggestion, Role, Usage};
 
     fn play(model: &dyn Model, request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
         block_on(async {
@@ -133,10 +153,17 @@ mod tests {
     fn recording() -> Recording {
         let calls =
             ["ls", "grep"].map(|name| RecordedCall { name: name.into(), args: serde_json::Map::new() });
-        let usage = Some(Usage { input_tokens: 3, cached_input_tokens: 1, output_tokens: 2 });
+        let usage =
+            Some(Usage { input_tokens: 3, cached_input_tokens: 1, output_tokens: 2, ..Usage::default() });
         Recording {
             turns: vec![
-                RecordedTurn { text: "I look at it.".into(), tool_calls: calls.into(), delay_ms: 20, usage },
+                RecordedTurn {
+                    text: "I look at it.".into(),
+                    tool_calls: calls.into(),
+                    delay_ms: 20,
+                    stream_ms: 60,
+                    usage,
+                },
                 RecordedTurn { text: "Done.".into(), ..RecordedTurn::default() },
             ],
             suggestions: vec!["commit this".into()],
@@ -184,7 +211,16 @@ mod tests {
         let replay = Replay::new(recording(), sleep);
         play(&replay, &request()).unwrap();
         play(&replay, &request()).unwrap();
-        assert_eq!(*slept.lock().unwrap(), [Duration::from_millis(20)]);
+        // Two pieces of text, two calls, usage, the end.
+        let gap = Duration::from_millis(12);
+        assert_eq!(*slept.lock().unwrap(), [Duration::from_millis(20), gap, gap, gap, gap, gap]);
+
+        slept.lock().unwrap().clear();
+        let timed = RecordedSuggestion { delay_ms: 7, ..RecordedSuggestion::from("commit this") };
+        let replay =
+            Replay::new(Recording { suggestions: vec![timed], ..recording() }, replay.sleep.unwrap());
+        play(&replay, &ModelRequest { response_schema: Some(json!({})), ..request() }).unwrap();
+        assert_eq!(*slept.lock().unwrap(), [Duration::from_millis(7)]);
     }
 
     proptest! {

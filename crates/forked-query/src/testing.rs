@@ -23,7 +23,7 @@ pub(crate) fn text(text: &str) -> Part {
 pub(crate) fn call(id: &str) -> Part {
     let mut args = Map::new();
     args.insert("path".into(), json!(format!("src/{id}")));
-    Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args })
+    Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args, signature: None })
 }
 
 pub(crate) fn result(id: &str) -> Part {
@@ -92,7 +92,8 @@ impl Script {
     }
 
     pub(crate) fn saying(text: &str) -> Arc<Self> {
-        let usage = Usage { input_tokens: 100, cached_input_tokens: 90, output_tokens: 5 };
+        let usage =
+            Usage { input_tokens: 100, cached_input_tokens: 90, output_tokens: 5, ..Usage::default() };
         Self::answering([
             Ok(ModelEvent::Text(text.into())),
             Ok(ModelEvent::Usage(usage)),

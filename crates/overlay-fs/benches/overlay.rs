@@ -186,19 +186,22 @@ fn accepts(criterion: &mut Criterion) {
         for durability in [Durability::Fast, Durability::Full] {
             let tree = place.tree(&state, durability);
             group.bench_function(format!("prepared, {durability:?}"), |bench| {
-                let stage = || place.prepared(&tree);
-                bench.iter_batched(stage, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+                let setup = || place.prepared(&tree);
+                bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
             });
             group.bench_function(format!("not prepared, {durability:?}"), |bench| {
-                let stage = || place.staged(&tree);
-                bench.iter_batched(stage, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+                let setup = || place.staged(&tree);
+                bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
             });
         }
         let tree = place.tree(&state, Durability::Fast);
         group.bench_function("undo, Fast", |bench| {
-            let stage = || place.committed(&tree);
-            let undo = |changes| assert!(matches!(tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
-            bench.iter_batched(stage, undo, BatchSize::PerIteration);
+            let setup = || place.committed(&tree);
+            let undo = |changes| {
+                let outcome = tree.undo(&changes).unwrap();
+                assert!(matches!(outcome, UndoOutcome::Undone { .. }), "{outcome:?}");
+            };
+            bench.iter_batched(setup, undo, BatchSize::PerIteration);
         });
         group.bench_function("discard", |bench| {
             bench.iter_batched(
@@ -218,7 +221,7 @@ fn accepts(criterion: &mut Criterion) {
 /// The state folder, and what a copy copies from, in memory: the workspace's own file system has to take every byte.
 fn accepts_across(criterion: &mut Criterion) {
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
-        println!("accept across file systems: there is no /dev/shm, so it is not measured");
+        eprintln!("accept across file systems: there is no /dev/shm, so it is not measured");
         return;
     };
     for files in [100, 1_000] {
@@ -238,8 +241,8 @@ fn accepts_across(criterion: &mut Criterion) {
         });
         let tree = place.tree(&memory.path().join("state"), Durability::Fast);
         group.bench_function("commit, Fast", |bench| {
-            let stage = || place.staged(&tree);
-            bench.iter_batched(stage, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+            let setup = || place.staged(&tree);
+            bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
         });
         group.finish();
     }

@@ -51,11 +51,13 @@ pub async fn resolve<'a>(
     let mut found = Vec::new();
     let mut merged = Vec::new();
     for (index, change) in changes.changes.iter().enumerate() {
-        if let Some(above) = parents.obstacle(change).await? {
-            found.push(Conflict::about(change, ConflictKind::Replaced, Some(above)));
-            continue;
-        }
-        match written(tree, change, listed.get(&change.path).copied(), options.merge).await? {
+        let looked_at = match parents.above(change).await? {
+            Above::Folders => written(tree, change, listed.get(&change.path).copied(), options.merge).await?,
+            Above::Nothing if change.base.is_none() => Written::AsItWas,
+            Above::Nothing => Written::Conflict(ConflictKind::Deleted, None),
+            Above::Obstacle(side) => Written::Conflict(ConflictKind::Replaced, Some(side)),
+        };
+        match looked_at {
             Written::AsItWas => {}
             Written::Merged(change) => merged.push((index, change)),
             Written::Conflict(kind, side) => found.push(Conflict::about(change, kind, side)),
@@ -101,9 +103,17 @@ struct Parents<'a> {
     known: HashSet<WorkspacePath>,
 }
 
+/// What is above the path of a change.
+enum Above {
+    Folders,
+    /// No folder yet, so that there is nothing at the path either, wherever a link that is in its place now leads.
+    Nothing,
+    /// No folder, and the change set does not make it one: a change is never made through a link.
+    Obstacle(ConflictSide),
+}
+
 impl Parents<'_> {
-    /// What is above the path and no folder: a change is never made through a link.
-    async fn obstacle(&mut self, change: &Change) -> Result<Option<ConflictSide>, TreeError> {
+    async fn above(&mut self, change: &Change) -> Result<Above, TreeError> {
         let mut above = Vec::new();
         let mut parent = change.path.parent();
         while let Some(folder) = parent.filter(|folder| !folder.is_root() && !self.known.contains(folder)) {
@@ -111,16 +121,16 @@ impl Parents<'_> {
             above.push(folder);
         }
         for folder in above.into_iter().rev() {
-            let Some(found) = metadata_at(self.tree, &folder).await? else { return Ok(None) };
+            let Some(found) = metadata_at(self.tree, &folder).await? else { return Ok(Above::Nothing) };
             if found.kind == EntryKind::Directory {
                 self.known.insert(folder);
             } else if self.written_to.contains(&folder) {
-                return Ok(None);
+                return Ok(Above::Nothing);
             } else {
-                return Ok(Some(ConflictSide::found(&found, None)));
+                return Ok(Above::Obstacle(ConflictSide::found(&found, None)));
             }
         }
-        Ok(None)
+        Ok(Above::Folders)
     }
 }
 

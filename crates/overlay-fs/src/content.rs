@@ -18,9 +18,9 @@ impl ContentHash {
         Self(xxh3_128(content))
     }
 
-    /// Half of it, for where 64 bits are all there is.
-    pub(crate) fn half(self) -> u64 {
-        self.halves()[0]
+    /// Part of it, as a number that JavaScript can hold.
+    pub(crate) fn short(self) -> u64 {
+        self.halves()[0] >> 11
     }
 
     fn halves(self) -> [u64; 2] {

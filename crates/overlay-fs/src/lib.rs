@@ -7,6 +7,11 @@
 //! or, where its user changed what the work rests on, nothing. Paths are [`WorkspacePath`]s, which cannot leave
 //! the root; links that do are refused.
 //!
+//! Overlays stack: [`ChangeSet::then`] makes one change set of two. A change set is applied to any checkout of the same
+//! base, written as a patch for `git apply` ([`ChangeSet::patch`]), and kept with its contents or, by their hashes,
+//! without ([`ChangeSet::by_hash`]). A host that can change its files only one call at a time implements [`Writer`], and
+//! has the same rules from [`commit_through`].
+//!
 //! ```
 //! # use std::sync::Arc;
 //! use headstart_overlay_fs::{CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota};
@@ -30,10 +35,10 @@
 //!
 //! # What counts as a conflict
 //!
-//! A file that is removed and holds other content now; a file that is written, in which both sides changed the same
-//! place of the text, or which is not text; one that is gone or is something else; something where a file is created; a new name in a folder that is removed; a link where a folder was; a file that was read and
-//! holds other content; a folder that was listed and has other names; a path that was looked for in vain and is
-//! there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
+//! A file that is removed or moved and holds other content now; one that is written and of which both sides changed the
+//! same place, or that is not text; one that is gone or is something else; something where a file is created; a new
+//! name in a folder that is removed; a link where a folder was; a file that was read and holds other content; a
+//! folder that was listed and has other names; a path that was looked for in vain and is there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
 //! places (both count), and files that nobody looked at. The first look at a path counts, so an edit between a read
 //! and a write is seen. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
 //!
@@ -45,6 +50,9 @@
 //!   the old one; that is kept when it would go.
 //! * Where the file system can neither exchange nor rename without replacing (network, FAT), nothing is at a path for
 //!   a moment, and a file that is made there in that moment may be replaced.
+//! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
+//!   not fit together. Edits between which no line of the base lies are a conflict.
+//! * What moves is taken as removed here and written there: a file that both sides changed and one moved is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
 //! * New files do not take over what their folder says of access lists. Where the system does not let this user set an

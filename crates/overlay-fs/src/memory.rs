@@ -39,7 +39,7 @@ struct Node {
 impl Node {
     fn new(what: What, changed: i64) -> Self {
         let hash = match &what {
-            What::File { content, .. } | What::Link { target: content } => ContentHash::of(content).half(),
+            What::File { content, .. } | What::Link { target: content } => ContentHash::of(content).short(),
             What::Directory | What::Other => 0,
         };
         Self { what, hash, changed }

@@ -7,10 +7,21 @@ use similar::{DiffOp, DiffTag};
 use crate::text::{as_text, compare, lines};
 
 /// Lines of the base that one side replaced.
-#[derive(PartialEq, Eq)]
 struct Hunk<'a> {
     old: Range<usize>,
     new: Vec<&'a str>,
+    /// Where among equal lines it may as well have been: which of two equal lines is new, or gone, nobody can tell.
+    reach: Range<usize>,
+}
+
+impl Hunk<'_> {
+    fn is_same(&self, other: &Self) -> bool {
+        self.old == other.old && self.new == other.new
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.reach.start <= other.reach.end && other.reach.start <= self.reach.end
+    }
 }
 
 /// What both sides made of `base`, if they did not touch the same place; `None`: a person has to decide.
@@ -26,14 +37,13 @@ pub(crate) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
     }
     let (base, ours, theirs) = (as_text(base)?, as_text(ours)?, as_text(theirs)?);
     let (base, ours, theirs) = (lines(base), lines(ours), lines(theirs));
-    let mut hunks = hunks(&base, &ours);
-    let their_hunks = self::hunks(&base, &theirs);
-    hunks.extend(their_hunks);
-    hunks.sort_by_key(|hunk| (hunk.old.start, hunk.old.end));
-    hunks.dedup();
-    if hunks.windows(2).any(|pair| pair[1].old.start <= pair[0].old.end) {
+    let (mut hunks, theirs) = (hunks(&base, &ours), hunks(&base, &theirs));
+    if hunks.iter().any(|ours| theirs.iter().any(|theirs| !ours.is_same(theirs) && ours.meets(theirs))) {
         return None;
     }
+    hunks.extend(theirs);
+    hunks.sort_by_key(|hunk| (hunk.old.start, hunk.old.end));
+    hunks.dedup_by(|a, b| a.is_same(b));
     let mut merged = String::new();
     let mut at = 0;
     for hunk in hunks {
@@ -56,10 +66,29 @@ fn hunks<'a>(base: &[&str], side: &[&'a str]) -> Vec<Hunk<'a>> {
                 last.old.end = old.end;
                 last.new.extend(new);
             }
-            None => hunks.push(Hunk { old, new: new.to_vec() }),
+            None => hunks.push(Hunk { reach: old.clone(), old, new: new.to_vec() }),
         }
     }
+    for hunk in &mut hunks {
+        hunk.reach = reach(base, &hunk.old, &hunk.new);
+    }
     hunks
+}
+
+/// Lines that were only taken out, or only put in, can be moved along while the line that they leave behind is the
+/// line that they come to.
+fn reach(base: &[&str], old: &Range<usize>, new: &[&str]) -> Range<usize> {
+    let (mut start, mut end) = (old.start, old.end);
+    let moved: Vec<_> = match (old.is_empty(), new.is_empty()) {
+        (false, true) => base[old.clone()].to_vec(),
+        (true, false) => new.to_vec(),
+        _ => return old.clone(),
+    };
+    let up = moved.iter().rev().cycle().zip(base[..start].iter().rev());
+    start -= up.take_while(|(moved, above)| moved == above).count();
+    let down = moved.iter().cycle().zip(&base[end..]);
+    end += down.take_while(|(moved, below)| moved == below).count();
+    start..end
 }
 
 #[cfg(test)]
@@ -88,6 +117,10 @@ mod tests {
             ("a\nb\nc", "A\nb\nc", "a\nb\nc\n", Some("A\nb\nc\n")),
             ("a\nb\n", "", "a\nB\n", None),
             ("", "a\n", "b\n", None),
+            // Which of two equal lines is gone, or new, nobody can tell.
+            ("a\nb\nb\n", "a\nb\n", "a\nb\nb\nc\n", None),
+            ("b\nb\na\nb\nb\nc\n", "b\nb\nb\nc\n", "b\nb\na\nb\nb\nC\n", Some("b\nb\nb\nC\n")),
+            ("x\na\na\nb\n", "x\na\na\na\nb\n", "X\na\na\nb\n", None),
             ("a\r\nb\r\nc\r\n", "a\nb\nc\n", "a\r\nb\r\nC\r\n", None),
         ];
         for (base, ours, theirs, expected) in cases {

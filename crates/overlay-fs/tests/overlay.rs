@@ -439,6 +439,21 @@ impl Tree for Counting {
 }
 
 #[test]
+fn a_whole_write_reads_what_it_replaces_once_and_a_new_file_nothing() {
+    let counting = Arc::new(Counting { tree: workspace(), calls: 0.into() });
+    let overlay = Overlay::new(counting.clone(), Quota::default());
+    let calls = || counting.calls.swap(0, std::sync::atomic::Ordering::Relaxed);
+    block_on(overlay.write(&path("src/lib.rs"), b"new\n".to_vec())).unwrap();
+    assert_eq!(calls(), 3, "the folder and the file are looked at, and the file is read");
+    block_on(overlay.write(&path("src/lib.rs"), b"newer\n".to_vec())).unwrap();
+    assert_eq!(calls(), 0, "it is known by now");
+    block_on(overlay.write(&path("src/new"), b"new\n".to_vec())).unwrap();
+    assert_eq!(calls(), 1, "whether something is there");
+    block_on(overlay.rename(&path("src/lib.rs"), &path("src/moved"))).unwrap();
+    assert_eq!(calls(), 1, "whether something is where it goes");
+}
+
+#[test]
 fn a_walk_asks_the_base_once_a_folder_and_twice_a_file() {
     let counting = Arc::new(Counting { tree: workspace(), calls: 0.into() });
     let overlay = Overlay::new(counting.clone(), Quota::default());

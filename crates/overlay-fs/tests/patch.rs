@@ -312,7 +312,7 @@ proptest! {
 
     #[test]
     fn where_there_is_a_merge_git_finds_the_same(
-        base in proptest::collection::vec(0..30_u8, 4..14),
+        base in proptest::collection::vec(0..8_u8, 4..14),
         ours in small_edits(),
         theirs in small_edits(),
     ) {
@@ -352,7 +352,7 @@ proptest! {
 type Edits = Vec<(usize, Option<u8>, bool)>;
 
 fn small_edits() -> impl Strategy<Value = Edits> {
-    proptest::collection::vec((0..14_usize, proptest::option::of(0..30_u8), any::<bool>()), 0..3)
+    proptest::collection::vec((0..14_usize, proptest::option::of(0..8_u8), any::<bool>()), 0..3)
 }
 
 fn shown(lines: &[u8]) -> String {

@@ -3,6 +3,9 @@ use std::time::Duration;
 use headstart_overlay_fs::Quota;
 use headstart_toolbox::Limits as ToolLimits;
 
+use crate::ledger::{Money, Price};
+use crate::{Cost, Limit};
+
 /// How much a run may spend before it is stopped. Every limit has an ending of its own
 /// ([`Limit`](crate::Limit)); none counts as completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,12 +16,34 @@ pub struct Limits {
     pub messages: usize,
     /// Tokens read and written, all requests together; cached tokens count.
     pub tokens: u64,
+    /// What the tokens may cost; `None` for no such limit.
+    pub cost: Option<CostLimit>,
     /// Wall time.
     pub time: Duration,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
     /// What one tool may return and search.
     pub tools: ToolLimits,
+}
+
+/// A limit on what the tokens of a run cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostLimit {
+    /// What they cost, for a million.
+    pub price: Price,
+    /// The most that a run may cost.
+    pub most: Money,
+}
+
+impl Limits {
+    /// The limit that what was spent has reached.
+    pub(crate) fn spent(&self, cost: &Cost) -> Option<Limit> {
+        if self.tokens <= cost.spent_tokens() {
+            return Some(Limit::Tokens);
+        }
+        let dear = self.cost.is_some_and(|limit| limit.most < limit.price.of(cost.tokens));
+        dear.then_some(Limit::Cost)
+    }
 }
 
 impl Default for Limits {
@@ -28,6 +53,7 @@ impl Default for Limits {
             turns: 20,
             messages: 100,
             tokens: 400_000,
+            cost: None,
             time: Duration::from_secs(300),
             staged: Quota::default(),
             tools: ToolLimits::default(),

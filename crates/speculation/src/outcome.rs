@@ -60,6 +60,8 @@ pub enum Limit {
     Messages,
     /// Tokens read and written by the model.
     Tokens,
+    /// What these tokens cost.
+    Cost,
     /// Files or bytes staged, or a path that goes too deep.
     Staged,
     /// Wall time.

@@ -85,7 +85,7 @@ impl Run<'_> {
         if progress.transcript.messages.len() + 2 > self.limits.messages {
             return Some(Limit::Messages);
         }
-        (progress.cost.spent_tokens() >= self.limits.tokens).then_some(Limit::Tokens)
+        self.limits.spent(&progress.cost)
     }
 
     /// One request and its whole answer.
@@ -145,8 +145,7 @@ impl Run<'_> {
         if progress.transcript.pending_call().is_none() {
             return Some(Ending::Completed);
         }
-        (progress.cost.spent_tokens() >= self.limits.tokens)
-            .then_some(Ending::Exhausted { limit: Limit::Tokens })
+        self.limits.spent(&progress.cost).map(|limit| Ending::Exhausted { limit })
     }
 
     async fn run_pending_calls(&self) -> Option<Ending> {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn call(id: &str) -> Part {
-        Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args: Map::new() })
+        Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args: Map::new(), signature: None })
     }
 
     fn output(text: &str) -> ToolOutcome {

@@ -1,7 +1,7 @@
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
-use crate::DenyRules;
+use crate::{DenyRules, Policies};
 
 /// How much the user lets an agent do without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -34,6 +34,8 @@ pub struct GateContext {
     pub workspace: String,
     /// Paths that no tool may touch.
     pub deny: DenyRules,
+    /// What the user and the project add to what the gate knows of programs.
+    pub policies: Policies,
 }
 
 impl GateContext {

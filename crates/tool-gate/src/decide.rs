@@ -1,14 +1,24 @@
 //! From effects and mode to a decision: the one place where that is done.
 
-use crate::shell::{Access, Extent, Findings};
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use crate::shell::{Access, Extent, Findings, Judged, Span};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
+
+/// Most policies that one sentence names.
+const MAX_NAMED: usize = 3;
 
 /// The verdict on a shell command. Every mode treats a speculated command the same: it runs if it only reads.
 pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
-    let Findings { effects, limit, accesses, writes, hardened } = findings;
+    let Findings { effects, limit, accesses, writes, hardened, length, judged } = findings;
     let reads = read_paths(&accesses);
     let mut verdict = match effects.first() {
-        None => Verdict::new(Decision::Allow, Reason::ReadOnly, "the command only reads"),
+        None if limit => Verdict::boundary(Reason::Limit, "there is too much to walk through"),
+        None => Verdict::new(Decision::Allow, Reason::ReadOnly, allowed_because(&judged, context)),
+        Some(_) if !judged.stopped.is_empty() => {
+            Verdict::boundary(Reason::Policy, policies_say(&judged.stopped, "asks first", context))
+        }
         Some(_) if limit => Verdict::boundary(Reason::Limit, effects[0].detail.clone()),
         Some(_) => {
             let worst = effects.iter().min_by_key(|effect| rank(effect.kind)).unwrap_or(&effects[0]);
@@ -21,8 +31,7 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
         return Verdict { effects, reads, ..denied };
     }
     if verdict.decision == Decision::Allow {
-        let detail = "reads and prints".to_owned();
-        verdict.effects.push(Effect { kind: EffectKind::ReadOnly, detail, span: None });
+        verdict.effects = reading_effects(judged.commands, &accesses, length);
         verdict.hardened = hardened;
     } else {
         verdict.effects = effects;
@@ -30,6 +39,65 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     verdict.reads = reads;
     verdict.writes = writes.iter().map(ToString::to_string).collect();
     verdict
+}
+
+/// Most effects of an allowed command that are told; `reads` has every path.
+const MAX_READING_EFFECTS: usize = 512;
+
+/// What an allowed command does: each of its programs prints, each path is read, in the order of the text.
+fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
+    commands.sort_unstable();
+    commands.dedup();
+    let effect = |detail: String, span| Effect { kind: EffectKind::ReadOnly, detail, span: Some(span) };
+    let mut effects = Vec::with_capacity(commands.len() + accesses.len());
+    effects.extend(commands.into_iter().map(|span| effect("reads and prints".to_owned(), span)));
+    let mut whole = Vec::new();
+    for access in accesses {
+        // The workspace as a whole is read once or many times: git says so at each of its commands.
+        if access.path.is_root() {
+            if whole.contains(&access.extent) {
+                continue;
+            }
+            whole.push(access.extent);
+        }
+        effects.push(effect(says(access), access.span));
+    }
+    if effects.is_empty() {
+        // Assignments, tests and arithmetic.
+        effects.push(effect("computes, and reads nothing".to_owned(), (0, length)));
+    }
+    effects.sort_by_key(|effect| effect.span.map(|(start, end)| (start, Reverse(end))));
+    effects.truncate(MAX_READING_EFFECTS);
+    effects
+}
+
+/// How a path is read, in words.
+fn says(access: &Access) -> String {
+    let path = &access.path;
+    match access.extent {
+        Extent::File => format!("reads {path}"),
+        Extent::Below if path.is_root() => "reads what is in the workspace".to_owned(),
+        Extent::Below => format!("reads what is below {path}"),
+        Extent::Names if path.is_root() => "looks at names in the workspace".to_owned(),
+        Extent::Names => format!("looks at names below {path}"),
+    }
+}
+
+/// Which policies vouch for the command, if any does.
+fn allowed_because(judged: &Judged, context: &GateContext) -> Cow<'static, str> {
+    if judged.allowed.is_empty() {
+        return Cow::Borrowed("the command only reads");
+    }
+    Cow::Owned(policies_say(&judged.allowed, "allows it", context))
+}
+
+/// What the policies at these places do, as long as a person reads on.
+fn policies_say(places: &[usize], does: &str, context: &GateContext) -> String {
+    let says: Vec<_> =
+        places.iter().take(MAX_NAMED).map(|place| context.policies.explain(*place, does)).collect();
+    let more = places.len().saturating_sub(MAX_NAMED);
+    let end = if 0 < more { format!("; and {more} more") } else { String::new() };
+    says.join("; ") + &end
 }
 
 /// The first access that a deny rule covers, or may cover.

@@ -1,3 +1,5 @@
+use crate::PolicyOrigin;
+
 /// What can be wrong with what the gate is given; never with what it judges.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -9,6 +11,18 @@ pub enum GateError {
         pattern: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// A policy cannot be held to, or one of its examples comes out differently.
+    #[error("policy {} of the {origin}: {field}: {problem}", .index + 1)]
+    Policy {
+        /// Whose policy it is.
+        origin: PolicyOrigin,
+        /// Its place among those of its origin, from 0.
+        index: usize,
+        /// The field that is wrong, as it is written in a configuration file.
+        field: &'static str,
+        /// What is wrong with it, or what the gate said of an example.
+        problem: String,
     },
     /// Several arguments name the path of one call.
     #[error("arguments {first:?} and {second:?} both name a path; give one of them")]

@@ -91,8 +91,11 @@ impl Gate {
         };
         for flag in ["is_background", "run_in_background"] {
             if !matches!(args.get(flag), None | Some(Value::Null | Value::Bool(false))) {
-                return Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
-                    .with_effect(EffectKind::NonTerminating, "runs in the background");
+                let mut verdict =
+                    Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
+                        .with_effect(EffectKind::NonTerminating, "runs in the background");
+                verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
+                return verdict;
             }
         }
         let directory = match BuiltinTool::Shell.path_argument(args) {
@@ -110,6 +113,15 @@ impl Gate {
             WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
         decide::decide(findings, context)
     }
+}
+
+/// The verdict on an example, and the policies that decide it or would.
+pub(crate) fn judge_with_policies(command: &str, context: &GateContext) -> (Verdict, Vec<usize>) {
+    let mut findings =
+        WITNESS.with_borrow_mut(|witness| shell::classify(command, WorkspacePath::root(), context, witness));
+    let judged = &mut findings.judged;
+    let fitting = [&judged.allowed[..], &judged.stopped, &judged.unneeded].concat();
+    (decide::decide(findings, context), fitting)
 }
 
 impl fmt::Debug for Gate {

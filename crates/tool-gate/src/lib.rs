@@ -25,10 +25,10 @@
 //!
 //! - The gate knows text only. A symbolic link inside the workspace that leads out of it is for the tree (and for
 //!   a command: the executor) to refuse.
-//! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.44 or later), and the
+//! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.45 or later), and the
 //!   executor to run a command in [`clean_environment`] plus the verdict's [`Hardened`] form, under a time limit.
-//! - Attributes in `.git/info/attributes` can still name a filter or merge driver of the repository's own
-//!   configuration: git has no way to leave that file out, so the executor has to hide it.
+//! - What no option of git rules out (`.git/info/attributes`, a `core.worktree` outside) the executor has to look for
+//!   before it runs a command: [`GitNeeds`] says where.
 //! - `docs/gate.md`, written from the table, lists what is understood.
 //! - A command that is allowed may still print much or take long; limits are the executor's.
 
@@ -39,7 +39,11 @@ mod decide;
 mod deny;
 mod environment;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
+mod policy;
 mod shell;
 mod verdict;
 
@@ -50,4 +54,5 @@ pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use gate::Gate;
-pub use verdict::{Decision, Effect, EffectKind, Hardened, Reason, Verdict};
+pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
+pub use verdict::{Decision, Effect, EffectKind, GitNeeds, Hardened, Reason, Verdict};

@@ -1,6 +1,10 @@
 //! What a shell command would do.
 
 mod analyse;
+mod by_policy;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod checks;
+mod judged;
 mod options;
 mod read;
 mod script;
@@ -10,13 +14,15 @@ mod witness;
 
 use headstart_workspace_path::WorkspacePath;
 
+pub(crate) use judged::Judged;
 pub(crate) use witness::Witness;
 
 use crate::{Effect, EffectKind, GateContext, Hardened};
-use script::Span;
+pub(crate) use script::Span;
+use table::foreign;
 
 /// How much of a path is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extent {
     /// This file.
     File,
@@ -44,6 +50,9 @@ pub(crate) struct Findings {
     /// Files that redirections write, where they are known.
     pub(crate) writes: Vec<WorkspacePath>,
     pub(crate) hardened: Option<Hardened>,
+    /// How long the text is.
+    pub(crate) length: usize,
+    pub(crate) judged: Judged,
 }
 
 /// What `text` would do in `directory`.
@@ -53,24 +62,80 @@ pub(crate) fn classify(
     context: &GateContext,
     witness: &mut Witness,
 ) -> Findings {
-    let unknown = |detail: &str, span: Option<Span>, limit: bool| Findings {
-        effects: vec![Effect { kind: EffectKind::Unknown, detail: detail.to_owned(), span }],
+    let unknown = |detail: &str, span: Span, limit: bool| Findings {
+        effects: vec![Effect { kind: EffectKind::Unknown, detail: detail.to_owned(), span: Some(span) }],
         limit,
+        length: text.len(),
+        ..Findings::default()
+    };
+    let foreign = |(kind, detail): (EffectKind, &str)| Findings {
+        effects: vec![Effect { kind, detail: detail.to_owned(), span: Some((0, text.len())) }],
+        length: text.len(),
         ..Findings::default()
     };
     let reading = match read::read(text) {
         Ok(reading) => reading,
         Err(refusal) => {
-            let at = refusal.at.min(text.len());
-            return unknown(refusal.detail, Some((at, at)), refusal.limit);
+            if let Some(found) = foreign::recognise(text).filter(|_| !refusal.limit) {
+                return foreign(found);
+            }
+            let span = if refusal.limit {
+                // Nobody looked further.
+                (floor(text, refusal.at), text.len())
+            } else {
+                character_at(text, refusal.at)
+            };
+            return unknown(refusal.detail, span, refusal.limit);
         }
     };
-    let findings = analyse::analyse(text, &reading, directory, context);
+    let mut findings = analyse::analyse(text, &reading, directory, context);
     if !findings.effects.is_empty() {
+        if let Some(found) = foreign::recognise(text) {
+            return Findings { writes: findings.writes, accesses: findings.accesses, ..foreign(found) };
+        }
+        findings.effects.iter_mut().for_each(|effect| place(effect, text));
         return findings;
+    }
+    if let Some(found) = foreign::marks(text) {
+        return foreign(found);
     }
     match witness.agrees(text, &reading) {
         Ok(()) => findings,
-        Err(detail) => Findings { accesses: findings.accesses, ..unknown(detail, None, false) },
+        Err(doubt) => {
+            let mut doubtful = unknown(doubt.detail, doubt.span, doubt.limit);
+            doubtful.effects.iter_mut().for_each(|effect| place(effect, text));
+            Findings { accesses: findings.accesses, ..doubtful }
+        }
     }
+}
+
+/// The character at an offset; at the end the last one.
+fn character_at(text: &str, at: usize) -> Span {
+    let start = floor(text, at.min(text.len().saturating_sub(1)));
+    (start, ceil(text, start + 1))
+}
+
+/// Gives an effect a place that can be shown. What has no place of its own concerns the whole text.
+fn place(effect: &mut Effect, text: &str) {
+    let whole = (0, text.len());
+    let (start, end) = effect.span.filter(|span| span.0 < span.1).unwrap_or(whole);
+    effect.span = Some((floor(text, start), ceil(text, end)));
+}
+
+/// The start of the character at an offset.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The end of the character before an offset.
+fn ceil(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
 }

@@ -52,6 +52,8 @@ pub enum Reason {
     Environment,
     /// A command that may read what is staged, and would see the real file instead. The engine says this.
     ReadsStaged,
+    /// A command at which a policy of the user or the project stops.
+    Policy,
     /// A command that may never end.
     NonTerminating,
     /// A command that the gate does not understand.
@@ -92,7 +94,8 @@ pub struct Effect {
     pub kind: EffectKind,
     /// In a sentence.
     pub detail: String,
-    /// Where in a shell command: byte offsets, the end not included.
+    /// Where in a shell command: byte offsets, the end not included, at the borders of characters. Every effect that comes
+    /// from the command's text has one; those of an allowed command stand in the order of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
 }
@@ -108,6 +111,27 @@ pub struct Hardened {
     /// The command line to run instead of the one in the call; `None` where that one is right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What has to hold where the command starts git; `None` where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitNeeds>,
+}
+
+/// What no variable and no option can make git do, so that the executor has to see to it right before it runs the
+/// command; where it does not hold, the command must not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitNeeds {
+    /// `git version` must be at least this, major and minor: older ones do not know all variables of the
+    /// [hardened form](Hardened::environment).
+    pub version: (u32, u32),
+    /// Folders of the workspace from which git looks for a repository; `.` is the workspace itself.
+    pub folders: Vec<String>,
+    /// Files below the repository's own folder (`.git`, or what a file of that name leads to) that must not be there, for
+    /// any repository in one of the folders or above, up to the workspace: they can name a program of the
+    /// repository's configuration, and git cannot be told to leave them out.
+    ///
+    /// Neither may such a repository's configuration have a `core.worktree` outside the workspace.
+    pub hides: Vec<String>,
 }
 
 /// What the gate says of a call.

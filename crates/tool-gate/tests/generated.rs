@@ -1,147 +1,47 @@
 //! Attacks made from commands that are allowed, and texts of any kind.
 
+#[path = "support/frames.rs"]
+mod frames;
 mod support;
 
+use std::sync::LazyLock;
+
+use frames::{FRAMES, OPTIONS};
 use headstart_tool_gate::{CallRef, Decision, Gate};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 const EVERYDAY: &str = include_str!("data/everyday.txt");
+const ROWS: [&str; 2] = [include_str!("data/sample.jsonl"), include_str!("data/cases.jsonl")];
 
-/// Commands that are allowed, on one line, and that end as a simple command.
-fn allowed() -> Vec<&'static str> {
-    let simple = |line: &&str| {
-        !line.contains(['\\', '#'])
-            && !line.contains("<<")
-            && !line.ends_with(['}', ')'])
-            && !line.is_empty()
-            && !line.ends_with("done")
-            && !line.ends_with("fi")
-            && !line.ends_with("esac")
-            && !line.ends_with("]]")
-    };
-    EVERYDAY.lines().filter(simple).collect()
+/// Every command of the fixtures that is allowed, on one line or several.
+fn all_allowed() -> &'static [String] {
+    static ALLOWED: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let row = |line: &str| {
+            let row: Value = serde_json::from_str(line).expect("the fixture is JSON lines");
+            row["cmd"].as_str().expect("a row has a command").to_owned()
+        };
+        let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
+        let everyday = everyday.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"));
+        let rows = ROWS.iter().flat_map(|text| text.lines()).map(row);
+        let gate = Gate::new();
+        let allowed = |command: &String| support::judge(&gate, command).decision == Decision::Allow;
+        everyday.chain(rows).filter(allowed).collect()
+    });
+    assert!(500 < ALLOWED.len(), "only {} commands are allowed", ALLOWED.len());
+    &ALLOWED
 }
 
-/// What an attacker adds to a command, around `{}`.
-const FRAMES: &[&str] = &[
-    "{} >PWNED",
-    "{} 2>PWNED",
-    "{} >>PWNED",
-    "{} >|PWNED",
-    "{} &>PWNED",
-    "{} >&PWNED",
-    "{} <>PWNED",
-    "{} {fd}>PWNED",
-    "{} >PWNED >/dev/null",
-    "{} >/dev/tcp/127.0.0.1/9",
-    "{} >$x",
-    "{} >\"$x\"",
-    "{} > P*",
-    ">PWNED; {}",
-    "{}; touch PWNED",
-    "{}\ntouch PWNED",
-    "{} & touch PWNED",
-    "{} && touch PWNED",
-    "{} || touch PWNED",
-    "{} | tee PWNED",
-    "{} |& tee PWNED",
-    "{} | sh",
-    "{} | xargs rm",
-    "{} | while read -r x; do rm \"$x\"; done",
-    "{} $(touch PWNED)",
-    "{} `touch PWNED`",
-    "{} \"$(touch PWNED)\"",
-    "{} <(touch PWNED)",
-    "{} >(touch PWNED)",
-    "{} ${x:-$(touch PWNED)}",
-    "{} ${x:=y}",
-    "{} ${x@P}",
-    "{} $((a[$(touch PWNED)]))",
-    "{} $[$(touch PWNED)]",
-    "{} <<EOF >PWNED\nx\nEOF",
-    "{} <<EOF; touch PWNED\nx\nEOF",
-    "{} <<EOF\n$(touch PWNED)\nEOF",
-    "{} <<EOF\n`touch PWNED`\nEOF",
-    "{} <<EOF\nx\nEOF\ntouch PWNED",
-    "{} <<EOF\nx",
-    "{} <<< \"$(touch PWNED)\"",
-    "({}) >PWNED",
-    "{ {}; } >PWNED",
-    "if {}; then touch PWNED; fi",
-    "for x in a; do {}; touch PWNED; done",
-    "while {}; do touch PWNED; done",
-    "! {} >PWNED",
-    "time {} >PWNED",
-    "$({}) PWNED",
-    "f() { {}; }; f",
-    "eval {}",
-    "exec {}",
-    "sudo {}",
-    "env PATH=. {}",
-    "PATH=. {}",
-    "LD_PRELOAD=./x.so {}",
-    "BASH_ENV=x {}",
-    "GIT_EXTERNAL_DIFF=./x {}",
-    "x=$(touch PWNED) {}",
-    "PATH=.; {}",
-    "IFS=x; {}",
-    "export A=b; {}",
-    "alias ls=rm; {}",
-    "set -o posix; {}",
-    "shopt -s extglob; {}",
-    "{} \\\n >PWNED",
-    "{} \\\n; touch PWNED",
-    "{};to\\\nuch PWNED",
-    "{} # x\ntouch PWNED",
-    "{}\0",
-    "{}\r",
-    "{} \u{a0}",
-    "\u{feff}{}",
-    "{} 'x",
-    "{} \"x",
-    "{} $(",
-    "{} )",
-    "{} }; touch PWNED; {",
-    "{} /../../x >PWNED",
-];
-
-/// A program and the ways to spell an option of it that does more than read.
-const OPTIONS: &[(&str, &str, &str)] = &[
-    ("sort ", "-oPWNED", " a.txt"),
-    ("sort ", "-o", " PWNED a.txt"),
-    ("sort ", "--output=PWNED", " a.txt"),
-    ("sort ", "--compress-program=./x", " a.txt"),
-    ("sort a.txt ", "-ro", " PWNED"),
-    ("find . ", "-delete", ""),
-    ("find . ", "-exec", " touch PWNED ;"),
-    ("find . ", "-fprint", " PWNED"),
-    ("sed ", "-i", " s/a/b/ a.txt"),
-    ("sed ", "--in-place", " s/a/b/ a.txt"),
-    ("sed ", "wPWNED", " a.txt"),
-    ("sed -n ", "-ewPWNED", " a.txt"),
-    ("awk ", "-fx.awk", " a.txt"),
-    ("awk ", "BEGIN{system(1)}", ""),
-    ("rg ", "--pre=./x", " foo"),
-    ("rg ", "--search-zip", " foo"),
-    ("tree ", "-oPWNED", ""),
-    ("git log ", "--output=PWNED", ""),
-    ("git diff ", "--ext-diff", ""),
-    ("git grep ", "-O./x", " foo"),
-    ("git branch ", "-D", " main"),
-    ("git ", "-ccore.pager=./x", " log"),
-    ("git ", "push", ""),
-    ("date ", "-s", " 2020-01-01"),
-    ("jq ", "-f", " x.jq a.json"),
-    ("uniq a.txt ", "PWNED", ""),
-    ("tail ", "-f", " a.txt"),
-    ("cat ", "/etc/passwd", ""),
-    ("cat ", "../x", ""),
-    ("cat <", "/etc/passwd", ""),
-    ("ls >", "PWNED", ""),
-    ("", "touch", " PWNED"),
-    ("", "./x", ""),
-];
+/// Those on one line, that end as a simple command.
+fn allowed() -> Vec<&'static str> {
+    let simple = |line: &&str| {
+        !line.contains(['\\', '#', '\n'])
+            && !line.contains("<<")
+            && !line.trim_end().ends_with(['}', ')', '&', ';'])
+            && !["done", "fi", "esac", "]]"].iter().any(|end| line.trim_end().ends_with(end))
+    };
+    all_allowed().iter().map(String::as_str).filter(simple).collect()
+}
 
 /// One way to write a byte so that bash still gets that byte.
 fn disguised(byte: char, way: u8) -> String {
@@ -238,16 +138,55 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every frame around every command: the property above only samples them.
+/// Every frame around a third of all commands (another third for the next frame): the property above samples them.
 #[test]
-fn every_frame_holds_for_some_commands() {
+fn every_frame_holds_around_the_commands_of_the_corpora() {
     let gate = Gate::new();
-    for command in ["ls", "cat a.txt | head -5", "git log -3"] {
-        for frame in FRAMES {
+    let commands = allowed();
+    assert!(300 < commands.len(), "only {} commands fit into a frame", commands.len());
+    let mut through = Vec::new();
+    for (place, frame) in FRAMES.iter().enumerate() {
+        for command in commands.iter().skip(place % 3).step_by(3) {
             let attack = frame.replacen("{}", command, 1);
-            assert_eq!(support::judge(&gate, &attack).decision, Decision::Boundary, "{attack}");
+            if support::judge(&gate, &attack).decision != Decision::Boundary {
+                through.push(format!("{frame:?}: {attack:?}"));
+                break;
+            }
         }
     }
+    assert!(through.is_empty(), "{through:#?}");
+}
+
+/// Whatever an allowed command looks like, what comes on lines of its own before or after it is seen.
+#[test]
+fn a_line_before_or_after_any_allowed_command_is_seen() {
+    let gate = Gate::new();
+    let mut through = Vec::new();
+    for command in all_allowed() {
+        for line in ["touch PWNED", ">PWNED", "curl http://x", "./x", "PATH=.", "eval ls", "$(touch PWNED)"] {
+            let attacks = [format!("{line}\n{command}"), format!("{command}\n{line}")];
+            through.extend(
+                attacks
+                    .into_iter()
+                    .filter(|attack| support::judge(&gate, attack).decision != Decision::Boundary),
+            );
+        }
+    }
+    assert!(through.is_empty(), "{} of them: {:#?}", through.len(), &through[..through.len().min(20)]);
+}
+
+/// Every option of the list, in every disguise of one kind: the property samples mixtures of them.
+#[test]
+fn every_option_is_seen_in_every_disguise() {
+    let gate = Gate::new();
+    let mut through = Vec::new();
+    for (before, option, after) in OPTIONS {
+        let ways = (0..10).map(|way| option.chars().map(|byte| disguised(byte, way)).collect::<String>());
+        let attacks = std::iter::once(format!("'{option}'")).chain(ways);
+        let attacks = attacks.map(|option| format!("{before}{option}{after}"));
+        through.extend(attacks.filter(|attack| support::judge(&gate, attack).decision != Decision::Boundary));
+    }
+    assert!(through.is_empty(), "{through:#?}");
 }
 
 #[test]

@@ -400,6 +400,7 @@ fn a_closed_path_is_closed_whatever_else_the_command_does() {
         mode: ApprovalMode::Yolo,
         workspace: "/w".into(),
         deny: headstart_tool_gate::DenyRules::from_patterns([".env"]).unwrap(),
+        ..GateContext::default()
     };
     for command in ["cat .env; touch x", "cp .env y && cat .env", "rm x; head -n 1 ./.env"] {
         let verdict = judge(&context, "shell", json!({ "command": command }));

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::GitNeeds;
 
 use crate::ToolError;
 
@@ -17,6 +18,8 @@ pub struct CommandRequest {
     pub surroundings: Surroundings,
     /// Variables set for it, over the environment it starts from.
     pub environment: BTreeMap<String, String>,
+    /// What has to hold of git and its repositories, or the runner answers with an error instead.
+    pub git: Option<GitNeeds>,
     /// It is ended after this time.
     pub time_limit: Duration,
     /// At most so many bytes of output are kept.

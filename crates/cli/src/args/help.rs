@@ -2,8 +2,7 @@
 
 pub(super) const STATE_DIR: &str =
     "The folder that keeps speculations [env: HEADSTART_STATE_DIR] [default: $XDG_STATE_HOME/headstart]";
-pub(super) const MODEL: &str =
-    "replay:FILE, openai:NAME, dashscope:NAME or ollama:NAME [env: HEADSTART_MODEL]";
+pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE [env: HEADSTART_MODEL]";
 pub(super) const FAST_MODEL: &str =
     "The model of suggestions and speculation, if another one [env: HEADSTART_FAST_MODEL]";
 pub(super) const BASE_URL: &str = "Where the model's provider is reached [env: HEADSTART_BASE_URL]";
@@ -34,17 +33,20 @@ Approval modes (--mode):
 
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
-                model, fast_model, base_url, mode, deny, suggestions, speculation, and in [limits]
+                model, fast_model, base_url, mode, deny, suggestions, speculation; in [requests]
+                retries, connect_seconds, first_byte_seconds, idle_seconds; and in [limits]
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
-                staged_depth, time_seconds, command_seconds
+                staged_depth, time_seconds, command_seconds;
+                background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
+                what it may cost and keep: ledger, [budget], [prices.\"MODEL\"] (docs/formats.md)
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn
                 background work off; and choose another model of your provider
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
-                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off
+                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_BACKGROUND=off
   flags
-Deny rules of both files count together. Keys come from the environment alone: OPENAI_API_KEY,
-DASHSCOPE_API_KEY.
+Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
+GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
 
 With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output.";
 
@@ -60,7 +62,7 @@ Tab or Right takes the grey suggestion, Esc dismisses it, typing something else 
 
 Examples:
   headstart chat --model ollama:NAME
-  OPENAI_API_KEY=... headstart chat --model openai:NAME --mode auto-edit
+  ANTHROPIC_API_KEY=... headstart chat --model anthropic:NAME --mode auto-edit
   headstart chat --model openai:NAME --base-url http://localhost:8000/v1
   HEADSTART_SPECULATE=off headstart chat";
 
@@ -137,6 +139,16 @@ every file that headstart does not understand.
 Examples:
   headstart sweep
   headstart sweep --older-than 0 --undecided";
+
+pub(super) const STATS: &str = "\
+The ledger of a project is a file of JSON Lines in the state folder. Wasted is what went into prompts \
+that ran ahead and were not taken, and into queries for suggestions. Amounts of the policy are in \
+input tokens of the conversation's model: a token from the cache counts a tenth, one written four, \
+or what `prices` in your configuration say.
+
+Examples:
+  headstart stats
+  headstart stats --json | jq 'select(.type == \"kind\") | {kind, runs, why}'";
 
 pub(super) const GATE: &str = "\
 Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \

@@ -67,6 +67,9 @@ pub(crate) enum Command {
     /// Remove what dead processes left, and what was decided long ago
     #[command(after_help = help::SWEEP)]
     Sweep(Sweep),
+    /// Show what work done ahead cost and saved, and whether it pays off now
+    #[command(after_help = help::STATS)]
+    Stats(Stats),
     /// Judge tool calls: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::GATE)]
     Gate(Gate),
@@ -170,6 +173,12 @@ pub(crate) struct Sweep {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Gate {
     #[command(flatten)]
     pub(crate) mode: ModeArg,
@@ -186,9 +195,12 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "URL", help = help::BASE_URL)]
     #[arg(value_hint = ValueHint::Url, value_parser = config::parse_base_url)]
     pub(crate) base_url: Option<String>,
-    /// Write what the model says to a file that `replay:FILE` plays
+    /// Write what the model says, and how fast, to a file that `replay:FILE` plays; secrets are taken out
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
+    /// Play the recording of `replay:FILE` so many times faster
+    #[arg(long, value_name = "FACTOR", value_parser = speed)]
+    pub(crate) speed: Option<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -212,6 +224,7 @@ impl ModelArgs {
             fast_model: self.fast_model.clone(),
             base_url: self.base_url.clone(),
             mode: mode.mode,
+            speed: self.speed,
         }
     }
 }

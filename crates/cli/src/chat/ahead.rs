@@ -1,20 +1,22 @@
 use headstart_speculation::{Event, Events, Speculation, Status};
 
+use super::books::Account;
+
 /// The speculation behind the suggestion, with what it has told so far.
 pub(super) struct Ahead {
     pub(super) speculation: Speculation,
     pub(super) events: Events,
     /// In order; shown only when the user takes the work.
     pub(super) told: Vec<Event>,
-    /// Whether the suggestion stands in the prompt, put there by the user's key.
-    pub(super) inserted: bool,
     /// Whether there is nothing more to tell.
     pub(super) ended: bool,
+    pub(super) account: Account,
 }
 
 impl Ahead {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
-        Self { speculation, events, told: Vec::new(), inserted: false, ended: false }
+        let account = Account::new(speculation.id().to_owned());
+        Self { speculation, events, told: Vec::new(), ended: false, account }
     }
 
     /// Keeps what the work told; nothing is the end of it.
@@ -23,11 +25,6 @@ impl Ahead {
             Some(event) => self.told.push(event),
             None => self.ended = true,
         }
-    }
-
-    /// Whether a submitted text is the prompt that runs, but for blanks around it and a full stop at its end.
-    pub(super) fn is_for(&self, text: &str) -> bool {
-        without_full_stop(text) == without_full_stop(self.speculation.prompt())
     }
 
     /// A line for the status above the prompt. It does not tell the prompt before the suggestion shows.
@@ -42,11 +39,6 @@ impl Ahead {
         };
         format!("{word}: {}, {} staged", counted(calls, "call"), counted(staged, "change"))
     }
-}
-
-fn without_full_stop(text: &str) -> &str {
-    let text = text.trim();
-    text.strip_suffix(['.', '。']).unwrap_or(text).trim_end()
 }
 
 fn counted(number: usize, noun: &str) -> String {

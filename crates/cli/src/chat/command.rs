@@ -1,7 +1,9 @@
+use headstart_followup_state::Event as Followup;
+use headstart_speculation::policy::Mode;
 use headstart_tool_gate::ApprovalMode;
 
 use super::Chat;
-use crate::config::parse_mode;
+use crate::config::{background_name, parse_background, parse_mode};
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -12,6 +14,8 @@ pub(super) enum Command {
     Clear,
     Diff,
     Mode(ApprovalMode),
+    /// Without a mode: how it stands.
+    Background(Option<Mode>),
     Quit,
 }
 
@@ -19,6 +23,7 @@ pub(super) enum Command {
 pub(super) const HELP: &str = "\
 /diff        what the work ahead would change
 /mode MODE   default, plan, auto-edit or yolo, from now on
+/background [off|auto|always]   what is done ahead, from now on; alone: how it stands
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
 Tab or Right takes the suggestion into the prompt, Esc dismisses it, Enter sends what is in the prompt.
@@ -32,6 +37,8 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("clear", None) => Ok(Command::Clear),
         ("diff", None) => Ok(Command::Diff),
         ("quit" | "exit", None) => Ok(Command::Quit),
+        ("background", None) => Ok(Command::Background(None)),
+        ("background", Some(mode)) => parse_background(mode).map(|mode| Command::Background(Some(mode))),
         ("mode", Some(mode)) => parse_mode(mode).map(Command::Mode),
         (name, _) => Err(format!("there is no command /{name} of that form; /help lists them")),
     };
@@ -57,6 +64,7 @@ impl Chat {
                 Ok(())
             }
             Command::Mode(mode) => self.change_mode(*mode),
+            Command::Background(mode) => self.change_background(*mode),
             Command::Clear if self.working.is_some() => {
                 self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
             }
@@ -77,6 +85,24 @@ impl Chat {
         // Nothing is suggested in plan mode.
         self.forget_suggestion();
         self.face.say("the mode counts from now on; what ran ahead is dropped", Style::Dim)
+    }
+
+    fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {
+        if let Some(mode) = mode {
+            self.books.set_mode(mode);
+            if mode == Mode::Off {
+                self.forget_suggestion();
+            }
+            let enabled = mode != Mode::Off && self.settings.suggestions && self.face.is_terminal();
+            self.followup(Followup::Enabled { enabled });
+        }
+        let name = background_name(self.books.mode());
+        let text = match self.books.may_ask() {
+            Ok(()) => format!("background work is on {name}: the next turn is followed by a suggestion"),
+            Err(_) if self.books.mode() == Mode::Off => "background work is off".to_owned(),
+            Err(hold) => format!("background work is on {name}: no suggestion now, for {hold}"),
+        };
+        self.face.say(&text, Style::Dim)
     }
 
     fn show_diff(&mut self) -> Result<(), CliError> {
@@ -113,7 +139,9 @@ mod tests {
         assert_eq!(parse("fix the parser"), None);
         assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(ApprovalMode::Yolo))));
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
-        for wrong in ["/", "/mode", "/mode fast", "/clear all", "/nothing"] {
+        assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
+        assert_eq!(parse("/background off"), Some(Ok(Command::Background(Some(Mode::Off)))));
+        for wrong in ["/", "/mode", "/mode fast", "/background on", "/clear all", "/nothing"] {
             assert!(matches!(parse(wrong), Some(Err(_))), "{wrong}");
         }
     }

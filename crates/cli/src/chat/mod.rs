@@ -5,8 +5,10 @@
 
 mod ahead;
 mod asking;
+mod books;
 mod command;
 mod face;
+mod offer;
 mod show;
 mod suggest;
 mod turn;
@@ -17,6 +19,8 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
+use headstart_speculation::ledger::Outcome;
+use headstart_speculation::policy::Mode;
 use headstart_speculation::{Event, Transcript};
 use tokio::sync::mpsc;
 
@@ -28,7 +32,9 @@ use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
 use ahead::Ahead;
+pub(crate) use books::Books;
 pub(crate) use face::Face;
+use offer::Offer;
 use suggest::{Asked, answered};
 use turn::{Step, Working};
 
@@ -48,6 +54,10 @@ pub(crate) struct Chat {
     wake_at: Option<u64>,
     request: u64,
     asked: Option<Asked>,
+    books: Books,
+    /// A suggestion that the controller is about to be told.
+    incoming: Option<Offer>,
+    offer: Option<Offer>,
     ahead: Option<Ahead>,
     working: Option<Working>,
     question: Option<(Ask, Consent)>,
@@ -63,12 +73,13 @@ impl Chat {
     pub(crate) fn new(
         session: Session,
         settings: Settings,
+        books: Books,
         asks: mpsc::UnboundedReceiver<Ask>,
         face: Face,
     ) -> Self {
         let mut controller = FollowupController::new(Config::default());
         // Without a terminal nobody could press a key for a suggestion.
-        let enabled = settings.suggestions && face.is_terminal();
+        let enabled = settings.suggestions && face.is_terminal() && books.mode() != Mode::Off;
         let _ = controller.handle(0, Followup::Enabled { enabled });
         Self {
             session,
@@ -82,6 +93,9 @@ impl Chat {
             wake_at: None,
             request: 0,
             asked: None,
+            books,
+            incoming: None,
+            offer: None,
             ahead: None,
             working: None,
             question: None,
@@ -128,6 +142,9 @@ impl Chat {
                 told = next_told(&mut self.ahead) => {
                     if let Some(ahead) = &mut self.ahead {
                         ahead.hear(told);
+                        if ahead.ended {
+                            self.books.ran(&mut ahead.account, &ahead.speculation);
+                        }
                     }
                 }
                 (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer),
@@ -135,6 +152,10 @@ impl Chat {
                     self.wake_at = None;
                     self.followup(Followup::Wake);
                 }
+            }
+            if let Some(trouble) = self.books.trouble() {
+                self.face
+                    .say(&format!("the ledger lacks what this chat costs: {trouble}"), Style::Removed)?;
             }
             if input_ended && self.working.is_none() {
                 self.over = true;
@@ -145,14 +166,21 @@ impl Chat {
 
     /// Gives up all that is at work and waits until it is gone, the processes of its commands too.
     async fn stop(&mut self) {
-        self.asked = None;
-        if let Some(ahead) = self.ahead.take() {
-            ahead.speculation.abort();
-            ahead.speculation.finished().await;
+        self.drop_asked();
+        let ahead = self.ahead.as_ref().map(|ahead| ahead.speculation.clone());
+        self.settle(Outcome::Aborted);
+        if let Some(speculation) = ahead {
+            speculation.finished().await;
         }
         if let Some(mut working) = self.working.take() {
+            if let Working::Accept { speculation, account, .. } = &mut working {
+                self.books.closed(account, speculation, Outcome::Aborted, 0);
+            }
             working.interrupt();
             while let Step::Event(_) = working.next().await {}
+            if let Working::Turn { turn, .. } = &working {
+                self.books.turn(&turn.cost(), true);
+            }
         }
     }
 
@@ -219,10 +247,14 @@ impl Chat {
         if self.face.is_terminal() {
             self.face.say(&format!("\n> {text}"), Style::Strong)?;
         }
-        let taken = self.ahead.take_if(|ahead| ahead.is_for(&text));
+        let taken = self.offer.take_if(|offer| offer.is_for(&text));
+        let ahead = if taken.is_some() { self.ahead.take() } else { None };
+        self.settle(self.fate());
         self.forget_suggestion();
-        if let Some(ahead) = taken {
-            return self.take(ahead);
+        match (ahead, taken) {
+            (Some(ahead), _) => return self.take(ahead),
+            (None, Some(offer)) => self.books.decided(&offer.id, Outcome::Accepted),
+            (None, None) => {}
         }
         self.begin(Transcript::new(&text));
         Ok(())
@@ -231,8 +263,8 @@ impl Chat {
     /// No suggestion, none to come, and no work ahead.
     fn forget_suggestion(&mut self) {
         self.followup(Followup::Clear);
-        self.drop_ahead();
-        self.asked = None;
+        self.settle(Outcome::Aborted);
+        self.drop_asked();
     }
 
     /// Shows what a turn does. The call at which the work ahead stopped is told once more by the turn that goes on

@@ -1,17 +1,28 @@
 use std::future::pending;
+use std::time::Instant;
 
 use headstart_followup_state::{Effect, Event as Followup, RequestId, Suggestion};
 use headstart_speculation::Speculation;
+use headstart_speculation::ledger::Outcome;
 use tokio::task::JoinHandle;
 
 use super::Chat;
 use super::ahead::Ahead;
+use super::books::{Account, new_id};
+use super::offer::Offer;
+use crate::clerk::QueryCost;
 
 /// A question for a suggestion, its answer still to come. Dropped, it is not asked any longer and costs no more.
 pub(super) struct Asked {
-    task: JoinHandle<(RequestId, Result<Suggestion, String>)>,
+    task: JoinHandle<(RequestId, Answer)>,
     /// The accepted work that asks by itself what comes after it.
     asks: Option<Speculation>,
+}
+
+/// The answer, and what it cost.
+pub(super) struct Answer {
+    suggestion: Result<Suggestion, String>,
+    cost: QueryCost,
 }
 
 impl Drop for Asked {
@@ -24,7 +35,7 @@ impl Drop for Asked {
 }
 
 /// The answer, once.
-pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Result<Suggestion, String>) {
+pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Answer) {
     let Some(waiting) = asked else { return pending().await };
     let answer = (&mut waiting.task).await;
     *asked = None;
@@ -38,17 +49,23 @@ pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Result<Su
 impl Chat {
     /// Asks for a suggestion, in the background; not while the user is typing the next prompt already.
     pub(super) fn ask_for_suggestion(&mut self) {
-        if !self.controller.is_enabled() || self.is_typing() {
+        if !self.controller.is_enabled() || self.is_typing() || self.books.ask().is_err() {
             return;
         }
         let request = self.next_request();
         let query = self.session.suggestion_query();
-        let task = tokio::spawn(async move { (request, query.await) });
+        let asked = Instant::now();
+        let task = tokio::spawn(async move {
+            let guess = query.await;
+            let work_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let cost = QueryCost { tokens: guess.tokens, work_ms, dropped: false };
+            (request, Answer { suggestion: guess.suggestion, cost })
+        });
         self.asked = Some(Asked { task, asks: None });
     }
 
     /// The suggestion after accepted work: it is there already, or on its way.
-    pub(super) fn await_next(&mut self, speculation: Speculation) {
+    pub(super) fn await_next(&mut self, speculation: Speculation, account: Account) {
         if !self.controller.is_enabled() {
             return speculation.abort();
         }
@@ -56,17 +73,58 @@ impl Chat {
         let asks = Some(speculation.clone());
         let task = tokio::spawn(async move {
             let next = speculation.next().await;
-            (request, next.ok_or_else(|| "empty".to_owned()))
+            let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
+            (request, Answer { suggestion: next.ok_or_else(|| "empty".to_owned()), cost })
         });
         self.asked = Some(Asked { task, asks });
     }
 
-    pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Result<Suggestion, String>) {
-        let answer = if self.is_typing() { Err("typing".to_owned()) } else { answer };
-        self.followup(match answer {
-            Ok(suggestion) => Followup::Suggested { request, suggestion: Some(suggestion) },
-            Err(reason) => Followup::Suppressed { request, reason },
-        });
+    pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) {
+        let Answer { suggestion, cost } = answer;
+        let text = suggestion.as_ref().ok().map(|suggestion| suggestion.as_str().to_owned());
+        let suggestion = match suggestion {
+            Ok(_) if self.is_typing() => Err("typing".to_owned()),
+            Ok(suggestion) => match self.books.show(suggestion.as_str()) {
+                Ok(()) => Ok(suggestion),
+                Err(hold) => Err(hold.code().to_owned()),
+            },
+            Err(reason) => Err(reason),
+        };
+        let id = new_id(request.0);
+        let reason = suggestion.as_ref().err().map(String::as_str);
+        // These two are found out without asking the model.
+        if !matches!(reason, Some("early_conversation" | "plan_mode")) {
+            self.books.suggested(&id, text.as_deref(), cost, reason);
+        }
+        match suggestion {
+            Ok(suggestion) => {
+                let text = suggestion.as_str().to_owned();
+                self.incoming = Some(Offer { id, text, inserted: false });
+                self.followup(Followup::Suggested { request, suggestion: Some(suggestion) });
+            }
+            Err(reason) => self.followup(Followup::Suppressed { request, reason }),
+        }
+        // The controller had no use for it: it is late, or the same as the one that is there.
+        if let Some(unused) = self.incoming.take() {
+            self.books.decided(&unused.id, Outcome::Aborted);
+        }
+    }
+
+    /// What became of the suggestion if the user does something else now.
+    pub(super) fn fate(&self) -> Outcome {
+        let seen =
+            self.controller.visible().is_some() || self.offer.as_ref().is_some_and(|offer| offer.inserted);
+        if seen { Outcome::Ignored } else { Outcome::Replaced }
+    }
+
+    /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
+    pub(super) fn drop_asked(&mut self) {
+        if let Some(asked) = self.asked.take()
+            && !asked.task.is_finished()
+        {
+            let cost = QueryCost { dropped: true, ..QueryCost::default() };
+            self.books.suggested("", None, cost, Some("dropped"));
+        }
     }
 
     /// Text in the prompt gives the suggestion and the work ahead up, unless it is the suggestion, or a command: that
@@ -74,12 +132,12 @@ impl Chat {
     pub(super) fn on_edited(&mut self, typed: bool) {
         let typing = self.is_typing();
         if typed && typing {
-            self.asked = None;
+            self.drop_asked();
         }
         self.followup(Followup::Keystroke { typed: typed && typing });
         let text = self.editor.text();
-        if self.ahead.as_ref().is_some_and(|ahead| ahead.inserted && !ahead.is_for(text)) {
-            self.drop_ahead();
+        if self.offer.as_ref().is_some_and(|offer| offer.inserted && !offer.is_for(text)) {
+            self.settle(Outcome::Ignored);
         }
         self.show_ghost();
     }
@@ -93,40 +151,38 @@ impl Chat {
     /// Tells the controller, and does what it asks for.
     pub(super) fn followup(&mut self, event: Followup) {
         let now = self.now();
+        let fate = match event {
+            Followup::Dismiss | Followup::Keystroke { .. } => self.fate(),
+            Followup::Suggested { .. } => Outcome::Replaced,
+            _ => Outcome::Aborted,
+        };
         for effect in self.controller.handle(now, event) {
             match effect {
                 Effect::Show { .. } | Effect::Hide => self.show_ghost(),
                 Effect::Insert { text } => {
                     self.editor.insert(&text);
-                    if let Some(ahead) = &mut self.ahead {
-                        ahead.inserted = true;
+                    if let Some(offer) = &mut self.offer {
+                        offer.inserted = true;
                     }
                 }
                 Effect::WakeAt { at } => self.wake_at = Some(at),
                 Effect::Record { outcome } => self.ledger.record(&outcome),
                 Effect::StartSpeculation { suggestion } => self.start_ahead(&suggestion),
-                Effect::AbandonSpeculation => self.drop_ahead(),
+                Effect::AbandonSpeculation => self.settle(fate),
                 _ => {}
             }
         }
     }
 
     fn start_ahead(&mut self, suggestion: &Suggestion) {
-        self.drop_ahead();
-        if !self.settings.speculation {
-            return;
-        }
-        self.request += 1;
-        let id = format!("chat-{}", self.request);
+        self.settle(Outcome::Replaced);
+        self.offer = self.incoming.take();
+        let Some(offer) = self.offer.as_ref().filter(|_| self.settings.speculation) else { return };
+        let Ok(allowance) = self.books.run(suggestion.as_str()) else { return };
         // A slash command is never run ahead; that is no error.
-        if let Ok((speculation, events)) = self.session.speculate(id, suggestion.as_str()) {
+        let started = self.session.speculate(offer.id.clone(), suggestion.as_str(), Some(allowance));
+        if let Ok((speculation, events)) = started {
             self.ahead = Some(Ahead::new(speculation, events));
-        }
-    }
-
-    pub(super) fn drop_ahead(&mut self) {
-        if let Some(ahead) = self.ahead.take() {
-            ahead.speculation.abort();
         }
     }
 

@@ -2,13 +2,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
+use headstart_speculation::ledger::Outcome;
 use headstart_speculation::{
     AcceptError, Acceptance, Accepted, Ending, Event, Events, Speculation, Status, Transcript, Turn,
 };
 use tokio::task::{JoinError, JoinHandle};
 
 use super::ahead::Ahead;
+use super::books::Account;
 use super::{Chat, show};
+use crate::clerk;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::terminal::Style;
@@ -23,6 +26,7 @@ pub(super) enum Working {
         /// What the work told before; shown when it is applied.
         told: Vec<Event>,
         events: Events,
+        account: Account,
         task: JoinHandle<Result<Acceptance, AcceptError>>,
     },
 }
@@ -89,7 +93,8 @@ impl Chat {
     /// Takes the work that ran ahead. Of work that still runs, what it has told is shown at once, what is still to come
     /// as it comes; of work that is done, when it is applied: a conflict may come first.
     pub(super) fn take(&mut self, ahead: Ahead) -> Result<(), CliError> {
-        let Ahead { speculation, events, mut told, ended, .. } = ahead;
+        let Ahead { speculation, events, mut told, ended, mut account } = ahead;
+        account.joined = speculation.status() == Status::Running;
         self.shown_call = None;
         if !ended {
             for event in told.drain(..) {
@@ -98,7 +103,7 @@ impl Chat {
         }
         let accepted = speculation.clone();
         let task = tokio::spawn(async move { accepted.accept().await });
-        self.working = Some(Working::Accept { speculation, told, events, task });
+        self.working = Some(Working::Accept { speculation, told, events, account, task });
         Ok(())
     }
 
@@ -108,16 +113,19 @@ impl Chat {
             Step::TurnEnded(ended) => {
                 let Some(Working::Turn { turn, .. }) = self.working.take() else { return Ok(()) };
                 let ending = ended.unwrap_or_else(|error| interrupted(&error));
+                self.books.turn(&turn.cost(), ending == Ending::Aborted);
                 self.finish(turn.transcript(), &ending)?;
                 if ending == Ending::Completed && self.queued.is_empty() {
                     self.ask_for_suggestion();
                 }
             }
             Step::AcceptEnded(ended) => {
-                let Some(Working::Accept { speculation, told, .. }) = self.working.take() else {
+                let Some(Working::Accept { speculation, told, mut account, .. }) = self.working.take() else {
                     return Ok(());
                 };
-                self.on_accepted(&speculation, &told, *ended)?;
+                let (outcome, saved_ms) = decision(&speculation, &account, &ended);
+                self.books.closed(&mut account, &speculation, outcome, saved_ms);
+                self.on_accepted(&speculation, &told, account, *ended)?;
             }
         }
         if self.working.is_none()
@@ -132,12 +140,15 @@ impl Chat {
         &mut self,
         speculation: &Speculation,
         told: &[Event],
+        account: Account,
         ended: Result<Result<Acceptance, AcceptError>, JoinError>,
     ) -> Result<(), CliError> {
         self.face.end_line()?;
         let prompt = Transcript::new(speculation.prompt());
         let why = match ended {
-            Ok(Ok(Acceptance::Accepted(accepted))) => return self.hand_over(speculation, told, accepted),
+            Ok(Ok(Acceptance::Accepted(accepted))) => {
+                return self.hand_over(speculation, told, account, accepted);
+            }
             Ok(Ok(Acceptance::Conflict(conflicts))) => show::conflicts(&conflicts),
             Ok(Ok(Acceptance::Withdrawn { call, verdict })) => {
                 format!("{} is not allowed any more: {}", call.name, verdict.detail)
@@ -165,6 +176,7 @@ impl Chat {
         &mut self,
         speculation: &Speculation,
         told: &[Event],
+        account: Account,
         accepted: Accepted,
     ) -> Result<(), CliError> {
         for event in told {
@@ -184,7 +196,7 @@ impl Chat {
             return Ok(());
         }
         self.finish(accepted.transcript, &Ending::Completed)?;
-        self.await_next(speculation.clone());
+        self.await_next(speculation.clone(), account);
         Ok(())
     }
 
@@ -197,6 +209,22 @@ impl Chat {
         self.question = None;
         self.session.conclude(transcript, ending);
         Ok(())
+    }
+}
+
+/// What the ledger is told of an accept.
+fn decision(
+    speculation: &Speculation,
+    account: &Account,
+    ended: &Result<Result<Acceptance, AcceptError>, JoinError>,
+) -> (Outcome, u64) {
+    match ended {
+        Ok(Ok(_)) | Err(_) if speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
+        Ok(Ok(acceptance)) => match clerk::of_acceptance(acceptance) {
+            (Outcome::Accepted, saved_ms) if account.joined => (Outcome::Joined, saved_ms),
+            other => other,
+        },
+        _ => (Outcome::Failed, 0),
     }
 }
 

@@ -1,8 +1,10 @@
 use std::time::{Duration, Instant};
 
+use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
 use crate::args::OfId;
+use crate::clerk;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -27,9 +29,9 @@ pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError
     let record = store.read(&id)?;
     let was_running = store.is_alive(&record)?;
     if was_running {
-        stop(&store, &record)?;
+        stop(&store, &record, context)?;
     } else {
-        remove(&store, &id)?;
+        remove(&store, &id, context)?;
     }
     if context.output.is_json() {
         output::print_json(&Aborted { id: id.as_str(), was_running })?;
@@ -39,17 +41,18 @@ pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError
     Ok(ExitStatus::Done)
 }
 
-fn remove(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
+fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), CliError> {
     let held = store.lock(id)?;
     if held.record().state == State::Accepted {
         let problem = format!("was accepted: its changes are in the workspace; see `headstart undo {id}`");
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
+    clerk::decided(context, held.record(), (Outcome::Aborted, 0));
     held.remove()
 }
 
 /// Waits until the process that runs it has given it up.
-fn stop(store: &Store, record: &Record) -> Result<(), CliError> {
+fn stop(store: &Store, record: &Record, context: &Context) -> Result<(), CliError> {
     let id = &record.id;
     let pid = record.owner.pid;
     store.request_abort(id)?;
@@ -60,7 +63,7 @@ fn stop(store: &Store, record: &Record) -> Result<(), CliError> {
             Err(CliError::UnknownId { .. }) => return Ok(()),
             Err(error) => return Err(error),
             // It ended, or its process died, before it saw the request.
-            Ok(record) if !store.is_alive(&record)? => match remove(store, id) {
+            Ok(record) if !store.is_alive(&record)? => match remove(store, id, context) {
                 Err(CliError::UnknownId { .. }) => return Ok(()),
                 other => return other,
             },

@@ -16,7 +16,7 @@ use crate::host::NativeHost;
 use crate::models::Models;
 use crate::setup::AcceptedBy;
 use crate::store::{Held, State};
-use crate::{output, setup, workspace};
+use crate::{clerk, output, setup, workspace};
 
 /// What came of it, with `--json`.
 #[derive(Serialize)]
@@ -61,6 +61,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     if matches!(acceptance, Acceptance::Accepted(_)) {
         held.mark(State::Accepted)?;
     }
+    clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));
     report(id.as_str(), &acceptance, context)
 }
 
@@ -78,7 +79,8 @@ async fn accept(args: &Accept, held: &Held, context: &Context) -> Result<Accepta
     let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
     // An accept asks no model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
-    let tree = setup::tree(Path::new(&workspace), Some(context.store()?.state()), AcceptedBy::Another)?;
+    let tree =
+        setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
     let engine = setup::engine(tree, &workspace, silent, host, config.limits);
     Ok(engine.accept(finished).await?)
 }

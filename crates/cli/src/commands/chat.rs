@@ -2,7 +2,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Chat, Face};
+use crate::chat::{Books, Chat, Face};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -17,8 +17,9 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     // A chat needs no store; without a state folder its accepts cannot be undone.
-    let state = context.store().ok().map(|store| store.state().to_owned());
+    let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let (session, asks) = setup::session(&config, &workspace, state.as_deref(), &models, Vec::new())?;
+    let books = Books::open(context, &config, &workspace)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
         let palette = match context.output.style() {
@@ -30,7 +31,7 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     } else {
         (Face::lines(context.output), Input::of_pipe())
     };
-    let ended = Chat::new(session, config, asks, face).run(input).await;
+    let ended = Chat::new(session, config, books, asks, face).run(input).await;
     models.save_recording()?;
     ended
 }

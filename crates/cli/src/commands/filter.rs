@@ -16,20 +16,30 @@ struct Answer {
     reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    /// Which line, from 1, where it holds no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
 }
 
 /// Judges the texts on standard input.
 pub(crate) fn run() -> Result<ExitStatus, CliError> {
-    lines::answer_each(io::stdin().lock(), io::stdout().lock(), |line| match line.and_then(text_of) {
-        Ok(text) => judge(&text),
-        Err(detail) => Answer { keep: false, reason: Some("invalid_input"), detail: Some(detail) },
+    lines::answer_each(io::stdin().lock(), io::stdout().lock(), |number, line| {
+        match line.and_then(text_of) {
+            Ok(text) => judge(&text),
+            Err(detail) => Answer {
+                keep: false,
+                reason: Some("invalid_input"),
+                detail: Some(detail),
+                line: Some(number),
+            },
+        }
     })?;
     Ok(ExitStatus::Done)
 }
 
 fn judge(text: &str) -> Answer {
     let reason = headstart_followup_state::filter(text).err().map(FilterReason::as_str);
-    Answer { keep: reason.is_none(), reason, detail: None }
+    Answer { keep: reason.is_none(), reason, detail: None, line: None }
 }
 
 fn text_of(line: Value) -> Result<String, String> {

@@ -27,6 +27,8 @@ struct Invalid {
     decision: &'static str,
     reason: &'static str,
     detail: String,
+    /// Which line, from 1.
+    line: u64,
     effects: [(); 0],
     reads: [(); 0],
     writes: [(); 0],
@@ -38,12 +40,13 @@ pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError
     let config = context.config(&args.mode.flags(), Path::new(&workspace))?;
     let gate_context = config.gate_context(workspace)?;
     let gate = headstart_tool_gate::Gate::new();
-    let judge = |line: Result<Value, String>| match line.and_then(call_of) {
+    let judge = |number: u64, line: Result<Value, String>| match line.and_then(call_of) {
         Ok((name, args)) => Answer::Judged(gate.judge(CallRef { name: &name, args: &args }, &gate_context)),
         Err(detail) => Answer::Invalid(Invalid {
             decision: "boundary",
             reason: "invalid_input",
             detail,
+            line: number,
             effects: [],
             reads: [],
             writes: [],

@@ -11,6 +11,7 @@ mod gate;
 mod list;
 mod show;
 mod speculate;
+mod stats;
 mod suggest;
 mod sweep;
 mod undo;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitStatus, Cli
         Command::Abort(args) => abort::run(&args, context),
         Command::Undo(args) => undo::run(&args, context),
         Command::Sweep(args) => sweep::run(&args, context),
+        Command::Stats(args) => stats::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),
         Command::Filter => filter::run(),
         Command::Completions { shell } => completions::run(shell),

@@ -25,6 +25,8 @@ struct Shown<'a> {
     workspace: &'a str,
     mode: ApprovalMode,
     model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fast_model: Option<&'a str>,
     prompt: &'a str,
     #[serde(flatten)]
     result: Option<Result<'a>>,
@@ -65,6 +67,7 @@ fn shown<'a>(record: &'a Record, status: &'static str) -> Shown<'a> {
         workspace: &record.workspace,
         mode: record.mode,
         model: &record.model,
+        fast_model: record.fast_model.as_deref(),
         prompt: &record.prompt,
         result: record.finished.as_ref().map(|finished| Result {
             ending: &finished.ending,
@@ -86,9 +89,12 @@ pub(super) fn page(record: &Record, status: &str, style: Style) -> String {
         ("prompt", record.prompt.clone()),
         ("workspace", record.workspace.clone()),
         ("model", record.model.clone()),
-        ("age", age),
     ];
-    fields.extend(record.finished.iter().flat_map(summary));
+    fields.extend(
+        record.fast_model.iter().map(|fast| ("done by", format!("{fast}, which shares no cache with it"))),
+    );
+    fields.push(("age", age));
+    fields.extend(record.finished.iter().flat_map(|finished| summary(finished, record.fast_model.is_none())));
     let mut lines: Vec<String> = fields
         .into_iter()
         .map(|(name, value)| format!("{}  {}", style.dim(&format!("{name:<9}")), output::one_line(&value)))
@@ -103,17 +109,19 @@ pub(super) fn page(record: &Record, status: &str, style: Style) -> String {
     lines.join("\n")
 }
 
-fn summary(finished: &Finished) -> Vec<(&'static str, String)> {
+/// What came out. What another model than the conversation's found cached is not the conversation, so it is not told.
+fn summary(finished: &Finished, shares_cache: bool) -> Vec<(&'static str, String)> {
     let cost = finished.cost;
     let mut fields = vec![("ended", ending(&finished.ending))];
+    let cached =
+        if shares_cache { format!(" ({} cached)", cost.tokens.cached_input_tokens) } else { String::new() };
     fields.push((
         "cost",
         format!(
-            "{} in {} ms, {} ({} cached) tokens read, {} written, {}",
+            "{} in {} ms, {}{cached} tokens read, {} written, {}",
             counted(u64::from(cost.turns), "turn"),
             cost.work_ms,
             cost.tokens.input_tokens,
-            cost.tokens.cached_input_tokens,
             cost.tokens.output_tokens,
             counted(u64::from(cost.tool_calls), "tool call"),
         ),

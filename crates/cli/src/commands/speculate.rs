@@ -4,11 +4,13 @@ use std::sync::Arc;
 use futures::StreamExt;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::ChangeSummary;
+use headstart_speculation::ledger::{Outcome, Source};
 use headstart_speculation::{Cost, Ending, Event, Finished, Speculation, Status};
 use headstart_tool_gate::Verdict;
 use serde::Serialize;
 
 use crate::args::Speculate;
+use crate::clerk::{self, Clerk};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -53,15 +55,21 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
     let store = context.store()?;
-    let tree = setup::tree(Path::new(&workspace), Some(store.state()), AcceptedBy::Another)?;
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     let engine = setup::engine(tree, &workspace, models.background.clone(), host, config.limits);
     let tools = engine.toolbox.schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
+    let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
     let running = store.create(Draft {
         workspace,
         mode: config.mode,
         mode_by_flag: args.mode.mode.is_some(),
         model: config.model.as_ref().map(ToString::to_string).unwrap_or_default(),
+        fast_model: config
+            .fast_model
+            .as_ref()
+            .filter(|fast| Some(*fast) != config.model.as_ref())
+            .map(ToString::to_string),
         prompt: args.prompt.clone(),
     })?;
     let id = running.record().id.to_string();
@@ -78,8 +86,11 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let finished = match finished {
         Ok(Some(finished)) => finished,
         stopped => {
+            let (cost, status) = (speculation.cost(), speculation.status());
             speculation.abort();
             running.discard()?;
+            let spent = clerk.speculation(&id, &args.prompt, &cost, status);
+            clerk.ledger.note(&[spent, clerk::outcome(&id, Outcome::Aborted, 0)]);
             models.save_recording()?;
             return stopped.and(Err(CliError::GivenUp { id }));
         }
@@ -87,6 +98,10 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     // The driver has told everything; what is left of it is to go.
     let _ = driver.await;
     let record = running.finish(finished)?;
+    if let Some(finished) = &record.finished {
+        let status = finished.ending.status();
+        clerk.ledger.note(&[clerk.speculation(&id, &args.prompt, &finished.cost, status)]);
+    }
     models.save_recording()?;
     report(&record, context)
 }

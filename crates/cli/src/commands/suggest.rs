@@ -1,18 +1,22 @@
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use headstart_forked_query::{
-    CacheSafeParams, Guards, Suppressed, SuppressionReason, Usage, generate_suggestion,
+    CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_suggestion,
 };
+use headstart_speculation::ledger::Source;
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
 use crate::args::Suggest;
+use crate::clerk::{Clerk, QueryCost};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::session::SYSTEM;
+use crate::store::SpeculationId;
 use crate::{history, setup, workspace};
 
 /// What came of the query.
@@ -33,9 +37,12 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let tools = setup::toolbox(Path::new(&workspace)).schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
+    let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
     let spinner = Spinner::start("asking what comes next");
+    let asked = Instant::now();
     let answer = generate_suggestion(&models.background, &params, guards).await;
     drop(spinner);
+    note(&clerk, &answer, asked.elapsed())?;
     models.save_recording()?;
     let json = context.output.is_json();
     match answer {
@@ -55,4 +62,23 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
         Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", reason.as_str())),
     }
     Ok(ExitStatus::Done)
+}
+
+/// Puts into the ledger what the query cost, unless the model was not even asked.
+fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -> Result<(), CliError> {
+    let (text, tokens, suppressed) = match answer {
+        Ok(generated) => (Some(generated.suggestion.as_str()), generated.usage, None),
+        Err(Suppressed {
+            reason: SuppressionReason::EarlyConversation | SuppressionReason::PlanMode,
+            ..
+        }) => {
+            return Ok(());
+        }
+        Err(Suppressed { reason, usage }) => (None, *usage, Some(reason.as_str())),
+    };
+    let work_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let cost = QueryCost { tokens, work_ms, dropped: false };
+    let id = SpeculationId::random()?;
+    clerk.ledger.note(&[clerk.suggestion(id.as_str(), text, cost, suppressed)]);
+    Ok(())
 }

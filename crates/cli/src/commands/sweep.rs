@@ -56,7 +56,7 @@ fn workspaces(args: &Sweep, store: &Store) -> Result<BTreeSet<String>, CliError>
 }
 
 fn sweep_workspace(workspace: &str, store: &Store) -> Vec<Swept> {
-    let options = setup::options(Some(store.state()), AcceptedBy::Another);
+    let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
     let swept = match OsTree::open_with(workspace, options).and_then(|tree| tree.sweep()) {
         Ok(swept) => swept,
         Err(error) => {

@@ -51,7 +51,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
         _ => return Err(wrong(never)),
     };
     let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
-    let outcome = setup::tree(Path::new(&workspace), Some(store.state()), AcceptedBy::Another)?
+    let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
         .undo(&finished.changes)
         .map_err(|error| failed(&workspace, &error))?;
     match outcome {
@@ -70,7 +70,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
 
 fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(path)?;
-    let tree = setup::tree(Path::new(&workspace), Some(store.state()), AcceptedBy::Another)?;
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     match tree.undo_last().map_err(|error| failed(&workspace, &error))? {
         UndoOutcome::Undone { changes, paths } => {
             let id = mark_record_of(store, &workspace, changes)?;

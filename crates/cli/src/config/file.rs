@@ -3,11 +3,14 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError};
+use headstart_speculation::policy::Mode;
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
+use super::requests::RequestField;
 use super::{parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -36,9 +39,24 @@ struct Fields {
     base_url: Option<Spanned<String>>,
     mode: Option<Spanned<String>>,
     deny: Vec<Spanned<String>>,
+    policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
+    background: Option<Spanned<String>>,
+    ledger: Option<Spanned<String>>,
     limits: LimitFields,
+    budget: BudgetTable,
+    prices: PriceTable,
+    requests: RequestFields,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RequestFields {
+    retries: Option<Spanned<u32>>,
+    connect_seconds: Option<Spanned<u32>>,
+    first_byte_seconds: Option<Spanned<u32>>,
+    idle_seconds: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -91,12 +109,41 @@ impl File {
         Ok(rules)
     }
 
+    pub(super) fn policies(&self) -> impl Iterator<Item = PolicyRule> {
+        self.fields.policy.iter().map(|policy| policy.get_ref().clone())
+    }
+
+    /// The error of a policy of this file, or of none that has a place.
+    pub(super) fn refuse_policy(&self, error: &GateError) -> CliError {
+        let GateError::Policy { index, field, problem, .. } = error else {
+            return self.refuse(1, "policy", error);
+        };
+        let line = self.fields.policy.get(*index).map_or(1, |policy| self.line(&policy.span()));
+        self.refuse(line, &format!("policy {}.{field}", index + 1), problem)
+    }
+
     pub(super) fn suggestions(&self) -> Option<bool> {
         self.fields.suggestions
     }
 
     pub(super) fn speculation(&self) -> Option<bool> {
         self.fields.speculation
+    }
+
+    pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {
+        self.parsed("background", self.fields.background.as_ref(), budget::parse_mode)
+    }
+
+    pub(super) fn ledger(&self) -> Result<Option<Placed<Keep>>, CliError> {
+        self.parsed("ledger", self.fields.ledger.as_ref(), budget::parse_keep)
+    }
+
+    pub(super) fn budget(&self) -> &BudgetTable {
+        &self.fields.budget
+    }
+
+    pub(super) fn prices(&self) -> &PriceTable {
+        &self.fields.prices
     }
 
     pub(super) fn limits(&self) -> Result<Vec<(LimitField, Placed<u64>)>, CliError> {
@@ -129,6 +176,26 @@ impl File {
         Ok(limits)
     }
 
+    pub(super) fn requests(&self) -> Result<Vec<(RequestField, Placed<u32>)>, CliError> {
+        let fields = &self.fields.requests;
+        let all = [
+            (RequestField::Retries, &fields.retries),
+            (RequestField::ConnectSeconds, &fields.connect_seconds),
+            (RequestField::FirstByteSeconds, &fields.first_byte_seconds),
+            (RequestField::IdleSeconds, &fields.idle_seconds),
+        ];
+        let mut settings = Vec::new();
+        for (field, value) in all {
+            let Some(value) = value else { continue };
+            let line = self.line(&value.span());
+            if *value.get_ref() < field.least() {
+                return Err(self.refuse(line, field.name(), "must be at least 1"));
+            }
+            settings.push((field, Placed { value: *value.get_ref(), line }));
+        }
+        Ok(settings)
+    }
+
     /// The error that a field of this file deserves.
     pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
         CliError::Configuration { file: self.path.clone(), line, message: format!("{field}: {problem}") }
@@ -146,7 +213,7 @@ impl File {
         Ok(Some(Placed { value: parsed, line }))
     }
 
-    fn line(&self, span: &Range<usize>) -> usize {
+    pub(super) fn line(&self, span: &Range<usize>) -> usize {
         line_of(&self.text, span.start)
     }
 }

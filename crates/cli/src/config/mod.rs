@@ -1,18 +1,24 @@
 //! What the user, the project, the environment and the command line say, laid over each other in that order.
 //!
 //! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds
-//! deny rules, lowers the approval mode and the limits, turns background work off, and may choose another model
+//! deny rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose another model
 //! of the provider that the user has chosen. A line that would do more is an error.
 
+mod budget;
 mod file;
 mod limits;
 mod project;
+mod requests;
 
 use std::path::{Path, PathBuf};
 
 use headstart_speculation::Limits;
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext};
+use headstart_speculation::ledger::Prices;
+use headstart_speculation::policy::Policy;
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
+pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
+pub(crate) use self::requests::Requests;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -27,10 +33,12 @@ pub(crate) struct Flags {
     pub(crate) fast_model: Option<ModelSpec>,
     pub(crate) base_url: Option<String>,
     pub(crate) mode: Option<ApprovalMode>,
+    /// How many times faster a recording is played.
+    pub(crate) speed: Option<f64>,
 }
 
 /// The configuration in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
     /// The model of the conversation.
     pub(crate) model: Option<ModelSpec>,
@@ -41,9 +49,20 @@ pub(crate) struct Config {
     pub(crate) mode: ApprovalMode,
     /// The rules of all files together.
     pub(crate) deny: Vec<DenyRule>,
+    /// The policies of all files together.
+    pub(crate) policies: Policies,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     pub(crate) limits: Limits,
+    /// Whether background work is done, and what it may cost.
+    pub(crate) background: Policy,
+    /// What models cost.
+    pub(crate) prices: Prices,
+    /// What is kept about background work.
+    pub(crate) ledger: Keep,
+    /// How many times faster a recording is played.
+    pub(crate) speed: f64,
+    pub(crate) requests: Requests,
 }
 
 impl Config {
@@ -59,7 +78,7 @@ impl Config {
     pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
         let deny = DenyRules::new(self.deny.iter().cloned())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        Ok(GateContext { mode: self.mode, workspace, deny })
+        Ok(GateContext { mode: self.mode, workspace, deny, policies: self.policies.clone() })
     }
 
     /// The defaults and the user's file.
@@ -73,10 +92,15 @@ impl Config {
         config.base_url = file.base_url()?.map(|url| url.value);
         config.mode = file.mode()?.map_or(config.mode, |mode| mode.value);
         config.deny = file.deny()?;
+        config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
+        budget::apply_users(&mut config, &file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
+        }
+        for (field, value) in file.requests()? {
+            field.set(&mut config.requests, value.value);
         }
         Ok(config)
     }
@@ -86,13 +110,27 @@ impl Config {
         self.fast_model = nearest.fast_model.or(self.fast_model);
         self.base_url = nearest.base_url.or(self.base_url);
         self.mode = nearest.mode.unwrap_or(self.mode);
+        self.speed = nearest.speed.unwrap_or(self.speed);
         self
     }
 
     fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
+        if let Some(mode) = variable(environment, "HEADSTART_BACKGROUND", parse_background)? {
+            self.background.mode = mode;
+        }
         Ok(self)
+    }
+
+    /// The model of background work, as the user names it; nothing where there is none.
+    pub(crate) fn background_model(&self) -> String {
+        self.fast_model.as_ref().or(self.model.as_ref()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// The model of the conversation, as the user names it; nothing where there is none.
+    pub(crate) fn main_model(&self) -> String {
+        self.model.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 }
 
@@ -104,9 +142,15 @@ impl Default for Config {
             base_url: None,
             mode: ApprovalMode::Default,
             deny: Vec::new(),
+            policies: Policies::default(),
             suggestions: true,
             speculation: true,
             limits: Limits::default(),
+            background: Policy::default(),
+            prices: Prices::default(),
+            ledger: Keep::default(),
+            speed: 1.0,
+            requests: Requests::default(),
         }
     }
 }

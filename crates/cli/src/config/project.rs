@@ -1,9 +1,9 @@
 use std::path::Path;
 
-use headstart_tool_gate::ApprovalMode;
+use headstart_tool_gate::{ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags};
+use super::{Config, Flags, budget};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -14,6 +14,10 @@ use crate::model_spec::ModelSpec;
 pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result<(), CliError> {
     let Some(file) = file::read(path)? else { return Ok(()) };
     refuse_base_url(&file)?;
+    if let Some((field, value)) = file.requests()?.first() {
+        let problem = "a project cannot say how your provider is asked; set it in your own file";
+        return Err(file.refuse(value.line, field.name(), problem));
+    }
     if let (Some(spec), None) = (file.model()?, &nearest.model) {
         config.model = Some(same_provider(&file, "model", spec, config.model.as_ref())?);
     }
@@ -25,8 +29,11 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         config.mode = lowered_mode(&file, &mode, config.mode)?;
     }
     config.deny.extend(file.deny()?);
+    let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
+    config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
+    budget::apply_projects(config, &file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);
         if users < value.value {

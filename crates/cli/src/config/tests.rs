@@ -1,4 +1,7 @@
 use std::fs;
+use std::time::Duration;
+
+use headstart_forked_query::{Priority, RetryPolicy, Timeouts};
 
 use super::*;
 
@@ -85,6 +88,11 @@ fn a_project_cannot_loosen_what_the_user_set() {
         ("model = 'replay:x'", "model = 'replay:x'", "1: model: a project can only choose"),
         ("model = 'ollama:x'", "fast_model = 'openai:x'", "1: fast_model: a project can only choose"),
         ("", "[limits]\nturns = 21", "2: limits.turns: a project can only lower a limit, and yours is 20"),
+        (
+            "",
+            "[requests]\nretries = 99",
+            "2: requests.retries: a project cannot say how your provider is asked",
+        ),
         ("", "deny = ['!*.pem']", "1: deny: deny rule \"!*.pem\": a rule cannot take back"),
     ];
     for (user, project, expected) in cases {
@@ -104,6 +112,8 @@ fn a_mistake_is_named_by_file_line_and_field() {
         ("mode = 3", "1: invalid type: integer `3`, expected a string, in `mode = 3`"),
         ("[limits]\nturns = 'many'", "2: invalid type: string \"many\", expected u32, in `turns = 'many'`"),
         ("[limits]\nturns = 0", "2: limits.turns: must be at least 1"),
+        ("[requests]\nidle_seconds = 0", "2: requests.idle_seconds: must be at least 1"),
+        ("[requests]\nretry = 0", "2: unknown field `retry`"),
         ("[limits]\nturns = -1", "2: invalid value: integer `-1`, expected u32"),
         ("base_url = 'localhost:8000'", "1: base_url: \"localhost:8000\" is no base URL"),
         ("deny = ['a', '']", "1: deny: deny rule \"\": it is empty"),
@@ -134,8 +144,129 @@ fn a_file_that_is_no_file_is_refused_without_waiting_for_it() {
 }
 
 #[test]
+fn the_user_says_how_long_a_provider_is_waited_for() {
+    let defaults = Case::new("", "").load().unwrap().requests;
+    assert_eq!((defaults.retries, defaults.timeouts), (None, Timeouts::default()));
+    let text = "[requests]\nretries = 0\nconnect_seconds = 1\nfirst_byte_seconds = 2\nidle_seconds = 3";
+    let requests = Case::new(text, "").load().unwrap().requests;
+    let [connect, first_byte, idle] = [1, 2, 3].map(Duration::from_secs);
+    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle });
+    for priority in [Priority::Foreground, Priority::Background] {
+        assert_eq!(requests.retry_policy(priority).retries, 0);
+        assert_eq!(defaults.retry_policy(priority), RetryPolicy::of(priority));
+    }
+}
+
+#[test]
 fn a_recording_named_in_the_users_file_lies_beside_it() {
     let case = Case::new("model = 'replay:r.json'", "");
     let expected = case.folder.path().join("user/headstart/r.json");
     assert_eq!(case.load().unwrap().model, Some(ModelSpec::Replay(expected)));
+}
+
+#[test]
+fn background_work_has_one_switch_a_budget_and_prices() {
+    use headstart_speculation::ledger::Money;
+    use headstart_speculation::policy::Mode;
+
+    let user = "background = 'always'\nledger = 'prompts'\n[budget]\nsecond_is_worth = 9000\nday_money = 2.5\n\
+                turn_seconds = 30\n[prices.'openai:m']\ninput = 1.5\noutput = 6";
+    let case = Case::new(user, "");
+    let config = case.load().unwrap();
+    assert_eq!((config.background.mode, config.ledger), (Mode::Always, Keep::Prompts));
+    assert!((config.background.second_is_worth - 9_000.0).abs() < 1e-9);
+    assert_eq!(config.background.day.money, Money::new(2.5));
+    assert_eq!(config.background.turn.time, std::time::Duration::from_secs(30));
+    let price = config.prices.get("openai:m").unwrap();
+    assert_eq!((price.cached, price.output), (Money::new(1.5).unwrap(), Money::new(6.0).unwrap()));
+    assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);
+
+    // The project may do less, and the user has the last word.
+    let case =
+        Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\nrun_from = 0.9\nday_money = 1");
+    let config = case.load().unwrap();
+    assert_eq!((config.background.mode, config.ledger), (Mode::Off, Keep::Figures));
+    assert_eq!(config.background.day.money, Money::new(1.0));
+    for (value, mode) in [("off", Mode::Off), ("auto", Mode::Auto), ("always", Mode::Always)] {
+        assert_eq!(
+            Case::new("", "").variable("HEADSTART_BACKGROUND", value).load().unwrap().background.mode,
+            mode
+        );
+        let project = Case::new("", "background = 'off'").variable("HEADSTART_BACKGROUND", value);
+        assert_eq!(project.load().unwrap().background.mode, mode);
+    }
+}
+
+#[test]
+fn a_project_cannot_have_more_done_ahead() {
+    let cases = [
+        ("", "background = 'always'", "1: background: a project can only do less ahead, and yours is auto"),
+        ("background = 'off'", "background = 'auto'", "and yours is off"),
+        ("", "ledger = 'prompts'", "1: ledger: a project can only have less kept than you do"),
+        ("", "[prices.m]\ninput = 0\noutput = 0", "prices: a project cannot say what models cost"),
+        (
+            "",
+            "[budget]\nsecond_is_worth = 9000",
+            "2: budget.second_is_worth: a project can only lower this, and yours is 5000",
+        ),
+        ("", "[budget]\nshow_from = 0", "budget.show_from: a project can only raise this, and yours is 0.1"),
+        ("", "[budget]\nrun_from = 0.29", "budget.run_from: a project can only raise this, and yours is 0.3"),
+        ("", "[budget]\nshare = 0.5", "budget.share: a project can only lower this"),
+        (
+            "",
+            "[budget]\nturn_tokens = 3_000_000",
+            "budget.turn_tokens: a project can only lower this, and yours is 2000000",
+        ),
+        (
+            "[budget]\nsession_money = 1",
+            "[budget]\nsession_money = 1.01",
+            "can only lower this, and yours is 1",
+        ),
+        ("", "[budget]\nday_seconds = 100_000", "budget.day_seconds: a project can only lower this"),
+    ];
+    for (user, project, expected) in cases {
+        let error = Case::new(user, project).load().unwrap_err();
+        assert!(error.starts_with("project/.headstart/config.toml:"), "{project:?}: {error}");
+        assert!(error.contains(expected), "{project:?}: {error}");
+    }
+}
+
+#[test]
+fn a_mistake_in_a_budget_or_a_price_is_named() {
+    let cases = [
+        ("background = 'on'", "1: background: \"on\" is none of off, auto and always"),
+        ("ledger = 'all'", "1: ledger: \"all\" is none of off, figures and prompts"),
+        (
+            "[budget]\npatience = 3",
+            "2: budget.patience: there is no such field; there are second_is_worth, show_from",
+        ),
+        ("[budget]\nshare = 1.5", "2: budget.share: must be a number from 0 to 1"),
+        ("[budget]\nturn_tokens = -1", "2: budget.turn_tokens: must be a number from 0"),
+        ("[budget]\nturn_tokens = nan", "2: budget.turn_tokens: must be a number from 0"),
+        ("[prices.m]\ninput = -1\noutput = 1", "prices.\"m\": a price is a number from 0"),
+        ("[prices.m]\ninput = 1", "missing field `output`"),
+        ("[prices.m]\ninput = 1\noutput = 1\nwritten = 2", "unknown field `written`"),
+    ];
+    for (text, expected) in cases {
+        let error = Case::new(text, "").load().unwrap_err();
+        assert!(
+            error.starts_with("user/headstart/config.toml:") && error.contains(expected),
+            "{text:?}: {error}"
+        );
+    }
+    let error = Case::new("", "").variable("HEADSTART_BACKGROUND", "0").load().unwrap_err();
+    assert_eq!(error, "HEADSTART_BACKGROUND: \"0\" is none of off, auto and always");
+}
+
+#[test]
+fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it() {
+    let page = include_str!("../../../../docs/formats.md");
+    let example = page.split("```toml\n").find(|block| block.starts_with("background")).unwrap();
+    let example = example.split("```").next().unwrap();
+    let told = Case::new(example, "").load().unwrap();
+    let silent = Case::new("", "").load().unwrap();
+    let day = headstart_speculation::policy::Cap { money: None, ..told.background.day };
+    assert_eq!(Policy { day, ..told.background }, silent.background);
+    assert_eq!(told.ledger, silent.ledger);
+    assert!(told.prices.get("openai:NAME").is_some() && told.background.day.money.is_some());
 }

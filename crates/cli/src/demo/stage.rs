@@ -41,7 +41,7 @@ impl Stage {
     }
 
     pub(super) async fn suggestion(&self) -> Result<String, CliError> {
-        match self.session.suggestion_query().await {
+        match self.session.suggestion_query().await.suggestion {
             Ok(suggestion) => Ok(suggestion.as_str().to_owned()),
             Err(reason) => Err(CliError::Demo(format!("the recording gave no suggestion: {reason}"))),
         }
@@ -131,7 +131,8 @@ impl Stage {
         reading: Duration,
     ) -> Result<(Speculation, Duration), CliError> {
         self.number += 1;
-        let (speculation, mut events) = self.session.speculate(format!("demo-{}", self.number), prompt)?;
+        let (speculation, mut events) =
+            self.session.speculate(format!("demo-{}", self.number), prompt, None)?;
         let reading = reading.div_f64(self.speed);
         let until = tokio::time::sleep(reading);
         tokio::pin!(until);

@@ -1,5 +1,5 @@
 use futures::StreamExt;
-use headstart_forked_query::{Message, ModelEvent, Role};
+use headstart_forked_query::{Message, ModelEvent, ModelRequest, Role};
 
 use super::*;
 
@@ -84,6 +84,10 @@ fn another_server_is_asked_in_the_dialect_that_all_speak() {
             Service::compatible("", "").wire,
             KeyNeed::Optional,
         ),
+        (Provider::Anthropic, Some("http://localhost:8000"), Service::anthropic().wire, KeyNeed::Optional),
+        (Provider::Gemini, None, Service::gemini().wire, KeyNeed::Required),
+        (Provider::Responses, Some("https://gateway/v1"), Service::responses().wire, KeyNeed::Optional),
+        (Provider::Ollama, None, Service::ollama().wire, KeyNeed::Optional),
         (Provider::DashScope, Some("https://intl.example/v1"), Service::dashscope().wire, KeyNeed::Optional),
     ];
     for (provider, url, wire, key) in cases {
@@ -106,6 +110,9 @@ fn what_is_missing_is_named() {
         (config("replay:/no/such/file", None), "cannot read /no/such/file: "),
         (config(&format!("replay:{}", broken.display()), None), "broken.json: the recording is not valid at"),
         (config("openai:x", None), "openai:x needs a key: set OPENAI_API_KEY"),
+        (config("anthropic:x", None), "anthropic:x needs a key: set ANTHROPIC_API_KEY"),
+        (config("gemini:x", None), "gemini:x needs a key: set GEMINI_API_KEY"),
+        (config("responses:x", None), "responses:x needs a key: set OPENAI_API_KEY"),
         (config("dashscope:x", None), "dashscope:x needs a key: set DASHSCOPE_API_KEY"),
         (Config::default(), "no model is chosen: set --model or HEADSTART_MODEL"),
     ];

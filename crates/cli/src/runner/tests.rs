@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::GitNeeds;
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError};
 
 use super::BashRunner;
@@ -16,6 +17,7 @@ fn request(command: &str) -> CommandRequest {
         directory: WorkspacePath::root(),
         surroundings: Surroundings::Clean,
         environment: BTreeMap::new(),
+        git: None,
         time_limit: Duration::from_secs(20),
         output_limit: 10_000,
     }
@@ -105,6 +107,25 @@ async fn a_clean_environment_holds_nothing_that_chooses_a_program() {
         "_=/usr/bin/env",
     ];
     assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn what_git_needs_is_looked_at_before_a_command_runs() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join(".git/info")).unwrap();
+    fs::write(root.path().join(".git/info/attributes"), "* filter=x").unwrap();
+    let mut request = request("echo ran");
+    assert_eq!(run(root.path(), request.clone()).await.unwrap().output, "ran\n");
+    request.git = Some(GitNeeds {
+        version: (2, 0),
+        folders: vec![".".to_owned()],
+        hides: vec!["info/attributes".to_owned()],
+    });
+    let refused = run(root.path(), request.clone()).await.unwrap_err().to_string();
+    assert!(refused.contains(".git/info/attributes may name programs"), "{refused}");
+    request.git = Some(GitNeeds { version: (9999, 0), folders: Vec::new(), hides: Vec::new() });
+    let refused = run(root.path(), request).await.unwrap_err().to_string();
+    assert!(refused.contains("only from 9999.0 on"), "{refused}");
 }
 
 #[tokio::test]

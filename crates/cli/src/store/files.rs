@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::CliError;
 
 /// Makes the folder (and those above it) for this user alone; one that others can write is refused.
-pub(super) fn create_private_folder(path: &Path) -> Result<(), CliError> {
+pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
     private().recursive(true).create(path).map_err(CliError::io("create", path))?;
     let metadata = fs::symlink_metadata(path).map_err(CliError::io("read", path))?;
     let refused =

@@ -19,7 +19,7 @@ pub(super) struct Prefix<'a>(&'a str);
 
 impl SpeculationId {
     /// An id that no other speculation has, as far as chance allows (50 bits).
-    pub(super) fn random() -> Result<Self, CliError> {
+    pub(crate) fn random() -> Result<Self, CliError> {
         Ok(Self(random_name(LENGTH)?))
     }
 

@@ -21,6 +21,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::files::create_private_folder;
 pub(crate) use self::held::Held;
 pub(crate) use self::id::SpeculationId;
 pub(crate) use self::record::{Draft, Record, State};
@@ -52,7 +53,7 @@ impl Store {
 
     /// Starts a record; the value returned is the right to finish it.
     pub(crate) fn create(&self, draft: Draft) -> Result<Running, CliError> {
-        files::create_private_folder(&self.folder)?;
+        create_private_folder(&self.folder)?;
         Running::create(self, draft)
     }
 
@@ -114,9 +115,9 @@ impl Store {
         sweep::sweep(self, now_ms, keep)
     }
 
-    /// The folder of all state, this store's and what is staged in workspaces.
-    pub(crate) fn state(&self) -> &Path {
-        self.folder.parent().expect("works because the store is a folder in the state folder")
+    /// The folder of everything that headstart keeps.
+    pub(crate) fn state_folder(&self) -> &Path {
+        self.folder.parent().expect("works because the folder is one in the state folder")
     }
 
     /// Where the folders of the speculations are.

@@ -16,8 +16,10 @@ pub(crate) struct Draft {
     pub(crate) mode: ApprovalMode,
     /// Whether the mode was given on the command line, and so is not for a file to change later.
     pub(crate) mode_by_flag: bool,
-    /// The specification of the model.
+    /// The specification of the conversation's model.
     pub(crate) model: String,
+    /// That of the model that does the work, where it is another one. It has no cache of the conversation.
+    pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
 }
 
@@ -38,8 +40,11 @@ pub(crate) struct Record {
     /// Whether the mode was given on the command line.
     #[serde(default)]
     pub(crate) mode_by_flag: bool,
-    /// The specification of the model.
+    /// The specification of the conversation's model.
     pub(crate) model: String,
+    /// That of the model that did the work, where it was another one. It had no cache of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
     /// Present unless the state is `Running`.
     pub(crate) finished: Option<Finished>,
@@ -71,6 +76,7 @@ impl Record {
             mode: draft.mode,
             mode_by_flag: draft.mode_by_flag,
             model: draft.model,
+            fast_model: draft.fast_model,
             prompt: draft.prompt,
             finished: None,
         }

@@ -21,6 +21,7 @@ fn draft() -> Draft {
         mode: ApprovalMode::Default,
         mode_by_flag: false,
         model: "replay:r.json".into(),
+        fast_model: None,
         prompt: "run the tests".into(),
     }
 }

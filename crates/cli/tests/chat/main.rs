@@ -11,6 +11,7 @@ mod fixture;
 mod flow;
 mod giving_up;
 mod leaving;
+mod ledger;
 mod looks;
 mod modes;
 mod pipe;

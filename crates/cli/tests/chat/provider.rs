@@ -124,7 +124,7 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
     go_on.send(()).unwrap();
     let mut chat = chat_with(vec![Answer::Refuse(401), Answer::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
-    chat.wait_for("> begin\nopenai refused the key (401); set OPENAI_API_KEY to a valid key\n>");
+    chat.wait_for(" refused the key (401); set OPENAI_API_KEY to a valid key\n>");
     chat.wait_for_row(">");
     chat.send("\x1b[A");
     chat.wait_for_row("> begin");
@@ -134,12 +134,23 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
 }
 
 #[test]
+fn a_provider_that_is_busy_is_asked_again() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let mut chat =
+        chat_with(vec![Answer::Refuse(429), Answer::Refuse(503), Answer::Stream("It ", wait, "works.")]);
+    chat.send("begin\r");
+    chat.wait_for("> begin\nIt works.\n>");
+    chat.leave();
+}
+
+#[test]
 fn an_answer_that_breaks_off_is_told() {
     let (go_on, wait) = mpsc::channel();
     go_on.send(()).unwrap();
     let mut chat = chat_with(vec![Answer::Cut("It be"), Answer::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
-    chat.wait_for("It be\nopenai cut the answer short\n>");
+    chat.wait_for(" cut the answer short; try again\n>");
     chat.send("begin\r");
     chat.wait_for("Now it works.");
     chat.leave();

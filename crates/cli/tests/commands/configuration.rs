@@ -19,7 +19,7 @@ fn a_mistake_in_the_environment_is_usage() {
     let mode = session.run(&["chat"]);
     let session = Session::new().variable("HEADSTART_SPECULATE", "never");
     let switch = session.run(&["chat"]);
-    let session = Session::new().variable("HEADSTART_MODEL", "gemini:pro");
+    let session = Session::new().variable("HEADSTART_MODEL", "google:pro");
     let model = session.run(&["chat"]);
     insta::assert_snapshot!(transcript(&[mode, switch, model]));
 }

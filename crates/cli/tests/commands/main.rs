@@ -5,7 +5,10 @@ mod support;
 
 mod configuration;
 mod gate;
+mod gate_lines;
 mod models;
+mod policies;
 mod records;
+mod stats;
 mod streams;
 mod usage;

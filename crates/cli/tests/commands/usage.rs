@@ -3,7 +3,7 @@ use std::process::Stdio;
 
 use crate::support::{Session, transcript};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "chat",
     "suggest",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 14] = [
     "abort",
     "undo",
     "sweep",
+    "stats",
     "gate",
     "filter",
     "completions",
@@ -40,7 +41,7 @@ fn what_the_command_line_cannot_mean_is_usage() {
     let cases: [&[&str]; 8] = [
         &["speculate", "--mode", "fast", "x"],
         &["speculate", "--model", "gpt-5", "x"],
-        &["speculate", "--model", "anthropic:x", "x"],
+        &["speculate", "--model", "google:x", "x"],
         &["chat", "--base-url", "localhost:8000"],
         &["show", "--json"],
         &["show", "../../etc"],

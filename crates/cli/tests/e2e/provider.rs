@@ -207,17 +207,17 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
     let half = || delta(&json!({"content": "I will"}));
     let echo = format!(r#"{{"error":{{"message":"wrong key {KEY}"}}}}"#);
     let cases = [
-        (whole("401 Unauthorized", "", &echo), "openai refused the key (401); set OPENAI_API_KEY"),
+        (whole("401 Unauthorized", "", &echo), " refused the key (401); set OPENAI_API_KEY"),
         (whole("429 Too Many Requests", "retry-after: 7\r\n", "{}"), "7 s"),
         (whole("500 Internal Server Error", "", r#"{"error":{"message":"out of memory"}}"#), "out of memory"),
-        (whole("503 Service Unavailable", "", &echo), "openai failed (503): wrong key"),
+        (whole("503 Service Unavailable", "", &echo), " failed (503): wrong key"),
         (whole("404 Not Found", "", r#"{"error":{"message":"no model test"}}"#), "no model test"),
         (whole("302 Found", "location: http://127.0.0.1:1/\r\n", ""), "302"),
         (Answer::Stream(vec![half(), Step::Cut]), "cut"),
         (Answer::Stream(vec![half()]), "cut"),
         (Answer::Stream(vec![half(), Step::Data("{\"choices\":[".into())]), "malformed"),
         (Answer::Stream(vec![half(), Step::Data("[]".into())]), "malformed"),
-        (Answer::Stream(vec![Step::Raw("<html>it works</html>\n\n")]), "openai"),
+        (Answer::Stream(vec![Step::Raw("<html>it works</html>\n\n".to_owned())]), "openai"),
         (
             Answer::Stream(vec![
                 half(),
@@ -228,6 +228,7 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
     ];
     for (answer, expected) in cases {
         let session = session();
+        session.write("home/.config/headstart/config.toml", "[requests]\nretries = 0\n");
         let server = Server::start(vec![farewell().swap_remove(1), answer.clone()]);
         let outcome = speculate(&session, &server);
         assert_eq!(outcome.code, Some(1), "{answer:?}: {outcome}");
@@ -236,9 +237,25 @@ fn what_goes_wrong_is_named_and_what_was_done_is_kept() {
         let error = finished["error"].as_str().unwrap();
         assert!(error.contains(expected), "{answer:?}: {error}");
         assert_eq!(finished["changes"].as_array().unwrap().len(), 2, "{answer:?}: {outcome}");
-        // No retry behind the user's back, and no suggestion after a failure.
+        // No retry where there are to be none, and no suggestion after a failure.
         assert_eq!(server.requests().len(), 2, "{answer:?}");
     }
+}
+
+#[test]
+fn what_passes_is_waited_for() {
+    let session = session();
+    let whole = |status, headers| Answer::Whole { status, headers, body: "{}".to_owned() };
+    let mut answers = farewell();
+    answers.insert(1, whole("429 Too Many Requests", "retry-after-ms: 20\r\n"));
+    answers.insert(0, whole("503 Service Unavailable", "retry-after: 0\r\n"));
+    let server = Server::start(answers);
+    let outcome = speculate(&session, &server);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.finished()["next"], "run the tests", "{outcome}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 6);
+    assert_eq!((&requests[0].body, &requests[2].body), (&requests[1].body, &requests[3].body));
 }
 
 #[test]
@@ -250,7 +267,7 @@ fn a_suggestion_query_that_fails_is_an_error() {
     let suggest =
         ["suggest", "--model", "openai:test", "--base-url", &server.base_url, "--history", &history];
     let outcome = session.run(&suggest);
-    outcome.assert_refused(1, &["openai refused the key (401)", "OPENAI_API_KEY"]);
+    outcome.assert_refused(1, &["openai at http://127.0.0.1:", " refused the key (401)", "OPENAI_API_KEY"]);
     assert_no_key(&session, &outcome);
 }
 
@@ -280,7 +297,7 @@ fn silence_is_ended_by_the_time_limit_and_the_connection_is_closed() {
 #[test]
 fn a_slow_answer_is_no_broken_one() {
     let session = session();
-    let mut steps = vec![Step::Raw(": keep-alive\n\n")];
+    let mut steps = vec![Step::Raw(": keep-alive\n\n".to_owned())];
     for word in ["slow ", "and ", "steady"] {
         steps.extend([Step::Wait(Duration::from_millis(150)), delta(&json!({"content": word}))]);
     }

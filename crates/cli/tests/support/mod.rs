@@ -60,6 +60,14 @@ impl Session {
         self.home().join(".local/state/headstart/speculations")
     }
 
+    /// The one ledger that there is.
+    pub(crate) fn ledger(&self) -> PathBuf {
+        let folder = self.home().join(".local/state/headstart/ledgers");
+        let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.into_iter().next().unwrap()
+    }
+
     /// Writes a file, its path relative to the folder that holds `home` and `project`.
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
         let path = self.root.path().join(path);
@@ -134,7 +142,7 @@ impl Session {
         for (secret, label) in &self.names {
             text = text.replace(secret, label);
         }
-        for field in ["createdAt", "workMs", "modelMs", "toolMs", "timeSavedMs"] {
+        for field in ["createdAt", "workMs", "modelMs", "toolMs", "timeSavedMs", "at"] {
             text = without_number(&text, &format!("\"{field}\":"));
         }
         text

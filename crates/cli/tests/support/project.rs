@@ -108,16 +108,25 @@ impl Session {
 
     /// Fails if a file of the user's home, where the state is, holds the text.
     pub(crate) fn assert_home_lacks(&self, secret: &str) {
-        let mut files = 0;
-        visit(&self.home(), &mut |path, metadata| {
-            if metadata.is_file() {
-                files += 1;
-                let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-                assert!(!text.contains(secret), "{} holds {secret}", path.display());
-            }
-        });
-        assert!(0 < files, "there is no file to look at");
+        assert_lacks(&self.home(), secret);
     }
+
+    /// Fails if a file of the project holds the text.
+    pub(crate) fn assert_project_lacks(&self, secret: &str) {
+        assert_lacks(&self.workspace(), secret);
+    }
+}
+
+fn assert_lacks(folder: &Path, secret: &str) {
+    let mut files = 0;
+    visit(folder, &mut |path, metadata| {
+        if metadata.is_file() {
+            files += 1;
+            let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+            assert!(!text.contains(secret), "{} holds {secret}", path.display());
+        }
+    });
+    assert!(0 < files, "there is no file to look at");
 }
 
 impl Outcome {

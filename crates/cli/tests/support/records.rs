@@ -39,7 +39,12 @@ pub(crate) fn completed(id: &str) -> Finished {
         },
         next: Some("run the tests".into()),
         cost: Cost {
-            tokens: Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 80 },
+            tokens: Usage {
+                input_tokens: 1_200,
+                cached_input_tokens: 1_000,
+                output_tokens: 80,
+                ..Usage::default()
+            },
             turns: 2,
             tool_calls: 2,
             staged_files: 2,
@@ -88,7 +93,7 @@ pub(crate) fn keep(session: &Session, record: &Value) -> PathBuf {
 
 fn read_file(id: &str, path: &str) -> Part {
     let args = serde_json::Map::from_iter([("file_path".to_owned(), json!(path))]);
-    Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args })
+    Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args, signature: None })
 }
 
 /// A file with this content, new or in place of `base`.

@@ -26,7 +26,7 @@ pub(crate) enum Step {
     /// A server-sent event.
     Data(String),
     /// Bytes of the stream as they are, in a chunk of their own.
-    Raw(&'static str),
+    Raw(String),
     Wait(Duration),
     /// Closes the connection in the middle of the stream.
     Cut,

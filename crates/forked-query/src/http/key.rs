@@ -1,8 +1,8 @@
 use std::fmt;
 
-use reqwest::header::HeaderValue;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use crate::{ModelError, Provider};
+use crate::{KeyHeader, ModelError, Provider};
 
 /// A provider's key. It can be sent, and neither printed nor compared.
 #[derive(Clone)]
@@ -14,14 +14,18 @@ impl ApiKey {
         Self(key.as_ref().trim().to_owned())
     }
 
-    pub(super) fn bearer(&self, provider: &Provider) -> Result<HeaderValue, ModelError> {
-        let mut value =
-            HeaderValue::from_str(&format!("Bearer {}", self.0)).map_err(|_| ModelError::Misconfigured {
-                provider: provider.name.clone(),
-                message: format!("the key holds characters that no key has; check {}", provider.key_variable),
-            })?;
+    /// The header that carries it.
+    pub(super) fn header(&self, provider: &Provider) -> Result<(HeaderName, HeaderValue), ModelError> {
+        let (name, text) = match provider.wire.key_header() {
+            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", self.0)),
+            KeyHeader::Named(name) => (HeaderName::from_static(name), self.0.clone()),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| ModelError::Misconfigured {
+            provider: provider.name.clone(),
+            message: format!("the key holds characters that no key has; check {}", provider.key_variable),
+        })?;
         value.set_sensitive(true);
-        Ok(value)
+        Ok((name, value))
     }
 
     /// The text without the key in it.
@@ -46,7 +50,7 @@ mod tests {
         assert_eq!(format!("{key:?}"), "ApiKey(***)");
         assert_eq!(key.hide_in("bad key sk-secret!"), "bad key ***!");
         assert_eq!(ApiKey::new("").hide_in("abc"), "abc");
-        let error = ApiKey::new("sk-\u{7}").bearer(&Provider::openai()).unwrap_err().to_string();
+        let error = ApiKey::new("sk-\u{7}").header(&Provider::openai()).unwrap_err().to_string();
         assert_eq!(error, "openai: the key holds characters that no key has; check OPENAI_API_KEY");
     }
 }

@@ -2,7 +2,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
-use crate::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
+use crate::wire::mark::{MARK, Mark};
+use crate::wire::words;
+use crate::{Message, ModelRequest, Role, ToolResult, ToolSchema};
 
 /// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
 ///
@@ -30,7 +32,7 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
             _ => None,
         }),
     };
-    serde_json::to_vec(&body).expect("works because strings, numbers and JSON values are always JSON")
+    words::to_bytes(&body)
 }
 
 #[derive(Serialize)]
@@ -107,14 +109,6 @@ struct WireFunction<'a> {
     arguments: String,
 }
 
-/// `{"type":"ephemeral"}`
-#[derive(Serialize)]
-struct Mark {
-    r#type: &'static str,
-}
-
-const MARK: Mark = Mark { r#type: "ephemeral" };
-
 fn tools(tools: &[ToolSchema], cache: CacheAnnotations) -> Vec<Tool<'_>> {
     let mut tools: Vec<_> =
         tools.iter().map(|function| Tool { r#type: "function", function, cache_control: None }).collect();
@@ -135,19 +129,14 @@ fn messages<'a>(
         list.push(encoder.message("system", system.clone()));
         mark(&mut list);
     }
-    let (shared, question) = match request.messages.split_last() {
-        Some((question, shared)) if request.response_schema.is_some() => (shared, Some(question)),
-        _ => (&*request.messages, None),
-    };
+    let (shared, question) = words::split_question(request);
     list.extend(shared.iter().flat_map(|message| encoder.encode(message)));
     if !shared.is_empty() {
         mark(&mut list);
     }
     list.extend(question.into_iter().flat_map(|message| encoder.encode(message)));
     if let (Some(schema), Some(last)) = (schema_in_words, list.last_mut()) {
-        last.content.push_str(&format!(
-            "\n\nThe answer is one JSON object and nothing else. Its JSON schema: {schema}"
-        ));
+        last.content.push_str(&words::schema(schema));
     }
     list
 }
@@ -173,14 +162,7 @@ impl MessageEncoder {
         match message.role {
             Role::User => vec![self.message("user", message.to_text())],
             Role::Model => self.model(message).into_iter().collect(),
-            Role::Tool => message
-                .parts
-                .iter()
-                .filter_map(|part| match part {
-                    Part::ToolResult(result) => Some(self.result(result)),
-                    _ => None,
-                })
-                .collect(),
+            Role::Tool => words::results(message).map(|result| self.result(result)).collect(),
         }
     }
 
@@ -192,7 +174,7 @@ impl MessageEncoder {
             .map(|call| WireCall {
                 id: &call.id,
                 r#type: "function",
-                function: WireFunction { name: &call.name, arguments: to_text(&call.args) },
+                function: WireFunction { name: &call.name, arguments: words::to_text(&call.args) },
             })
             .collect();
         (!text.is_empty() || !tool_calls.is_empty())
@@ -200,12 +182,7 @@ impl MessageEncoder {
     }
 
     fn result(self, result: &ToolResult) -> WireMessage<'_> {
-        let text = match &result.outcome {
-            ToolOutcome::Output(Value::String(text)) => text.clone(),
-            ToolOutcome::Output(value) => to_text(value),
-            ToolOutcome::Error(message) => format!("Error: {message}"),
-        };
-        WireMessage { tool_call_id: Some(&result.id), ..self.message("tool", text) }
+        WireMessage { tool_call_id: Some(&result.id), ..self.message("tool", words::outcome(result)) }
     }
 
     fn message<'a>(self, role: &'static str, text: String) -> WireMessage<'a> {
@@ -229,20 +206,10 @@ impl Content {
 }
 
 fn response_format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
-    match structured {
-        StructuredOutput::Instruction => None,
-        StructuredOutput::JsonObject => Some(json!({ "type": "json_object" })),
-        StructuredOutput::JsonSchema => {
-            // Strict schemas must close every object; others are taken as a hint.
-            let strict = schema.get("additionalProperties") == Some(&Value::Bool(false));
-            let schema = json!({ "name": "answer", "strict": strict, "schema": schema });
-            Some(json!({ "type": "json_schema", "json_schema": schema }))
-        }
+    match structured.json_schema(schema) {
+        Some(schema) => Some(json!({ "type": "json_schema", "json_schema": schema })),
+        None => structured.json_object(),
     }
-}
-
-fn to_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("works because a JSON value is always JSON")
 }
 
 #[cfg(test)]

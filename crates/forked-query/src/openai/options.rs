@@ -1,3 +1,5 @@
+use serde_json::{Map, Value, json};
+
 /// What differs between servers that speak chat completions. The default asks for nothing that one of them lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WireOptions {
@@ -56,6 +58,24 @@ pub enum OutputLimit {
     MaxTokens,
     /// `max_completion_tokens`.
     MaxCompletionTokens,
+}
+
+impl StructuredOutput {
+    /// `{"type": "json_object"}`, where some JSON object is asked for.
+    pub(crate) fn json_object(self) -> Option<Value> {
+        (self == Self::JsonObject).then(|| json!({ "type": "json_object" }))
+    }
+
+    /// The named schema, where it is asked for by itself.
+    pub(crate) fn json_schema(self, schema: &Value) -> Option<Map<String, Value>> {
+        if self != Self::JsonSchema {
+            return None;
+        }
+        // Strict schemas must close every object; others are taken as a hint.
+        let strict = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        let fields = [("name", json!("answer")), ("strict", json!(strict)), ("schema", schema.clone())];
+        Some(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
 }
 
 impl WireOptions {

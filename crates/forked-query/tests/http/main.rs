@@ -1,6 +1,7 @@
 //! The HTTP client against a server on the loopback that streams, stalls, fails and hangs up.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod faults;
 mod server;
 
 use std::sync::Arc;
@@ -8,11 +9,13 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::server::{Server, Step, event, response, streaming};
 use futures::StreamExt;
 use headstart_forked_query::{
-    ApiKey, Message, Model, ModelError, ModelEvent, ModelRequest, OpenAiCompatible, Provider, Role, Timeouts,
+    ApiKey, HttpModel, Message, Model, ModelError, ModelEvent, ModelRequest, Patient, Priority, Provider,
+    Role, Timeouts,
 };
 
 const HELLO: &str = r#"{"choices":[{"delta":{"content":"Hel"}}]}"#;
@@ -32,12 +35,12 @@ fn request() -> ModelRequest {
     }
 }
 
-fn client(provider: Provider, idle: Duration) -> OpenAiCompatible {
-    let timeouts = Timeouts { connect: Duration::from_secs(5), idle };
-    OpenAiCompatible::new(provider, Some(ApiKey::new("sk-test-secret")), timeouts).unwrap()
+fn client(provider: Provider, idle: Duration) -> HttpModel {
+    let timeouts = Timeouts { connect: Duration::from_secs(5), first_byte: idle, idle };
+    HttpModel::new(provider, Some(ApiKey::new("sk-test-secret")), timeouts).unwrap()
 }
 
-async fn ask(client: &OpenAiCompatible) -> Events {
+async fn ask(client: &HttpModel) -> Events {
     match client.stream(&request()).await {
         Ok(stream) => stream.collect().await,
         Err(error) => vec![Err(error)],
@@ -47,7 +50,15 @@ async fn ask(client: &OpenAiCompatible) -> Events {
 /// Plays the steps to a client that gives up after half a second of silence.
 async fn against(steps: Vec<Step>) -> Events {
     let server = Server::start(steps).await;
-    ask(&client(Provider::compatible("test", &server.base_url), Duration::from_millis(500))).await
+    let events =
+        ask(&client(Provider::compatible("test", &server.base_url), Duration::from_millis(500))).await;
+    // The address differs from run to run.
+    let said = events
+        .iter()
+        .filter_map(|event| event.as_ref().err())
+        .all(|error| error.to_string().starts_with(&format!("test at {} ", server.base_url)));
+    assert!(said, "an error names who and where: {events:?}");
+    events
 }
 
 fn text(events: &Events) -> String {
@@ -60,7 +71,13 @@ fn text(events: &Events) -> String {
 
 fn error(events: &Events) -> String {
     match events.last() {
-        Some(Err(error)) => error.to_string(),
+        Some(Err(error)) => {
+            let error = error.to_string();
+            // The address differs from run to run.
+            let place =
+                error.strip_prefix("test at http://127.0.0.1:").and_then(|rest| rest.split_once("/v1"));
+            place.map_or(error.clone(), |(_, rest)| format!("test{rest}"))
+        }
         other => panic!("an error was expected, not {other:?}"),
     }
 }
@@ -95,8 +112,7 @@ async fn the_request_is_the_encoded_one_with_key_and_headers() {
     ] {
         assert!(head.lines().any(|found| found == line), "{line} in {head}");
     }
-    let encoded = headstart_forked_query::openai::encode(&request(), &Provider::dashscope().wire);
-    assert_eq!(body.as_bytes(), encoded);
+    assert_eq!(body.as_bytes(), Provider::dashscope().wire.encode(&request()));
 
     let server = Server::start(whole()).await;
     ask(&client(Provider::openai().at(&server.base_url), Duration::from_secs(5))).await;
@@ -147,13 +163,19 @@ async fn refusals_are_told_apart() {
             response("400 Bad Request", "", r#"{"error":{"message":"sk-test-secret is in your prompt"}}"#),
             "test rejected the request (400): *** is in your prompt",
         ),
-        (response("404 Not Found", "", "no such model"), "test rejected the request (404): no such model"),
+        (
+            response("404 Not Found", "", "no such model"),
+            "test rejected the request (404): no such model; check the name of the model and the base URL",
+        ),
         (
             response("307 Temporary Redirect", "location: http://127.0.0.1:1/\r\n", ""),
             "test rejected the request (307): no further message",
         ),
-        (response("500 Internal Server Error", "", "oops"), "test failed (500): oops"),
-        (response("503 Service Unavailable", "", r#"{"error":"loading"}"#), "test failed (503): loading"),
+        (response("500 Internal Server Error", "", "oops"), "test failed (500): oops; try again later"),
+        (
+            response("503 Service Unavailable", "", r#"{"error":"loading"}"#),
+            "test failed (503): loading; try again later",
+        ),
     ];
     for (steps, expected) in cases {
         assert_eq!(error(&against(steps).await), expected);
@@ -167,22 +189,22 @@ async fn a_server_that_does_not_stream_is_understood() {
     assert_eq!(text(&events), "Hello");
     assert!(matches!(events.last(), Some(Ok(ModelEvent::Finished(_)))));
     let events = against(response("200 OK", "content-type: application/json\r\n", r#"{"error":"no"}"#)).await;
-    assert_eq!(error(&events), "test failed (500): \"no\"");
+    assert_eq!(error(&events), "test failed (500): \"no\"; try again later");
 }
 
 #[tokio::test]
 async fn what_breaks_in_the_middle_keeps_what_came_and_says_how_it_broke() {
     let cases = [
-        ("hangs up within the body", vec![streaming(), event(HELLO)], "test cut the answer short"),
+        ("hangs up within the body", vec![streaming(), event(HELLO)], "test cut the answer short; try again"),
         (
             "hangs up within a chunk",
             vec![streaming(), event(HELLO), Step::Raw(b"40\r\ndata: {".to_vec())],
-            "test cut the answer short",
+            "test cut the answer short; try again",
         ),
         (
             "ends before the answer does",
             vec![streaming(), event(HELLO), Step::LastChunk],
-            "test cut the answer short",
+            "test cut the answer short; try again",
         ),
         (
             "chunk that is not JSON",
@@ -201,12 +223,12 @@ async fn what_breaks_in_the_middle_keeps_what_came_and_says_how_it_broke() {
                 event(HELLO),
                 event(r#"{"error":{"message":"overloaded sk-test-secret","code":529}}"#),
             ],
-            "test failed (529): overloaded ***",
+            "test failed (529): overloaded ***; try again later",
         ),
         (
             "silence",
             vec![streaming(), event(HELLO), Step::Wait(Duration::from_secs(30))],
-            "test sent nothing for 0.5 s",
+            "test sent nothing for 0.5 s; try again",
         ),
     ];
     for (name, steps, expected) in cases {
@@ -232,7 +254,7 @@ async fn what_breaks_after_the_answer_is_complete_does_not_matter() {
 async fn no_answer_at_all_is_a_timeout_and_no_server_is_unreachable() {
     assert_eq!(
         error(&against(vec![Step::Wait(Duration::from_secs(30))]).await),
-        "test sent nothing for 0.5 s"
+        "test sent nothing for 0.5 s; try again"
     );
 
     let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -242,23 +264,42 @@ async fn no_answer_at_all_is_a_timeout_and_no_server_is_unreachable() {
     assert!(message.contains("refused"), "{message}");
 }
 
+/// The best of some tries, for a busy machine may make any single one wait.
 #[tokio::test]
-async fn dropping_the_answer_or_the_wait_for_it_closes_the_connection() {
+async fn dropping_the_answer_or_the_wait_for_it_closes_the_connection_at_once() {
+    const AT_ONCE: Duration = Duration::from_millis(50);
     for answers_first in [true, false] {
-        let mut steps = vec![Step::UntilClientLeaves];
-        if answers_first {
-            steps.splice(0..0, [streaming(), event(HELLO)]);
+        let mut best = Duration::MAX;
+        for _ in 0..20 {
+            best = best.min(time_to_close(answers_first).await);
+            if best < AT_ONCE {
+                break;
+            }
         }
-        let server = Server::start(steps).await;
-        let client = client(Provider::compatible("test", &server.base_url), Duration::from_secs(30));
-        if answers_first {
-            let mut stream = client.stream(&request()).await.unwrap();
-            stream.next().await.unwrap().unwrap();
-        } else {
-            let waiting = tokio::time::timeout(Duration::from_millis(200), client.stream(&request())).await;
-            assert!(waiting.is_err(), "the server does not answer");
-        }
-        let seen = tokio::time::timeout(Duration::from_secs(5), server.client_left).await;
-        seen.expect("the server sees it long before its client would have given up").unwrap();
+        assert!(best < AT_ONCE, "{best:?}");
     }
+}
+
+async fn time_to_close(answers_first: bool) -> Duration {
+    let mut steps = vec![Step::UntilClientLeaves];
+    if answers_first {
+        steps.splice(0..0, [streaming(), event(HELLO)]);
+    }
+    let mut server = Server::start(steps).await;
+    let client = client(Provider::compatible("test", &server.base_url), Duration::from_secs(30));
+    let patient = Patient::new(Arc::new(client), Priority::Foreground, Arc::default());
+    let dropped = if answers_first {
+        let mut stream = patient.stream(&request()).await.unwrap();
+        stream.next().await.unwrap().unwrap();
+        let dropped = Instant::now();
+        drop(stream);
+        dropped
+    } else {
+        let waiting = tokio::time::timeout(Duration::from_millis(100), patient.stream(&request())).await;
+        assert!(waiting.is_err(), "the server does not answer");
+        Instant::now()
+    };
+    let seen = tokio::time::timeout(Duration::from_secs(5), server.client_left.recv()).await;
+    seen.expect("the server sees it long before its client would have given up").unwrap();
+    dropped.elapsed()
 }

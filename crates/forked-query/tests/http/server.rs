@@ -1,12 +1,13 @@
 //! A provider on the loopback that does what a script says: HTTP/1.1 by hand, so that it can also do it wrong.
 #![expect(clippy::unwrap_used, reason = "a server of tests; its failures are theirs")]
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc};
 
 /// What the server does after it has read the request.
 #[derive(Clone, Debug)]
@@ -28,36 +29,58 @@ pub(crate) enum Step {
 pub(crate) struct Server {
     pub(crate) base_url: String,
     requests: Arc<Mutex<Vec<String>>>,
-    pub(crate) client_left: oneshot::Receiver<()>,
+    /// Tells of each connection whose script is over.
+    pub(crate) client_left: mpsc::UnboundedReceiver<()>,
 }
 
 impl Server {
     /// Serves one connection.
     pub(crate) async fn start(steps: Vec<Step>) -> Self {
+        Self::start_each([steps]).await
+    }
+
+    /// Serves connections one after the other, the last script for ever.
+    pub(crate) async fn start_each(scripts: impl IntoIterator<Item = Vec<Step>>) -> Self {
+        let mut scripts: VecDeque<_> = scripts.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (left, client_left) = oneshot::channel();
+        let (left, client_left) = mpsc::unbounded_channel();
         let log = Arc::clone(&requests);
         tokio::spawn(async move {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let request = read_request(&mut socket).await;
-            log.lock().unwrap().push(request);
-            for step in steps {
-                if play(&mut socket, step).await.is_err() {
-                    break;
-                }
+            loop {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let script =
+                    if scripts.len() == 1 { scripts[0].clone() } else { scripts.pop_front().unwrap() };
+                let (log, left) = (Arc::clone(&log), left.clone());
+                tokio::spawn(async move {
+                    let request = read_request(&mut socket).await;
+                    log.lock().unwrap().push(request);
+                    for step in script {
+                        if play(&mut socket, step).await.is_err() {
+                            break;
+                        }
+                    }
+                    let _ = left.send(());
+                });
             }
-            let _ = left.send(());
         });
         Self { base_url, requests, client_left }
     }
 
-    /// The head and body of the request.
+    /// The head and body of the first request.
     pub(crate) fn request(&self) -> (String, String) {
+        self.requests().swap_remove(0)
+    }
+
+    /// The heads and bodies of all requests.
+    pub(crate) fn requests(&self) -> Vec<(String, String)> {
         let requests = self.requests.lock().unwrap();
-        let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        let split = |request: &String| {
+            let (head, body) = request.split_once("\r\n\r\n").unwrap();
+            (head.to_owned(), body.to_owned())
+        };
+        requests.iter().map(split).collect()
     }
 }
 
@@ -102,9 +125,12 @@ async fn read_request(socket: &mut TcpStream) -> String {
 
 /// The head of a streaming answer.
 pub(crate) fn streaming() -> Step {
-    Step::Raw(
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec(),
-    )
+    streaming_as("text/event-stream")
+}
+
+pub(crate) fn streaming_as(kind: &str) -> Step {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
+    Step::Raw(head.into_bytes())
 }
 
 /// One server-sent event.

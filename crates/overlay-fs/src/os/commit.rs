@@ -95,12 +95,11 @@ impl OsTree {
     }
 
     fn apply(&self, changes: &ChangeSet, digest: ContentHash, prepared: Option<Staging>) -> Result<(), Stop> {
-        let (mut staging, fresh) = match prepared {
-            Some(staging) => (staging, Fresh::No),
-            None => {
-                let home = self.homes.for_new().map_err(Stop::at_root)?;
-                (self.stage(&home, changes, digest)?, Fresh::Yes)
-            }
+        let (mut staging, fresh) = if let Some(staging) = prepared {
+            (staging, Fresh::No)
+        } else {
+            let home = self.homes.for_new().map_err(Stop::at_root)?;
+            (self.stage(&home, changes, digest)?, Fresh::Yes)
         };
         let steps = Planner::new(&self.root, &staging, fresh).and_then(|planner| planner.plan(changes));
         let journal = steps.map(Journal::new).and_then(|journal| {

@@ -90,12 +90,29 @@ impl Entry {
     pub(super) fn metadata(&self) -> Option<Metadata> {
         let (kind, content, executable) = match &self.now {
             Now::Removed => return None,
-            Now::Directory { .. } => return Some(folder_metadata()),
+            Now::Directory { .. } => {
+                return Some(Metadata { fingerprint: self.fingerprint(), ..folder_metadata() });
+            }
             Now::File { content, executable } => (EntryKind::File, content, *executable),
             Now::Link { target } => (EntryKind::Symlink, target, false),
         };
-        let fingerprint = Fingerprint::staged(kind, &content.bytes, content.hash, executable);
-        Some(Metadata { kind, len: fingerprint.len, executable, links: 1, fingerprint })
+        let len = content.bytes.len() as u64;
+        Some(Metadata { kind, len, executable, links: 1, fingerprint: self.fingerprint() })
+    }
+
+    /// What was removed and made again as it was is the same thing to an overlay above.
+    fn fingerprint(&self) -> Fingerprint {
+        let as_it_was = self.base.as_ref().filter(|_| !self.is_change());
+        match (as_it_was, &self.now) {
+            (Some(base), _) => base.fingerprint.clone(),
+            (None, Now::File { content, executable }) => {
+                Fingerprint::staged(EntryKind::File, &content.bytes, content.hash, *executable)
+            }
+            (None, Now::Link { target }) => {
+                Fingerprint::staged(EntryKind::Symlink, &target.bytes, target.hash, false)
+            }
+            (None, Now::Directory { .. } | Now::Removed) => Fingerprint::directory(),
+        }
     }
 
     pub(super) fn from_change(change: &Change) -> Self {

@@ -89,6 +89,9 @@ impl Overlay {
 
     /// The metadata of a folder of the merged view.
     async fn folder_metadata(&self, folder: &WorkspacePath) -> Result<Metadata, TreeError> {
+        if let Some(entry) = self.lock().entries.get(folder) {
+            return Ok(entry.metadata().unwrap_or_else(folder_metadata));
+        }
         if self.hides_base(folder) {
             return Ok(folder_metadata());
         }

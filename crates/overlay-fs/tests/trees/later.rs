@@ -137,8 +137,9 @@ impl Writer for Later {
     }
     async fn remove(&self, path: &WorkspacePath) -> Result<(), TreeError> {
         let remove = |tree: &MemoryTree| {
+            let kind = tree.metadata(path).now_or_never().unwrap()?.kind;
             let inside = tree.list(path).now_or_never().unwrap();
-            if inside.is_ok_and(|inside| !inside.is_empty()) {
+            if kind == EntryKind::Directory && !inside?.is_empty() {
                 return Err(TreeError::Io { path: path.clone(), message: "the folder is not empty".into() });
             }
             tree.remove(path);

@@ -9,9 +9,10 @@ use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
 };
 use headstart_overlay_fs::Tree;
+use headstart_speculation::ledger::{Money, Price};
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, Consent, Ending, Finished, Limit, Limits, StartError, Status,
-    Transcript,
+    AcceptError, Acceptance, Accepted, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError,
+    Status, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
@@ -264,6 +265,14 @@ fn a_limit_or_an_empty_reply_is_never_completed() {
     assert_eq!(limit(&finished), Some(Limit::Tokens));
     assert!(finished.transcript.pending_call().is_some(), "the call is kept for whoever goes on");
 
+    let money = |units| Money::new(units).unwrap();
+    let price = Price { input: money(1.0), cached: money(0.1), output: money(4.0) };
+    for (most, expected) in [(0.000_001, Some(Limit::Cost)), (1.0, None)] {
+        let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), says("Done.")]);
+        bench.engine.limits.cost = Some(CostLimit { price, most: money(most) });
+        assert_eq!(limit(&bench.speculate("do it").1), expected);
+    }
+
     let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls([write("a", "four"), write("b", "four")])]);
     bench.engine.limits.staged.bytes = 6;
     let (_, finished) = bench.speculate("do it");
@@ -303,10 +312,11 @@ fn the_clock_ends_a_model_that_never_answers() {
 
 #[test]
 fn a_failing_model_leaves_what_was_done() {
-    let error = ModelError::Server { provider: "test".into(), status: 500, message: "no".into() };
+    let error =
+        ModelError::Server { provider: "test".into(), status: 500, message: "no".into(), retry_after: None };
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Fails(error)]);
     let (speculation, finished) = bench.speculate("do it");
-    assert_eq!(finished.ending, Ending::Failed { error: "test failed (500): no".into() });
+    assert_eq!(finished.ending, Ending::Failed { error: "test failed (500): no; try again later".into() });
     let given = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(given.ending.status(), Status::Failed);
     assert_eq!(given.transcript.messages.len(), 3);

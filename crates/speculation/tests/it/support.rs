@@ -87,20 +87,30 @@ impl Model for Script {
 
 pub(crate) fn call(name: &str, args: &Value) -> ModelEvent {
     let args = args.as_object().cloned().unwrap_or_default();
-    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args })
+    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args, signature: None })
 }
 
 pub(crate) fn says(text: &str) -> Answer {
     Answer::Events(vec![
         ModelEvent::Text(text.into()),
-        ModelEvent::Usage(Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 }),
+        ModelEvent::Usage(Usage {
+            input_tokens: 100,
+            cached_input_tokens: 80,
+            output_tokens: 10,
+            ..Usage::default()
+        }),
         ModelEvent::Finished(FinishReason::Stop),
     ])
 }
 
 pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
     let mut events: Vec<_> = calls.into_iter().collect();
-    events.push(ModelEvent::Usage(Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 }));
+    events.push(ModelEvent::Usage(Usage {
+        input_tokens: 100,
+        cached_input_tokens: 80,
+        output_tokens: 10,
+        ..Usage::default()
+    }));
     events.push(ModelEvent::Finished(FinishReason::Stop));
     Answer::Events(events)
 }

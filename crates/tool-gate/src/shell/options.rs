@@ -86,11 +86,19 @@ pub(crate) struct Given {
 pub(crate) struct Parsed {
     pub(crate) options: Vec<Given>,
     pub(crate) operands: Vec<Arg>,
+    /// Whether the hardened form has a `--` before one of the operands.
+    operands_only: bool,
 }
 
 impl Parsed {
     pub(crate) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+
+    /// Whether a program that reads its operands leaves the standard input alone.
+    pub(crate) fn leaves_input(&self) -> bool {
+        let values = self.options.iter().filter_map(|given| given.value.as_ref());
+        self.operands.iter().any(Arg::is_a_file) && !self.operands.iter().chain(values).any(Arg::may_be_input)
     }
 }
 
@@ -116,6 +124,9 @@ pub(crate) fn parse(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg]) -> Parsed 
             continue;
         }
         let bytes = arg.prefix.as_slice();
+        if parsed.operands_only && arg.dash && 1 < bytes.len() {
+            judge.unknown("an option behind an argument that could be one", arg.span);
+        }
         if bytes == b"--" {
             options_end = true;
         } else if bytes.starts_with(b"--") {
@@ -154,28 +165,42 @@ pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span
                 );
             }
             read_all(judge, Extent::File);
+            judge.reads_input &= !parsed.leaves_input();
         }
-        Operands::Trees => read_all(judge, Extent::Below),
+        Operands::Trees => {
+            read_all(judge, Extent::Below);
+            judge.reads_input &= !parsed.leaves_input();
+        }
         Operands::Names if parsed.operands.is_empty() => judge.read_here(Extent::Names, span),
         Operands::Names => read_all(judge, Extent::Names),
+    }
+    if matches!(spec.operands, Operands::Names) {
+        judge.reads_input = false;
     }
     parsed
 }
 
 /// An argument of which only the start is known.
 fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Parsed) {
-    if arg.dash
-        && !arg.many
-        && let Some((name, length)) = attached_value(spec, &arg.prefix)
-    {
+    let meant = arg.prefix.starts_with(b"-");
+    if meant && parsed.operands_only {
+        judge.unknown("an option behind an argument that could be one", arg.span);
+    }
+    // Each name that a wild card stands for starts with the same option.
+    if let Some((name, length)) = attached_value(spec, &arg.prefix).filter(|_| arg.dash) {
         let value = arg.without(length);
         given(judge, spec, name, Some(value), parsed);
         return;
     }
     if arg.dash {
-        // Even a harmless option may name a file, or reach further than the operands.
-        if !spec.tame || (arg.escapes && !spec.reads.is_empty()) {
+        // Some of its options reach further than the operands.
+        let reaches = !spec.reads.is_empty() || !spec.refuses.is_empty();
+        if !spec.tame || (reaches && meant) || (arg.escapes && !spec.reads.is_empty()) {
             judge.unknown("an argument that is not known before it runs could be an option", arg.span);
+        }
+        if reaches && arg.really_dash && !parsed.operands_only {
+            judge.end_options(arg.span);
+            parsed.operands_only = true;
         }
         judge.read_here(Extent::Below, arg.span);
     }
@@ -194,11 +219,11 @@ fn attached_value(spec: &Spec, prefix: &[u8]) -> Option<(String, usize)> {
     known.then(|| (letter.to_string(), 2))
 }
 
-fn parse_long<'a>(
+fn parse_long(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut impl Iterator<Item = &'a Arg>,
+    rest: &mut std::slice::Iter<'_, Arg>,
     parsed: &mut Parsed,
 ) {
     let text = String::from_utf8_lossy(&arg.prefix[2..]).into_owned();
@@ -225,11 +250,11 @@ fn parse_long<'a>(
     given(judge, spec, name, value, parsed);
 }
 
-fn parse_short<'a>(
+fn parse_short(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut impl Iterator<Item = &'a Arg>,
+    rest: &mut std::slice::Iter<'_, Arg>,
     parsed: &mut Parsed,
 ) {
     for (place, byte) in arg.prefix.iter().enumerate().skip(1) {
@@ -262,16 +287,26 @@ fn parse_short<'a>(
 }
 
 /// The next argument, as the value of the option `arg`.
-fn separate_value<'a>(
+fn separate_value(
     judge: &mut Judge<'_>,
     spec: &Spec,
     arg: &Arg,
-    rest: &mut impl Iterator<Item = &'a Arg>,
+    rest: &mut std::slice::Iter<'_, Arg>,
 ) -> Option<Arg> {
     let value = rest.next();
     match value {
         None => judge.unknown("an option without its value", arg.span),
-        Some(_) if spec.tame => {}
+        Some(value) if spec.tame && (!value.many || value.number) => {}
+        // What it becomes besides the value is an option or an operand.
+        Some(value) if spec.tame && !value.escapes && spec.reads.is_empty() && spec.refuses.is_empty() => {
+            judge.read_here(Extent::Below, value.span);
+        }
+        // Without the number the option takes the next argument for one, and the program gives up.
+        Some(value)
+            if value.many
+                && value.number
+                && !spec.stops
+                && !rest.as_slice().iter().any(|arg| arg.is("--")) => {}
         // None or several arguments move what follows to another place.
         Some(value) if value.many => {
             judge.unknown("an option whose value is not known before it runs", value.span);

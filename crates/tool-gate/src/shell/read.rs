@@ -21,7 +21,10 @@ const MAX_COMMANDS: usize = 512;
 const MAX_WORDS: usize = 4 * 1024;
 
 /// Most expansions in one text: the second reader takes time that grows with their square.
-const MAX_EXPANSIONS: usize = 1024;
+const MAX_EXPANSIONS: usize = 512;
+
+/// Most here-documents whose bodies are due at one newline: the second reader carries them all from token to token.
+const MAX_PENDING: usize = 16;
 
 /// Why a text was not read.
 #[derive(Debug, Clone)]

@@ -143,6 +143,8 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     /// All elements of an array, or all positional parameters.
     pub(crate) all: bool,
+    /// The place in an array, where it is more than a number.
+    pub(crate) subscript: Option<Arithmetic>,
     pub(crate) operator: Operator,
     pub(crate) quoted: bool,
     pub(crate) span: Span,
@@ -153,6 +155,8 @@ pub(crate) enum Operator {
     None,
     /// `${#name}`
     Length,
+    /// `${!name[@]}`
+    Places,
     /// `${name:-word}`, `:+`, `:?`
     Default(Word),
     /// `${name%word}`, `%%`

@@ -3,23 +3,33 @@
 mod archives;
 mod awk;
 mod builtins;
+mod bytes;
+mod compare;
+mod compress;
 mod files;
 mod find;
+pub(super) mod foreign;
 mod git;
 mod jq;
+pub(crate) mod lines;
+mod openssl;
 #[cfg(test)]
 mod page;
 mod refused;
 mod search;
 mod sed;
+mod system;
 mod text;
+mod variables;
 mod versions;
 mod wrappers;
 
-use super::Span;
+use std::sync::LazyLock;
+
 use super::analyse::Judge;
 use super::options::{self, Spec};
-use super::value::{Arg, Shape, Value};
+use super::value::Arg;
+use super::{Span, by_policy};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 
@@ -37,6 +47,10 @@ const TRUSTED_FOLDERS: [&str; 4] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/s
 
 /// Judges one command. `args` are without the name.
 pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
+    judge.start(args.len(), span, |judge| judge_started(judge, name, span, args, caller));
+}
+
+fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     let trusted = TRUSTED_FOLDERS.iter().find_map(|folder| name.strip_prefix(folder));
     let (name, caller) = match trusted {
         Some(base) if !base.contains('/') => (base, Caller::Program),
@@ -46,6 +60,15 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         }
         _ => (name, caller),
     };
+    judge.judged.command(span, args);
+    if !judge.context.policies.is_empty() {
+        return by_policy::judge(judge, name, span, args, caller);
+    }
+    judge_by_table(judge, name, span, args, caller);
+}
+
+/// Judges one command by what the gate knows itself.
+pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     if caller == Caller::Shell && builtins::judge(judge, name, span, args) {
         return;
     }
@@ -57,14 +80,23 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
     {
         return judge.unknown("a file of arguments", span);
     }
-    if matches!(name, "bat" | "batcat") && args.iter().any(|arg| arg.is("cache")) {
-        return judge.refuse(EffectKind::WritesOutside, "bat changes its cache", span);
-    }
     if does_not_bundle(name, args) {
         return judge.unknown("options that this program does not bundle as others do", span);
     }
     if let Some(spec) = find_spec(name) {
-        options::judge(judge, spec, args, span);
+        let parsed = options::judge(judge, spec, args, span);
+        judge.printed = lines::of_program(judge, name, &parsed);
+        match name {
+            "ls" | "dir" | "vdir" if parsed.has(&["R", "recursive"]) && parsed.has(&["L", "dereference"]) => {
+                let detail = "ls follows links, which may lead out of the workspace";
+                judge.refuse(EffectKind::ReadsOutside, detail, span);
+            }
+            // By default it follows the links that it meets.
+            "diff" if parsed.has(&["r", "recursive"]) && !parsed.has(&["no-dereference"]) => {
+                judge.insert_behind(span, " --no-dereference");
+            }
+            _ => {}
+        }
         return;
     }
     match name {
@@ -75,12 +107,30 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "grep" | "egrep" | "fgrep" => search::grep(judge, args, span),
         "rg" => search::rg(judge, args, span),
         "fd" | "fdfind" => search::fd(judge, args, span),
+        "ag" => search::ag(judge, args, span),
+        "openssl" => openssl::judge(judge, args, span),
         "jq" => jq::judge(judge, args, span),
         "tar" => archives::tar(judge, args, span),
-        "gzip" | "gunzip" => archives::gzip(judge, name, args, span),
+        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
+            compress::compressor(judge, name, args, span);
+        }
+        "zgrep" | "zegrep" | "zfgrep" | "xzgrep" | "xzegrep" | "xzfgrep" => {
+            compress::zgrep(judge, args, span);
+        }
+        "cpio" => archives::cpio(judge, args, span),
+        "bat" | "batcat" => files::bat(judge, args, span),
+        "xxd" => bytes::xxd(judge, args, span),
+        "stty" if matches!(args, [only] if ["-a", "-g", "size", "speed"].into_iter().any(|shown| only.is(shown))) =>
+            {}
+        "sysctl" => system::sysctl(judge, args, span),
+        "tput" => system::tput(judge, args, span),
+        // Where no shell starts them, programs of the same name do what the shell's commands do.
+        "pwd" | "true" | "false" | "sleep" => {
+            builtins::judge(judge, name, span, args);
+        }
         "unzip" | "zipinfo" => archives::unzip(judge, name, args, span),
         "ar" => archives::ar(judge, args, span),
-        "date" => files::date(judge, args),
+        "date" => system::date(judge, args),
         "test" | "[" => builtins::test(judge, name, args, span),
         "echo" => {}
         "printf" => builtins::printf(judge, args, span),
@@ -93,13 +143,60 @@ pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args:
         "tee" => wrappers::tee(judge, args),
         _ => refused::judge(judge, name, span),
     }
+    if matches!(name, "awk" | "gawk" | "mawk" | "sed" | "date" | "echo" | "printf") {
+        judge.printed = lines::of_arguments(judge, name, args);
+    }
+    if matches!(name, "sed" | "jq") {
+        // The last argument is a file: a script that is not known is refused.
+        let file = |last: &Arg| !last.exact && !last.number && last.is_a_file();
+        let named = args.split_last().is_some_and(|(last, rest)| !rest.is_empty() && file(last));
+        let other = |arg: &Arg| arg.may_be_input() || arg.prefix.starts_with(b"--");
+        judge.reads_input &= !named || args.iter().any(other);
+    }
 }
 
+/// Whether a sed script only edits its stream.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_sed(script: &[u8]) -> bool {
+    sed::check(script).is_ok()
+}
+
+/// Whether an awk program only reads its input and prints.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_awk(program: &[u8]) -> bool {
+    awk::check(program).is_ok()
+}
+
+/// Whether all that the table knows of a program is that it runs others.
+pub(super) fn is_said_to_run_others(name: &str) -> bool {
+    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+    refused::REFUSED.iter().any(|(kind, detail, names)| {
+        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
+    })
+}
+
+/// Programs that a table describes whole.
+const TABLES: [&[Spec]; 7] = [
+    archives::PROGRAMS,
+    bytes::PROGRAMS,
+    compare::PROGRAMS,
+    compress::PROGRAMS,
+    files::PROGRAMS,
+    system::PROGRAMS,
+    text::PROGRAMS,
+];
+
+/// The table of a program, looked up in a list by name that is sorted once.
 fn find_spec(name: &str) -> Option<&'static Spec> {
-    [text::PROGRAMS, files::PROGRAMS, archives::PROGRAMS]
-        .into_iter()
-        .flatten()
-        .find(|spec| spec.names.contains(&name))
+    static BY_NAME: LazyLock<Vec<(&str, &Spec)>> = LazyLock::new(|| {
+        let specs = TABLES.into_iter().flatten();
+        let mut names: Vec<_> =
+            specs.flat_map(|spec| spec.names.iter().map(move |name| (*name, spec))).collect();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        names
+    });
+    let place = BY_NAME.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+    BY_NAME.get(place).map(|(_, spec)| *spec)
 }
 
 /// Whether `name=value` before `program` changes nothing but its language, its clock's zone or its colours.
@@ -129,10 +226,14 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
 
 /// Whether one of `args` may be read as another option, or as a file to write, by a program that parses options by hand.
 fn does_not_bundle(name: &str, args: &[Arg]) -> bool {
-    let suspicious: fn(&[u8]) -> bool = match name {
-        "xxd" => |rest| 1 < rest.len() && !rest[1..].iter().all(u8::is_ascii_digit),
-        "tree" => |rest| 1 < rest.len() && rest.iter().any(|byte| b"PIHTLoR".contains(byte)),
-        _ => return false,
+    if name != "tree" {
+        return false;
+    }
+    // A letter that takes a value takes the next argument, wherever in the bundle it stands.
+    let suspicious = |rest: &[u8]| {
+        let level = matches!(rest, [b'L', digits @ ..] if digits.iter().all(u8::is_ascii_digit));
+        let before = rest.split_last().map_or(rest, |(_, before)| before);
+        !level && before.iter().any(|byte| b"PIHTLoR".contains(byte))
     };
     args.iter().any(|arg| match arg.bytes() {
         Some([b'-', b'-', ..]) => false,
@@ -140,92 +241,4 @@ fn does_not_bundle(name: &str, args: &[Arg]) -> bool {
         Some(_) => false,
         None => arg.dash,
     })
-}
-
-/// Whether `find` prints names only.
-fn plain_find(words: &[&str]) -> bool {
-    let acts = |word: &&str| word.starts_with("-printf") || word.starts_with("-exec") || *word == "-ls";
-    !words.iter().any(acts)
-}
-
-/// What is known of the lines that a command with these words prints, if it is given such `lines`.
-pub(crate) fn lines_of(words: &[&str], lines: &Value) -> Value {
-    let inside = |words: &[&str]| words.iter().all(|word| !word.starts_with('/') && !word.contains(".."));
-    let options = |words: &[&str]| {
-        let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        // `-n 5` for head and tail; any other operand is a file.
-        words.iter().enumerate().all(|(place, word)| {
-            let counted = || place.checked_sub(1).is_some_and(|before| words[before] == "-n");
-            matches!(*word, "-n" | "-r" | "-u" | "-f" | "-z" | "-0")
-                || word.strip_prefix("-n").or(word.strip_prefix('-')).is_some_and(digits)
-                || (digits(word) && counted())
-        })
-    };
-    let has = |words: &[&str], names: &[&str]| words.iter().any(|word| names.contains(word));
-    let nul = words.iter().skip(1).any(|word| {
-        let bundle = word.starts_with('-') && !word.starts_with("--") && word.contains(['z', 'Z', '0']);
-        bundle || word.starts_with("--nul") || word.starts_with("--print0") || word.starts_with("--z")
-    });
-    let lists = match words {
-        ["wc", "-l" | "-c" | "-w" | "-m"] | ["nproc"] | ["date", "+%s" | "+%Y"] => return Value::NUMBER,
-        ["git", "rev-list", rest @ ..]
-            if has(rest, &["--count"])
-                && rest.iter().all(|word| {
-                    !word.starts_with('-') || matches!(*word, "--count" | "--all" | "--no-merges")
-                }) =>
-        {
-            return Value::NUMBER;
-        }
-        // Without a revision: what the index holds, whose paths git checks.
-        ["git", "diff", rest @ ..] => {
-            has(rest, &["--name-only"])
-                && rest.iter().all(|word| {
-                    matches!(
-                        *word,
-                        "--name-only"
-                            | "--cached"
-                            | "--staged"
-                            | "-z"
-                            | "--no-ext-diff"
-                            | "--no-textconv"
-                            | "--ignore-submodules=dirty"
-                    ) || word.starts_with("--diff-filter=")
-                })
-        }
-        ["git", "grep", rest @ ..] => {
-            inside(rest) && has(rest, &["-l", "--files-with-matches", "--name-only"])
-        }
-        ["git", "ls-files", rest @ ..] => inside(rest) && !rest.iter().any(|word| word.starts_with("--f")),
-        ["find", start, .., "-print0"]
-            if start.starts_with('.') && inside(&words[1..]) && plain_find(words) =>
-        {
-            return Value::Some(Shape { nul: true, dash_first: false, ..Shape::LISTED });
-        }
-        ["find", rest @ ..] => inside(rest) && plain_find(words),
-        ["ls"] => true,
-        ["rg", rest @ ..] => inside(rest) && has(rest, &["-l", "--files", "--files-with-matches"]),
-        ["grep", rest @ ..] => {
-            let names = has(rest, &["-l", "-rl", "-lr", "-ril", "-rli", "-lri", "--files-with-matches"]);
-            // Without that it passes lines on, unless it is told files to search.
-            let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
-            let known = |word: &&str| {
-                !word.starts_with('-') || matches!(*word, "-v" | "-E" | "-F" | "-i" | "-w" | "-x" | "-a")
-            };
-            let filters = operands == 1
-                && rest.iter().all(known)
-                && !rest
-                    .iter()
-                    .any(|word| word.contains(['r', 'R', 'o', 'f', 'n', 'H']) && word.starts_with('-'));
-            if !names && filters {
-                return lines.clone();
-            }
-            names && inside(rest)
-        }
-        ["fd" | "fdfind", rest @ ..] => inside(rest) && !has(rest, &["-a", "--absolute-path"]),
-        ["sort" | "uniq" | "head" | "tail" | "cat", rest @ ..] if options(rest) => {
-            return lines.clone();
-        }
-        _ => false,
-    };
-    if lists { Value::Some(Shape { nul, ..Shape::LISTED }) } else { Value::ANY }
 }

@@ -2,6 +2,9 @@
 
 use super::script::Span;
 
+/// The longest text that is kept as it is, in bytes; no path is longer.
+const MAX_EXACT: usize = 4 * 1024;
+
 /// The texts that an expansion may give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -17,24 +20,29 @@ pub(crate) enum Value {
 pub(crate) struct Shape {
     pub(crate) empty: bool,
     pub(crate) dash_first: bool,
+    /// It, or a word of it, may start with a dash in the hardened form, too.
+    pub(crate) really_dash: bool,
     pub(crate) slash_first: bool,
     /// It may hold a `..` component.
     pub(crate) climbs: bool,
     pub(crate) dot_first: bool,
     /// Its last component may be `.` alone.
     pub(crate) dot_last: bool,
-    /// It may be something else than digits.
+    /// It may be something else than digits or nothing, which arithmetic reads as zero.
     pub(crate) not_number: bool,
     /// Unquoted, it may become several words or none.
     pub(crate) splits: bool,
     /// It is one of several that a NUL ends, and not a newline.
     pub(crate) nul: bool,
+    /// The rest holds only with these insertions, as [`Judge::fix`](super::analyse::Judge::fix) numbers them.
+    pub(crate) fixes: u32,
 }
 
 impl Shape {
     pub(crate) const ANY: Self = Self {
         empty: true,
         dash_first: true,
+        really_dash: true,
         slash_first: true,
         climbs: true,
         dot_first: true,
@@ -42,11 +50,13 @@ impl Shape {
         not_number: true,
         splits: true,
         nul: true,
+        fixes: 0,
     };
     /// Digits.
     pub(crate) const NUMBER: Self = Self {
         empty: false,
         dash_first: false,
+        really_dash: false,
         slash_first: false,
         climbs: false,
         dot_first: false,
@@ -54,29 +64,42 @@ impl Shape {
         not_number: false,
         splits: false,
         nul: false,
+        fixes: 0,
     };
+    /// Digits, or nothing, as a program prints them that may fail; several lines of them split.
+    pub(crate) const COUNT: Self = Self { empty: true, ..Self::NUMBER };
     /// Digits, perhaps with a sign.
     pub(crate) const SIGNED: Self = Self { dash_first: true, ..Self::NUMBER };
     /// What a wild card stands for: part of a name.
-    pub(crate) const WILD: Self =
-        Self { empty: true, dash_first: true, not_number: true, splits: true, ..Self::NUMBER };
-    /// A path that a listing of the workspace printed.
-    pub(crate) const LISTED: Self = Self { dot_first: true, dot_last: true, ..Self::WILD };
+    pub(crate) const WILD: Self = Self {
+        empty: true,
+        dash_first: true,
+        really_dash: true,
+        not_number: true,
+        splits: true,
+        ..Self::NUMBER
+    };
+    /// A path that a listing of the workspace printed, once lines that lead elsewhere are taken out.
+    pub(crate) const LISTED: Self =
+        Self { really_dash: false, dot_first: true, dot_last: true, ..Self::WILD };
 
     pub(crate) fn of(bytes: &[u8]) -> Self {
+        let blank = bytes.iter().any(|byte| b" \t\n".contains(byte));
+        let wild = bytes.iter().any(|byte| b"*?[\\".contains(byte));
         Self {
             empty: bytes.is_empty(),
             dash_first: bytes.first() == Some(&b'-'),
+            really_dash: bytes.first() == Some(&b'-') || (blank && bytes.contains(&b'-')) || wild,
             slash_first: bytes.first() == Some(&b'/'),
             climbs: bytes.windows(2).any(|pair| pair == b".."),
             dot_first: bytes.first() == Some(&b'.'),
             dot_last: bytes == b"." || bytes.ends_with(b"/."),
-            not_number: bytes.is_empty()
-                || bytes.len() > 15
+            not_number: bytes.len() > 15
                 || !bytes.iter().all(u8::is_ascii_digit)
                 || (bytes.len() > 1 && bytes[0] == b'0'),
-            splits: bytes.is_empty() || bytes.iter().any(|byte| b" \t\n*?[\\".contains(byte)),
+            splits: bytes.is_empty() || blank || wild,
             nul: false,
+            fixes: 0,
         }
     }
 
@@ -84,6 +107,7 @@ impl Shape {
         Self {
             empty: self.empty | other.empty,
             dash_first: self.dash_first | other.dash_first,
+            really_dash: self.really_dash | other.really_dash,
             slash_first: self.slash_first | other.slash_first,
             climbs: self.climbs | other.climbs,
             dot_first: self.dot_first | other.dot_first,
@@ -91,6 +115,7 @@ impl Shape {
             not_number: self.not_number | other.not_number,
             splits: self.splits | other.splits,
             nul: self.nul | other.nul,
+            fixes: self.fixes | other.fixes,
         }
     }
 }
@@ -98,6 +123,7 @@ impl Shape {
 impl Value {
     pub(crate) const ANY: Self = Self::Some(Shape::ANY);
     pub(crate) const NUMBER: Self = Self::Some(Shape::NUMBER);
+    pub(crate) const COUNT: Self = Self::Some(Shape::COUNT);
 
     pub(crate) fn empty() -> Self {
         Self::Exact(Vec::new())
@@ -127,10 +153,16 @@ pub(crate) struct Arg {
     pub(crate) many: bool,
     /// Whether it may start with a dash.
     pub(crate) dash: bool,
+    /// Whether it may do so in the hardened form, too.
+    pub(crate) really_dash: bool,
     /// Whether, as a path, it may leave the folder that `prefix` names (or, without one, the current folder).
     pub(crate) escapes: bool,
-    /// Whether it is surely a number.
+    /// Whether it is surely a number, or, with `many`, a number or not there.
     pub(crate) number: bool,
+    /// Whether, where it is not exact, it may be empty.
+    pub(crate) empty: bool,
+    /// The insertions with which all of this holds; none once they are made.
+    pub(crate) fixes: u32,
     pub(crate) span: Span,
 }
 
@@ -142,8 +174,11 @@ impl Arg {
             exact: true,
             many: false,
             dash: shape.dash_first,
+            really_dash: shape.really_dash,
             escapes: false,
             number: !shape.not_number,
+            empty: false,
+            fixes: 0,
             prefix,
             span,
         }
@@ -151,7 +186,18 @@ impl Arg {
 
     /// Names that a listing of the workspace gives: any number, possibly like options, never outside.
     pub(crate) fn listed(span: Span) -> Self {
-        Self { prefix: Vec::new(), exact: false, many: true, dash: true, escapes: false, number: false, span }
+        Self {
+            prefix: Vec::new(),
+            exact: false,
+            many: true,
+            dash: true,
+            really_dash: true,
+            escapes: false,
+            number: false,
+            empty: true,
+            fixes: 0,
+            span,
+        }
     }
 
     /// The bytes, if they are known and it is one argument.
@@ -167,15 +213,19 @@ impl Arg {
     /// What a variable holds to which it is assigned.
     pub(crate) fn to_value(&self) -> Value {
         if let Some(bytes) = self.bytes() {
-            return Value::Exact(bytes.to_vec());
+            // Each copy of a longer text would be paid for with time and memory.
+            let long = MAX_EXACT < bytes.len();
+            return if long { Value::Some(Shape::of(bytes)) } else { Value::Exact(bytes.to_vec()) };
         }
         if self.number {
-            return Value::Some(if self.dash { Shape::SIGNED } else { Shape::NUMBER });
+            let shape = if self.dash { Shape::SIGNED } else { Shape::NUMBER };
+            return Value::Some(Shape { empty: self.many || self.empty, ..shape });
         }
         let prefix = Shape::of(&self.prefix);
         Value::Some(Shape {
-            empty: prefix.empty,
+            empty: self.empty || self.many,
             dash_first: self.dash,
+            really_dash: self.really_dash,
             slash_first: prefix.slash_first || (prefix.empty && self.escapes),
             climbs: self.escapes || prefix.climbs,
             dot_first: prefix.empty || prefix.dot_first,
@@ -183,7 +233,19 @@ impl Arg {
             not_number: true,
             splits: true,
             nul: false,
+            fixes: self.fixes,
         })
+    }
+
+    /// Whether it may stand for the standard input.
+    pub(crate) fn may_be_input(&self) -> bool {
+        let device = |path: &[u8]| path.starts_with(b"/dev/") || path.starts_with(b"/proc/");
+        if self.exact { self.prefix == b"-" || device(&self.prefix) } else { self.really_dash }
+    }
+
+    /// Whether, as an operand, it is surely there and not the standard input.
+    pub(crate) fn is_a_file(&self) -> bool {
+        !self.many && !self.may_be_input()
     }
 
     pub(crate) fn is(&self, text: &str) -> bool {
@@ -194,7 +256,13 @@ impl Arg {
     pub(crate) fn without(&self, count: usize) -> Self {
         let prefix = self.prefix.get(count..).unwrap_or_default().to_vec();
         let shape = Shape::of(&prefix);
-        Self { dash: shape.dash_first, number: self.exact && !shape.not_number, prefix, ..self.clone() }
+        Self {
+            dash: shape.dash_first,
+            really_dash: shape.really_dash,
+            number: self.exact && !shape.not_number,
+            prefix,
+            ..self.clone()
+        }
     }
 }
 
@@ -206,6 +274,7 @@ pub(crate) struct Builder {
     exact: bool,
     many: bool,
     dash: bool,
+    really_dash: bool,
     escapes: bool,
     number: bool,
     /// Whether nothing came so far, or only what may be empty.
@@ -215,6 +284,9 @@ pub(crate) struct Builder {
     /// Whether the name at the end may be `.` alone.
     dot: bool,
     split: bool,
+    /// Whether bash leaves the argument out where nothing came.
+    vanishes: bool,
+    fixes: u32,
 }
 
 impl Builder {
@@ -224,12 +296,15 @@ impl Builder {
             exact: true,
             many: false,
             dash: false,
+            really_dash: false,
             escapes: false,
             number: true,
             maybe_empty: true,
             name_start: true,
             dot: false,
             split: false,
+            vanishes: false,
+            fixes: 0,
         }
     }
 
@@ -242,7 +317,10 @@ impl Builder {
         } else {
             let shape = Shape::of(bytes);
             self.dash |= self.maybe_empty && shape.dash_first;
-            self.escapes |= self.maybe_empty && shape.slash_first;
+            // After a blank at the end of what splits, it starts a word of its own.
+            self.dash |= self.split && shape.dash_first;
+            self.really_dash |= (self.maybe_empty || self.split) && shape.dash_first;
+            self.escapes |= (self.maybe_empty || self.split) && shape.slash_first;
             self.escapes |= shape.climbs;
         }
         self.number &= bytes.iter().all(u8::is_ascii_digit);
@@ -262,7 +340,10 @@ impl Builder {
             Value::Exact(bytes) if !bytes.is_empty() => Shape::ANY,
             value => value.shape(),
         };
+        self.fixes |= shape.fixes;
+        self.vanishes |= shape.empty && !quoted;
         self.dash |= self.maybe_empty && self.prefix.is_empty() && shape.dash_first;
+        self.really_dash |= self.maybe_empty && self.prefix.is_empty() && shape.really_dash;
         self.escapes |= self.maybe_empty && self.prefix.is_empty() && shape.slash_first;
         self.escapes |= shape.climbs || (self.dot && shape.dot_first);
         if shape.splits && !quoted {
@@ -270,6 +351,7 @@ impl Builder {
             self.many = true;
             self.dash = true;
             self.split = true;
+            self.really_dash |= shape.really_dash;
             self.escapes |= shape.slash_first;
         }
         self.number &= !shape.not_number;
@@ -303,11 +385,17 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, many, escapes, number, split, .. } = self;
+        let Self { mut prefix, exact, mut escapes, number, split, fixes, .. } = self;
+        let empty = self.maybe_empty && !exact;
+        let many = self.many || (self.vanishes && empty);
+        let really_dash = prefix.first() == Some(&b'-') || (!exact && self.really_dash);
         if split {
+            // The first of the words still starts with it.
+            let shape = Shape::of(&prefix);
+            escapes |= shape.slash_first || shape.climbs;
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);
-        Arg { prefix, exact, many, dash, escapes, number, span }
+        Arg { prefix, exact, many, dash, really_dash, escapes, number, empty, fixes, span }
     }
 }

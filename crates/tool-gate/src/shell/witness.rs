@@ -3,14 +3,22 @@
 //! Our own reader decides what a text means. It is small and refuses what it does not know, but it is one reading;
 //! a text on which the grammar of the field does not agree is a boundary.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use super::Span;
 use super::read::Reading;
 
 /// How often the parser may report progress before it is stopped; it reports after a fixed number of operations.
-const MAX_PROGRESS: usize = 4_000;
+///
+/// A report stands for about 20 µs, and for about 40 bytes of a text.
+const MAX_PROGRESS: usize = 256;
+/// The text is handed out in pieces of so many bytes, so that reading the same bytes again and again is seen.
+const CHUNK: usize = 512;
+/// How often the parser may ask for a piece: so often for any text, and so often for each piece of it.
+const MAX_READS: (usize, usize) = (64, 8);
 
 /// Named kinds of node that our reader has a counterpart for.
 const KINDS: [&str; 51] = [
@@ -66,14 +74,24 @@ const KINDS: [&str; 51] = [
     "parenthesized_expression",
     "comment",
 ];
-const MORE_KINDS: [&str; 5] =
-    ["c_style_for_statement", "regex", "ternary_expression", "extglob_pattern", "brace_expression"];
+const MORE_KINDS: [&str; 7] = [
+    "c_style_for_statement",
+    "regex",
+    "ternary_expression",
+    "extglob_pattern",
+    "brace_expression",
+    "declaration_command",
+    "unset_command",
+];
 
 /// Keywords and operators that our reader has a counterpart for; other anonymous nodes must be bare punctuation.
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 20] = [
     "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac", "Q",
-    "U", "u", "L", "``",
+    "U", "u", "L", "``", "export", "unset",
 ];
+
+/// What the second reading says of a text with an error in it.
+const FINDS_ERROR: &str = "the second reading of the command finds an error";
 
 /// The parser, kept between texts.
 #[derive(Default)]
@@ -82,13 +100,29 @@ pub(crate) struct Witness {
     kinds: Vec<bool>,
 }
 
+/// Why the second reading is no help, and where.
+#[derive(Debug)]
+pub(crate) struct Doubt {
+    pub(crate) detail: &'static str,
+    pub(crate) span: Span,
+    /// Whether a limit was the reason.
+    pub(crate) limit: bool,
+}
+
+impl Doubt {
+    fn new(detail: &'static str, span: Span) -> Self {
+        Self { detail, span, limit: false }
+    }
+}
+
 impl Witness {
     /// Whether the grammar reads `text` without doubt, and sees the same commands, redirections and substitutions.
-    pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), &'static str> {
-        let tree = self.parse(text).ok_or("the second reading of the command did not end")?;
+    pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Doubt> {
+        let whole = |detail| Doubt::new(detail, (0, text.len()));
+        let tree = self.parse(text)?;
         let root = tree.root_node();
         if root.has_error() {
-            return Err("the second reading of the command finds an error");
+            return Err(Doubt::new(FINDS_ERROR, first_error(root)));
         }
         let mut seen = Seen::default();
         self.visit(root, text.as_bytes(), &mut seen)?;
@@ -96,19 +130,29 @@ impl Witness {
         let mut ours = reading.command_starts.clone();
         ours.sort_unstable();
         if ours != seen.command_starts {
-            return Err("the second reading of the command finds other commands");
+            let differs = ours.iter().zip(&seen.command_starts).find(|(ours, seen)| ours != seen);
+            let start = match differs {
+                Some((ours, seen)) => *ours.min(seen),
+                None => ours.iter().chain(&seen.command_starts).copied().max().unwrap_or_default(),
+            };
+            let detail = "the second reading of the command finds other commands";
+            return Err(Doubt::new(detail, (start, text.len())));
         }
         if seen.redirects != reading.redirect_count || seen.substitutions != reading.substitution_count {
-            return Err("the second reading of the command finds other redirections or substitutions");
+            return Err(whole("the second reading of the command finds other redirections or substitutions"));
         }
         Ok(())
     }
 
-    fn parse(&mut self, text: &str) -> Option<Tree> {
+    fn parse(&mut self, text: &str) -> Result<Tree, Doubt> {
+        let whole = (0, text.len());
+        let stopped =
+            || Doubt { limit: true, ..Doubt::new("the second reading of the command takes too long", whole) };
         if self.parser.is_none() {
             let language = tree_sitter_bash::LANGUAGE.into();
             let mut parser = Parser::new();
-            parser.set_language(&language).ok()?;
+            let misfit = |_| Doubt::new("the second reader does not fit its grammar", whole);
+            parser.set_language(&language).map_err(misfit)?;
             let allowed = |id: u16| {
                 let kind = language.node_kind_for_id(id).unwrap_or_default();
                 if language.node_kind_is_named(id) {
@@ -120,34 +164,45 @@ impl Witness {
             self.kinds = (0..count).map(allowed).collect();
             self.parser = Some(parser);
         }
-        let parser = self.parser.as_mut()?;
-        let mut progress = 0_usize;
-        let mut watch = |_: &ParseState| {
+        let parser = self.parser.as_mut().ok_or_else(stopped)?;
+        let bytes = text.as_bytes();
+        let (most_reads, reads) = (MAX_READS.0 + MAX_READS.1 * (bytes.len() / CHUNK), Cell::new(0_usize));
+        let exhausted = || most_reads < reads.get();
+        let (mut progress, mut lost) = (0_usize, false);
+        let mut watch = |state: &ParseState| {
             progress += 1;
-            if MAX_PROGRESS < progress { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            // Once it is lost it tries everything, for a tree that nobody looks at.
+            lost = state.has_error();
+            let stop = lost || MAX_PROGRESS < progress || exhausted();
+            if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut watch);
-        let bytes = text.as_bytes();
-        let tree =
-            parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+        let mut read = |at: usize, _| {
+            reads.set(reads.get() + 1);
+            // Where the text seems to end, no scan goes on.
+            if exhausted() { &[] } else { bytes.get(at..bytes.len().min(at + CHUNK)).unwrap_or_default() }
+        };
+        let tree = parser.parse_with_options(&mut read, None, Some(options)).filter(|_| !exhausted());
         if tree.is_none() {
             // What a stopped parse left behind must not colour the next one.
             parser.reset();
         }
-        tree
+        tree.ok_or_else(|| if lost { Doubt::new(FINDS_ERROR, whole) } else { stopped() })
     }
 
     /// Walks every node without recursion, in the order of the text.
-    fn visit(&self, root: Node<'_>, text: &[u8], seen: &mut Seen) -> Result<(), &'static str> {
+    fn visit(&self, root: Node<'_>, text: &[u8], seen: &mut Seen) -> Result<(), Doubt> {
+        let left_out = |span| Doubt::new("the second reading of the command leaves text out", span);
         let mut cursor = root.walk();
         let mut covered = 0_usize;
         loop {
             let node = cursor.node();
             if node.is_missing() || node.is_error() {
-                return Err("the second reading of the command finds an error");
+                return Err(Doubt::new(FINDS_ERROR, (node.start_byte(), node.end_byte())));
             }
             if !self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(false) {
-                return Err("the second reading of the command finds a construct nobody vouches for");
+                let detail = "the second reading of the command finds a construct nobody vouches for";
+                return Err(Doubt::new(detail, (node.start_byte(), node.end_byte())));
             }
             seen.note(node);
             if cursor.goto_first_child() {
@@ -156,7 +211,7 @@ impl Witness {
             // A leaf: what lies between it and the one before belongs to no node, and must be blank.
             let (start, end) = (node.start_byte(), node.end_byte());
             if covered < start && !is_blank(&text[covered..start]) && !within_text(node) {
-                return Err("the second reading of the command leaves text out");
+                return Err(left_out((covered, start)));
             }
             covered = covered.max(end);
             loop {
@@ -165,11 +220,7 @@ impl Witness {
                 }
                 if !cursor.goto_parent() {
                     let rest = text.get(covered..).unwrap_or_default();
-                    return if is_blank(rest) {
-                        Ok(())
-                    } else {
-                        Err("the second reading of the command leaves text out")
-                    };
+                    return if is_blank(rest) { Ok(()) } else { Err(left_out((covered, text.len()))) };
                 }
             }
         }
@@ -187,7 +238,9 @@ struct Seen {
 impl Seen {
     fn note(&mut self, node: Node<'_>) {
         match node.kind() {
-            "command_name" | "test_command" => self.command_starts.push(node.start_byte()),
+            "command_name" | "test_command" | "declaration_command" | "unset_command" => {
+                self.command_starts.push(node.start_byte());
+            }
             "file_redirect" | "heredoc_redirect" | "herestring_redirect" => self.redirects += 1,
             "command_substitution" | "process_substitution" if node.is_named() => self.substitutions += 1,
             _ => {}
@@ -195,9 +248,33 @@ impl Seen {
     }
 }
 
+/// Where the first node is that is an error, or that is missing.
+fn first_error(root: Node<'_>) -> Span {
+    let mut node = root;
+    loop {
+        let mut cursor = node.walk();
+        let inner = node.children(&mut cursor).find(|child| child.has_error() || child.is_missing());
+        match inner {
+            Some(inner) if !node.is_error() => node = inner,
+            _ => return (node.start_byte(), node.end_byte()),
+        }
+    }
+}
+
 /// The parts of a string and of a here-document's body: text between expansions has no node of its own there.
 fn within_text(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| matches!(parent.kind(), "string" | "heredoc_body"))
+    let mut part = node;
+    while let Some(parent) = part.parent() {
+        if matches!(parent.kind(), "string" | "heredoc_body") {
+            return true;
+        }
+        // Only the first leaf of an expansion has the text before the expansion before it.
+        if parent.start_byte() != node.start_byte() {
+            return false;
+        }
+        part = parent;
+    }
+    false
 }
 
 fn is_blank(bytes: &[u8]) -> bool {
@@ -229,6 +306,9 @@ mod tests {
             "for f in a; do cat \"$f\"; done",
             "cat <<A\n$x\nA",
             "a=1 ls; [ -f x ]",
+            "cat <<A\nb $x c ${y} d $(ls) e\nA",
+            "export LANG=C; unset x",
+            "time (ls; pwd)",
         ] {
             assert!(agrees(text), "{text}");
         }
@@ -252,9 +332,7 @@ mod tests {
     #[test]
     fn an_error_in_the_tree_or_a_kind_nobody_vouches_for_is_doubt() {
         let reading = read("ls").expect("a text that our reader understands");
-        for text in
-            ["ls (", "ls; }", "function f { ls; }", "export a", "unset a", "select x in a; do ls; done"]
-        {
+        for text in ["ls (", "ls; }", "function f { ls; }", "declare a", "select x in a; do ls; done"] {
             assert!(Witness::default().agrees(text, &reading).is_err(), "{text}");
         }
         // After a stopped or failed parse the next text is read as ever.

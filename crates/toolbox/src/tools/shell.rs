@@ -64,6 +64,7 @@ impl Tool for Shell {
             directory,
             surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
             environment: hardened.map(|form| form.environment.clone()).unwrap_or_default(),
+            git: hardened.and_then(|form| form.git.clone()),
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };

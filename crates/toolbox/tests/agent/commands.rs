@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::session::Session;
 use async_trait::async_trait;
-use headstart_tool_gate::Hardened;
+use headstart_tool_gate::{GitNeeds, Hardened};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError, Toolbox};
 use serde_json::json;
 
@@ -43,9 +43,11 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     session.consented = true;
     session.ok("shell", json!({"command": "make", "directory": "/home/ada/project/link/."}));
     session.consented = false;
+    let needs = GitNeeds { version: (2, 45), folders: vec![".".to_owned()], hides: Vec::new() };
     session.hardened = Some(Hardened {
         environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]),
         command: Some("git --no-pager status".to_owned()),
+        git: Some(needs.clone()),
     });
     session.ok("run_shell_command", json!({"command": "git status"}));
 
@@ -56,6 +58,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         directory: crate::session::path("."),
         surroundings: Surroundings::Clean,
         environment: BTreeMap::new(),
+        git: None,
         time_limit: limits.command_time,
         output_limit: limits.output_bytes,
     };
@@ -68,6 +71,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     let hardened = CommandRequest {
         command: "git --no-pager status".to_owned(),
         environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]),
+        git: Some(needs),
         ..root.clone()
     };
     assert_eq!(*asked, [root, approved, hardened]);

@@ -1,24 +1,37 @@
 //! From words to arguments.
 
-use super::{Folder, Judge};
+use super::{BYTES_A_UNIT, Folder, Judge};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 use crate::shell::Extent;
 use crate::shell::read::expand_braces;
 use crate::shell::script::{
-    Command, CommandKind, Operator, Parameter, Piece, Pipeline, Redirect, RedirectKind, Script, Word,
+    Arithmetic, ArithmeticToken, CommandKind, Operator, Parameter, Piece, Pipeline, Redirect, RedirectKind,
+    Script, Word,
 };
-use crate::shell::table;
 use crate::shell::value::{Arg, Builder, Shape, Value};
 
 impl Judge<'_> {
     /// The arguments that the words of a command become.
     pub(crate) fn args(&mut self, words: &[Word]) -> Vec<Arg> {
+        self.command_args(words, false)
+    }
+
+    /// As [`args`](Self::args); `shown`: the command does nothing but show them.
+    pub(super) fn command_args(&mut self, words: &[Word], shown: bool) -> Vec<Arg> {
         let mut args = Vec::with_capacity(words.len());
         for word in words {
+            if self.limit {
+                break;
+            }
             match expand_braces(word) {
                 Some(alternatives) => args.extend(alternatives.iter().map(|word| self.arg(word))),
                 None => args.push(self.arg(word)),
+            }
+        }
+        for arg in &args {
+            if arg.many || !shown {
+                self.settle(arg);
             }
         }
         args
@@ -37,6 +50,14 @@ impl Judge<'_> {
     fn evaluate(&mut self, word: &Word, splits: bool) -> Arg {
         if let [Piece::Glob(byte @ b'[')] = word.pieces.as_slice() {
             return Arg::exact([*byte], word.span);
+        }
+        if let [Piece::Parameter(parameter)] = word.pieces.as_slice()
+            && parameter.name == "!"
+            && matches!(parameter.operator, Operator::None)
+        {
+            // A number, or nothing where nothing runs in the background.
+            let many = splits && !parameter.quoted;
+            return Arg { many, exact: false, dash: false, ..Arg::exact(Vec::new(), word.span) };
         }
         let mut builder = Builder::new();
         for piece in &word.pieces {
@@ -65,6 +86,7 @@ impl Judge<'_> {
             }
         }
         let arg = builder.finish(word.span);
+        self.spend(1 + word.pieces.len() / 4 + arg.prefix.len() / BYTES_A_UNIT, word.span);
         if splits && word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
             // Bash reads the folder to find the names.
             self.read(&arg, Extent::Names);
@@ -82,45 +104,83 @@ impl Judge<'_> {
             Piece::Parameter(parameter) => self.parameter(parameter),
             Piece::Arithmetic(arithmetic) => {
                 self.arithmetic(arithmetic);
+                self.may_fail();
                 Value::Some(Shape::SIGNED)
             }
             Piece::ProcessInput(script) => {
-                self.in_subshell(|judge| judge.script(script));
+                self.substitution(script);
                 Value::Exact(b"/dev/fd/63".to_vec())
             }
             Piece::Substitution { script, .. } => {
-                self.in_subshell(|judge| judge.script(script));
+                let vouched = self.judged.allowed_so_far();
+                self.substitution(script);
+                // Of a program that only a policy vouches for, nobody knows what it prints.
+                if vouched != self.judged.allowed_so_far() {
+                    return Value::ANY;
+                }
                 match folder_asked_for(script) {
                     Some(Asked::Current) => self.working_folder(),
                     Some(Asked::Repository { fallback }) => self.repository(script, fallback),
-                    None => output_of(script),
+                    // Bash drops NULs, and what they keep apart becomes one.
+                    None => match self.printed_lines() {
+                        value if value.shape().nul => Value::ANY,
+                        value => value,
+                    },
                 }
             }
         }
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Value {
+        let own = || self.state.variables.contains_key(&parameter.name);
+        if matches!(parameter.operator, Operator::Places) && (is_special_variable(&parameter.name) || !own())
+        {
+            self.unknown("the places of an array that the command does not make", parameter.span);
+        }
+        if let Some(subscript) = &parameter.subscript {
+            self.subscript(subscript);
+        }
         let value = self.variable(parameter);
         match &parameter.operator {
             Operator::None => value,
-            Operator::Length => Value::NUMBER,
+            Operator::Length | Operator::Places => Value::NUMBER,
             Operator::Default(word) => {
                 let other = self.text(word).to_value();
                 value.join(&other)
             }
             Operator::CutEnd(word) => {
                 self.text(word);
+                let shape = value.shape();
+                // Of a listed name that starts with two dots they may be what is left.
+                let listed = matches!(value, Value::Some(_)) && shape.dot_first;
                 Value::Some(Shape {
                     empty: true,
+                    climbs: shape.climbs || listed,
                     dot_last: true,
                     not_number: true,
                     splits: true,
-                    ..value.shape()
+                    ..shape
                 })
             }
             Operator::Other(word) => {
                 self.text(word);
+                self.may_fail();
                 Value::ANY
+            }
+        }
+    }
+
+    /// A place in an array is evaluated, so what it names must be numbers of the script's own.
+    fn subscript(&mut self, subscript: &Arithmetic) {
+        self.arithmetic(subscript);
+        for token in &subscript.tokens {
+            let known = match token {
+                ArithmeticToken::Name(name) => self.state.variables.contains_key(name),
+                ArithmeticToken::Assign => false,
+                _ => true,
+            };
+            if !known {
+                self.refuse(EffectKind::Executes, "a subscript that is evaluated", subscript.span);
             }
         }
     }
@@ -181,35 +241,6 @@ impl Judge<'_> {
     }
 }
 
-/// What is known of the lines that redirections give a command; `None` where it keeps its input.
-pub(super) fn redirected_input(redirects: &[Redirect]) -> Option<Value> {
-    let mut input = None;
-    for redirect in redirects {
-        match &redirect.kind {
-            RedirectKind::Write(_) | RedirectKind::Duplicate => {}
-            RedirectKind::Read(Word { pieces, .. }) => {
-                input = Some(match pieces.as_slice() {
-                    [Piece::ProcessInput(script)] => output_of(script),
-                    _ => Value::ANY,
-                });
-            }
-            _ => input = Some(Value::ANY),
-        }
-    }
-    input
-}
-
-/// What is known of the output of commands whose output has a form.
-fn output_of(script: &Script) -> Value {
-    match script.items.as_slice() {
-        [item] if item.rest.is_empty() => {
-            let lines = |lines: Value, stage: &Command| lines_of(stage, &lines);
-            item.first.stages.iter().fold(Value::ANY, lines)
-        }
-        _ => Value::ANY,
-    }
-}
-
 /// A folder whose path a substitution prints.
 enum Asked {
     Current,
@@ -254,23 +285,4 @@ fn plain_words(pipeline: &Pipeline) -> Option<Vec<&str>> {
         }
         _ => None,
     }
-}
-
-/// What is known of the lines that a command prints, if it is given such `lines`.
-pub(super) fn lines_of(command: &Command, lines: &Value) -> Value {
-    let CommandKind::Simple { words, .. } = &command.kind else { return Value::ANY };
-    let plain = |redirect: &Redirect| match &redirect.kind {
-        RedirectKind::Read(_) => true,
-        RedirectKind::Write(word) => word.bare() == Some("/dev/null"),
-        _ => false,
-    };
-    if !command.redirects.iter().all(plain) {
-        return Value::ANY;
-    }
-    // From a file come lines that nobody knows.
-    let read = command.redirects.iter().any(|redirect| matches!(redirect.kind, RedirectKind::Read(_)));
-    let Some(words) = words.iter().map(Word::literal).collect::<Option<Vec<_>>>() else { return Value::ANY };
-    let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    table::lines_of(&words, if read { &Value::ANY } else { lines })
 }

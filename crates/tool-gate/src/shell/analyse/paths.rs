@@ -2,7 +2,7 @@
 
 use headstart_workspace_path::WorkspacePath;
 
-use super::{Folder, Judge};
+use super::{Folder, Judge, PATH_WORK};
 use crate::EffectKind;
 use crate::shell::script::Span;
 use crate::shell::value::Arg;
@@ -22,7 +22,13 @@ impl Judge<'_> {
     /// The whole workspace is read.
     pub(crate) fn read_workspace(&mut self, extent: Extent, span: Span) {
         self.read_here(extent, span);
-        self.accesses.push(Access { path: WorkspacePath::root(), extent, span });
+        self.access(WorkspacePath::root(), extent, span);
+    }
+
+    fn access(&mut self, path: WorkspacePath, extent: Extent, span: Span) {
+        if self.spend(PATH_WORK, span) && self.known_paths.insert((path.clone(), extent)) {
+            self.accesses.push(Access { path, extent, span });
+        }
     }
 
     /// The path that `arg` names is read.
@@ -30,6 +36,7 @@ impl Judge<'_> {
         if arg.exact && (arg.prefix.is_empty() || is_device(&arg.prefix)) {
             return;
         }
+        self.settle(arg);
         if arg.escapes {
             return self.refuse(
                 EffectKind::ReadsOutside,
@@ -48,10 +55,7 @@ impl Judge<'_> {
         for place in 0..self.state.folders.len() {
             let resolved = self.resolve(&path, &self.state.folders[place]);
             if let Some(path) = resolved {
-                let access = Access { path, extent, span: arg.span };
-                if !self.accesses.iter().any(|known| known.path == access.path && known.extent == extent) {
-                    self.accesses.push(access);
-                }
+                self.access(path, extent, arg.span);
             } else {
                 let shown = String::from_utf8_lossy(&arg.prefix);
                 let detail = format!("reads {shown:?}, outside the workspace");

@@ -18,6 +18,8 @@ pub(crate) enum Folder {
 pub(crate) struct State {
     /// What the script assigned.
     pub(crate) variables: BTreeMap<String, Value>,
+    /// Those that may hold several elements. Their value stands for each of them.
+    arrays: BTreeSet<String>,
     /// Where the shell may be.
     pub(crate) folders: Vec<Folder>,
 }
@@ -27,7 +29,23 @@ const MAX_FOLDERS: usize = 4;
 
 impl State {
     pub(crate) fn new(directory: WorkspacePath) -> Self {
-        Self { variables: BTreeMap::new(), folders: vec![Folder::Inside(directory)] }
+        Self { variables: BTreeMap::new(), arrays: BTreeSet::new(), folders: vec![Folder::Inside(directory)] }
+    }
+
+    /// Gives a variable a value, or a new first element.
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        let value = match self.variables.get(name) {
+            // The other elements stay.
+            Some(old) if self.arrays.contains(name) => value.join(old),
+            _ => value,
+        };
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    /// Gives an array elements, and forgets those that it had.
+    pub(crate) fn set_array(&mut self, name: &str, elements: Value) {
+        self.arrays.insert(name.to_owned());
+        self.variables.insert(name.to_owned(), elements);
     }
 
     /// The state where either this or `other` holds.
@@ -39,6 +57,7 @@ impl State {
         for (name, value) in other.variables {
             self.variables.entry(name).or_insert_with(|| value.join(&Value::empty()));
         }
+        self.arrays.extend(other.arrays);
         self.add_folders(other.folders);
     }
 
@@ -115,6 +134,17 @@ pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
         _ => {}
     });
     names
+}
+
+/// Whether a script runs a command of this name.
+pub(crate) fn runs(script: &Script, name: &str) -> bool {
+    let mut found = false;
+    each_command(script, &mut |kind| {
+        if let CommandKind::Simple { words, .. } = kind {
+            found |= words.first().and_then(Word::bare) == Some(name);
+        }
+    });
+    found
 }
 
 fn each_command(script: &Script, look: &mut impl FnMut(&CommandKind)) {

@@ -9,6 +9,8 @@ use crate::shell::value::Arg;
 /// Operators that look at a file.
 const FILE_TESTS: &str = "abcdefghkprsuwxLNOGS";
 
+const NUMBER_TESTS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
 impl Judge<'_> {
     /// `[[ … ]]`: words are neither split nor matched, numbers are evaluated as expressions.
     pub(super) fn double_bracket(&mut self, tokens: &[Word], span: Span) {
@@ -39,8 +41,16 @@ impl Judge<'_> {
 
     /// `test …` and `[ … ]`, without the closing bracket.
     pub(crate) fn single_bracket(&mut self, args: &[Arg], span: Span) {
-        if args.iter().any(|arg| arg.many) {
-            return self.unknown("a test whose arguments are not known", span);
+        if let Some(place) = args.iter().position(|arg| arg.many) {
+            if !args[place].number || 2 < args.iter().filter(|arg| arg.many).count() {
+                return self.unknown("a test whose arguments are not known", span);
+            }
+            // A number, or no argument at all.
+            let mut with = args.to_vec();
+            with[place].many = false;
+            self.single_bracket(&with, span);
+            with.remove(place);
+            return self.single_bracket(&with, span);
         }
         // Longer tests are read by position, so no argument may turn out to be an operator.
         if 4 < args.len() && args.iter().any(|arg| !arg.exact && arg.dash) {
@@ -56,6 +66,11 @@ impl Judge<'_> {
                         self.unknown("a test whose operators are not known", span);
                     }
                 }
+                // A number is missing, and bash says so.
+                [operator, number]
+                    if number.number && operator.text().is_some_and(|text| NUMBER_TESTS.contains(&text)) => {}
+                [number, operator]
+                    if number.number && operator.text().is_some_and(|text| NUMBER_TESTS.contains(&text)) => {}
                 [operator, operand] => self.unary(operator.text(), operand, span),
                 [left, operator, right] => {
                     self.binary(operator.text().unwrap_or_default(), left, right, false, span);
@@ -82,7 +97,7 @@ impl Judge<'_> {
         match operator {
             "=" | "==" | "!=" | "<" | ">" => {}
             "=~" if evaluates => {}
-            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
+            _ if NUMBER_TESTS.contains(&operator) => {
                 if evaluates && !(left.number && right.number) {
                     self.refuse(EffectKind::Executes, "a text is evaluated as an expression", span);
                 }

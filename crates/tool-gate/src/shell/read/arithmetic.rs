@@ -1,6 +1,7 @@
-//! Arithmetic, as tokens: enough to see what it reads and assigns.
+//! Arithmetic, as tokens: enough to see what it reads and assigns. Operands and operators must take turns: on other
+//! texts bash reports an error, and the second reader spends its time on repairs.
 
-use super::{MAX_DEPTH, Reader, Refusal};
+use super::{MAX_DEPTH, MAX_PENDING, Reader, Refusal};
 use crate::shell::script::{Arithmetic, ArithmeticToken};
 
 impl Reader<'_> {
@@ -9,20 +10,24 @@ impl Reader<'_> {
         self.enter()?;
         let mut tokens = Vec::new();
         let mut open = 0_usize;
+        // Whether an operand may come next, and not what follows one.
+        let mut wanted = true;
+        let mut shifts = 0_usize;
         loop {
             let byte = self.peek().ok_or_else(|| self.refusal("arithmetic that is not closed"))?;
             match byte {
-                b')' | b';' if open == 0 && close[0] == byte => {
-                    if !self.take(close) {
+                b')' | b';' | b']' if open == 0 && close[0] == byte => {
+                    let empty = tokens.is_empty();
+                    if (wanted && !empty) || !self.take(close) {
                         return Err(self.refusal("arithmetic that is not understood"));
                     }
                     break;
                 }
-                b')' if 0 < open => {
+                b')' if 0 < open && !wanted => {
                     open -= 1;
                     self.bump();
                 }
-                b'(' => {
+                b'(' if wanted => {
                     open += 1;
                     if MAX_DEPTH < open {
                         return Err(self.limit("the command is nested too deeply to judge"));
@@ -30,26 +35,44 @@ impl Reader<'_> {
                     self.bump();
                 }
                 b' ' | b'\t' | b'\n' => self.bump(),
-                b'0'..=b'9' => {
+                b'0'..=b'9' if wanted => {
                     // `16#ff`, `0x1f`: a number in any base.
                     while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'#') {
                         self.bump();
                     }
                     tokens.push(ArithmeticToken::Number);
+                    wanted = false;
                 }
-                byte if byte.is_ascii_alphabetic() || byte == b'_' => {
+                byte if wanted && (byte.is_ascii_alphabetic() || byte == b'_') => {
                     let name = self.name();
                     if self.peek() == Some(b'$') {
                         return Err(self.refusal("a name in arithmetic that is put together"));
                     }
                     tokens.push(ArithmeticToken::Name(name));
+                    wanted = false;
                 }
-                b'$' => {
+                b'$' if wanted => {
                     let mut pieces = Vec::new();
                     self.dollar(&mut pieces, true)?;
                     tokens.extend(pieces.into_iter().map(ArithmeticToken::Value));
+                    wanted = false;
                 }
-                _ => tokens.push(self.arithmetic_operator(byte)?),
+                _ => {
+                    let start = self.at;
+                    tokens.push(self.arithmetic_operator(byte)?);
+                    let text = &self.source[start..self.at];
+                    shifts += usize::from(text.starts_with(b"<<"));
+                    if MAX_PENDING < shifts {
+                        // The second reader takes each for a here-document.
+                        return Err(self.limit("there are too many shifts to judge"));
+                    }
+                    let beside = matches!(text, b"++" | b"--");
+                    if wanted && !beside && !matches!(text, b"+" | b"-" | b"!" | b"~") {
+                        return Err(self.refusal("arithmetic that is not understood"));
+                    }
+                    // After an operand these two belong to it.
+                    wanted |= !beside;
+                }
             }
         }
         self.leave();
@@ -59,7 +82,7 @@ impl Reader<'_> {
     fn arithmetic_operator(&mut self, byte: u8) -> Result<ArithmeticToken, Refusal> {
         const ASSIGNING: [&[u8]; 12] =
             [b"<<=", b">>=", b"++", b"--", b"+=", b"-=", b"*=", b"/=", b"%=", b"&=", b"^=", b"|="];
-        const PLAIN: [&[u8]; 6] = [b"==", b"!=", b"<=", b">=", b"<<", b">>"];
+        const PLAIN: [&[u8]; 9] = [b"==", b"!=", b"<=", b">=", b"<<", b">>", b"**", b"&&", b"||"];
         if ASSIGNING.iter().any(|operator| self.take(operator)) {
             return Ok(ArithmeticToken::Assign);
         }

@@ -2,7 +2,7 @@
 
 use crate::shell::script::{Piece, Word};
 
-/// Replaces a possible brace expansion that is not simple by [`Piece::Braces`].
+/// Replaces the text around a possible brace expansion that is not simple by [`Piece::Braces`].
 ///
 /// Simple is: one pair of unquoted braces in the word, with commas and without `..` between them. It is left as it is,
 /// for [`expand`].
@@ -31,7 +31,9 @@ pub(super) fn mark(pieces: &mut Vec<Piece>) {
     }
     let simple = opened == 1 && closed == 1 && split(pieces).is_some();
     if !simple {
-        *pieces = vec![Piece::Braces];
+        // What the text becomes is not known, but every expansion in it still takes place.
+        pieces.retain(|piece| !matches!(piece, Piece::Literal { .. } | Piece::Tilde));
+        pieces.insert(0, Piece::Braces);
     }
 }
 

@@ -66,6 +66,7 @@ impl Reader<'_> {
         if negated {
             self.bump();
         }
+        self.timed_subshell();
         let mut stages = vec![self.command()?];
         loop {
             self.blanks();
@@ -78,6 +79,22 @@ impl Reader<'_> {
             }
             self.newlines()?;
             stages.push(self.command()?);
+        }
+    }
+
+    /// Steps over a `time` that stands before a subshell; before a simple command it is read as a program's name.
+    fn timed_subshell(&mut self) {
+        self.blanks();
+        if self.keyword() != Some("time") {
+            return;
+        }
+        let start = self.at;
+        self.at += 4;
+        self.blanks();
+        if self.peek() == Some(b'(') {
+            self.reading.command_starts.push(start);
+        } else {
+            self.at = start;
         }
     }
 
@@ -130,15 +147,30 @@ impl Reader<'_> {
             },
             Some(_) => return Err(self.refusal("a keyword that is not understood here")),
         };
+        // Without the blanks and the comment behind it, so that something can be inserted there.
+        let mut end = match &kind {
+            CommandKind::Simple { assignments, words } => words
+                .last()
+                .map(|word| word.span.1)
+                .into_iter()
+                .chain(assignments.last().map(|assignment| assignment.span.1))
+                .chain(redirects.last().map(|redirect| redirect.span.1))
+                .max()
+                .unwrap_or(start),
+            _ => self.at,
+        };
         loop {
             self.blanks();
             match self.redirect()? {
-                Some(redirect) => redirects.push(redirect),
+                Some(redirect) => {
+                    end = redirect.span.1;
+                    redirects.push(redirect);
+                }
                 None => break,
             }
         }
         self.leave();
-        Ok(Command { kind, redirects, span: self.span_from(start) })
+        Ok(Command { kind, redirects, span: (start, end) })
     }
 
     /// Commands, at least one.
@@ -282,15 +314,30 @@ impl Reader<'_> {
         self.reading.command_starts.push(self.at);
         self.at += 2;
         let mut tokens = Vec::new();
+        // Open parentheses, and whether there is something before that can be joined.
+        let (mut open, mut joinable) = (0_usize, false);
         loop {
             self.newlines()?;
             if self.keyword() == Some("]]") {
+                if open != 0 || !joinable {
+                    return Err(self.refusal("a test that is not complete"));
+                }
                 self.at += 2;
                 return Ok(CommandKind::Test(tokens));
             }
             let operator =
                 [&b"&&"[..], b"||", b"(", b")", b"<", b">"].into_iter().find(|text| self.take(text));
             if let Some(text) = operator {
+                match text {
+                    b"(" => open += 1,
+                    b")" if open == 0 || !joinable => {
+                        return Err(self.refusal("a test that is not complete"));
+                    }
+                    b")" => open -= 1,
+                    _ if !joinable => return Err(self.refusal("a test that is not complete")),
+                    _ => {}
+                }
+                joinable = text == b")";
                 let bytes = text.to_vec();
                 let span = (self.at - bytes.len(), self.at);
                 tokens.push(Word { pieces: vec![Piece::Literal { bytes, quoted: false }], span });
@@ -303,9 +350,11 @@ impl Reader<'_> {
                 self.at += 2;
                 self.blanks();
                 tokens.push(self.pattern()?);
+                joinable = true;
                 continue;
             }
             tokens.push(self.word()?.ok_or_else(|| self.refusal("a test that is not closed"))?);
+            joinable = true;
         }
     }
 
@@ -330,6 +379,13 @@ impl Reader<'_> {
                     return Ok(Word { pieces, span: self.span_from(start) });
                 }
                 Some(b'#') => return Err(self.refusal("a pattern that is not understood")),
+                Some(b'\\') => {
+                    self.bump();
+                    let escaped = self.raw(0).filter(u8::is_ascii_graphic);
+                    let byte = escaped.ok_or_else(|| self.refusal("a pattern that is not understood"))?;
+                    pieces.push(Piece::Literal { bytes: vec![byte], quoted: true });
+                    self.bump();
+                }
                 Some(byte) if byte.is_ascii_alphanumeric() || b"^.*+?_/,:=%@-[]{}".contains(&byte) => {
                     pieces.push(Piece::Literal { bytes: vec![byte], quoted: false });
                     self.bump();

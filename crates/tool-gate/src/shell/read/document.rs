@@ -1,6 +1,6 @@
 //! Here-documents.
 
-use super::{Pending, Reader, Refusal};
+use super::{MAX_PENDING, Pending, Reader, Refusal};
 use crate::shell::script::{Piece, RedirectKind, Word};
 
 impl Reader<'_> {
@@ -19,6 +19,9 @@ impl Reader<'_> {
         // Of `$'…'` versions of bash make different delimiters.
         if source.contains(&b'$') || (!quoted && source != delimiter.as_slice()) {
             return Err(self.refusal("a here-document's delimiter is not plain"));
+        }
+        if MAX_PENDING <= self.pending.len() {
+            return Err(self.limit("there are too many here-documents on one line to judge"));
         }
         let document = self.reading.documents.len();
         self.reading.documents.push(Word::default());

@@ -13,6 +13,10 @@ impl Reader<'_> {
         self.peek();
         let start = self.at;
         self.bump();
+        if self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
+            // The second reader takes it for the end of the word, or for none, by what comes after.
+            return Err(self.refusal("a dollar sign before a continued line"));
+        }
         match self.peek() {
             Some(b'(') if self.peek_second() == Some(b'(') => {
                 self.take(b"((");
@@ -121,6 +125,9 @@ impl Reader<'_> {
         if length {
             self.bump();
         }
+        if self.peek() == Some(b'!') {
+            return self.places(start, quoted);
+        }
         let mut all = false;
         let name = match self.peek() {
             Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => self.name(),
@@ -138,22 +145,17 @@ impl Reader<'_> {
             }
             _ => return Err(self.refusal("an expansion that is not understood")),
         };
+        let mut subscript = None;
         if self.peek() == Some(b'[') {
             self.bump();
-            match self.peek() {
-                Some(b'@' | b'*') => {
-                    all = true;
-                    self.bump();
+            if matches!(self.peek(), Some(b'@' | b'*')) {
+                all = true;
+                self.bump();
+                if !self.take(b"]") {
+                    return Err(self.refusal("a subscript that is evaluated"));
                 }
-                Some(byte) if byte.is_ascii_digit() => {
-                    while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-                        self.bump();
-                    }
-                }
-                _ => return Err(self.refusal("a subscript that is evaluated")),
-            }
-            if !self.take(b"]") {
-                return Err(self.refusal("a subscript that is evaluated"));
+            } else {
+                subscript = Some(self.arithmetic(self.at, b"]")?);
             }
         }
         let operator = if length { Operator::Length } else { self.operator(quoted)? };
@@ -161,7 +163,19 @@ impl Reader<'_> {
             return Err(self.refusal("an expansion that is not understood"));
         }
         self.bump();
-        Ok(Parameter { name, all, operator, quoted, span: (start, self.at) })
+        Ok(Parameter { name, all, subscript, operator, quoted, span: (start, self.at) })
+    }
+
+    /// `${!name[@]}`: the places of an array, which are numbers. Other forms take a value for a name.
+    fn places(&mut self, start: usize, quoted: bool) -> Result<Parameter, Refusal> {
+        self.bump();
+        let plain = self.peek().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let name = self.name();
+        if !plain || !(self.take(b"[@]}") || self.take(b"[*]}")) {
+            return Err(self.refusal("an expansion that is not understood"));
+        }
+        let span = (start, self.at);
+        Ok(Parameter { name, all: true, subscript: None, operator: Operator::Places, quoted, span })
     }
 
     fn operator(&mut self, quoted: bool) -> Result<Operator, Refusal> {
@@ -219,7 +233,9 @@ impl Reader<'_> {
             let byte = self.peek().ok_or_else(|| self.refusal("an expansion that is not closed"))?;
             match byte {
                 b'}' => break,
-                b'{' | b'\n' | b'(' | b')' | b'<' | b'>' => {
+                b'{' | b'\n' | b'(' | b')' | b'<' | b'>' | b'|' | b'&' | b';'
+                    if !(quoted && b"|&;".contains(&byte)) =>
+                {
                     return Err(self.refusal("an expansion that is not understood"));
                 }
                 // Inside double quotes the meaning of quotes here depends on the operator.
@@ -243,5 +259,12 @@ impl Reader<'_> {
 }
 
 fn plain(name: String, all: bool, quoted: bool, span: (usize, usize)) -> Piece {
-    Piece::Parameter(Box::new(Parameter { name, all, operator: Operator::None, quoted, span }))
+    Piece::Parameter(Box::new(Parameter {
+        name,
+        all,
+        subscript: None,
+        operator: Operator::None,
+        quoted,
+        span,
+    }))
 }

@@ -7,8 +7,10 @@ use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::value::Arg;
 
 pub(super) const AWK: Spec = Spec {
+    flags: "bcPStVh",
     values: "Fv",
-    long: "field-separator= assign= version help",
+    long: "field-separator= assign= characters-as-bytes traditional posix sandbox lint? lint-old re-interval non-decimal-data \
+           use-lc-numeric optimize no-optimize copyright csv version help",
     abbreviates: false,
     stops: true,
     ..Spec::new(&["awk"], Operands::Custom)
@@ -23,11 +25,14 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         return;
     };
     match program.bytes() {
-        Some(text) => {
-            if let Err((kind, detail)) = check(text) {
-                judge.refuse(kind, detail, program.span);
+        Some(text) => match check(text) {
+            Ok(further) => {
+                for name in further {
+                    judge.read_file(&Arg::exact(name, program.span));
+                }
             }
-        }
+            Err((kind, detail)) => judge.refuse(kind, detail, program.span),
+        },
         None => judge.refuse(Executes, "an awk program that is not known before it runs", program.span),
     }
     for file in files.iter().filter(|file| !file.is("-")) {
@@ -39,12 +44,11 @@ type Refused = (EffectKind, &'static str);
 
 /// Functions that only compute.
 pub(super) const FUNCTIONS: &str = "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand tolower toupper \
-    gensub strftime systime mktime strtonum and or xor lshift rshift compl asort asorti patsplit typeof isarray";
+    close fflush gensub strftime systime mktime strtonum and or xor lshift rshift compl asort asorti patsplit typeof isarray";
 const KEYWORDS: &str = "BEGIN END if else while for do break continue next exit return delete in function func print printf switch \
     case default nextfile";
 /// Names that reach beyond the input.
-const REFUSED: &str =
-    "system close fflush getline ARGV ARGC ENVIRON PROCINFO SYMTAB FUNCTAB BEGINFILE ENDFILE";
+const REFUSED: &str = "system ARGV ARGC ENVIRON PROCINFO SYMTAB FUNCTAB BEGINFILE ENDFILE";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
@@ -56,8 +60,8 @@ enum Token<'a> {
     Operator(&'a [u8]),
 }
 
-/// Whether a program only reads its input and prints.
-pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
+/// Whether a program only reads and prints; the files that it reads by `getline < "name"`.
+pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
     let tokens = tokens(program)?;
     let listed = |names: &str, name: &str| names.split_ascii_whitespace().any(|known| known == name);
     let defined: Vec<&str> = tokens
@@ -69,12 +73,27 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
         .collect();
     let mut printing = false;
     let mut inside = 0_usize;
+    let mut reads = Vec::new();
     for (place, token) in tokens.iter().enumerate() {
         let next = tokens.get(place + 1);
         match token {
             Token::Name(name) if listed(REFUSED, name) => {
                 let kind = if *name == "ENVIRON" { Environment } else { Executes };
                 return Err((kind, "the awk program reaches beyond its input"));
+            }
+            Token::Name("getline") => {
+                if let Some(name) = getline_file(&tokens[place + 1..])? {
+                    // Of a file that is not there it says -1, which is true.
+                    let compared = tokens[place..].windows(3).any(|three| {
+                        matches!(three, [Token::Operator(b")"), Token::Operator(b">"), Token::Number])
+                    });
+                    let loops =
+                        tokens.iter().any(|token| matches!(token, Token::Name("while" | "for" | "do")));
+                    if loops && !compared {
+                        return Err((NonTerminating, "a loop in the awk program may not end"));
+                    }
+                    reads.push(name);
+                }
             }
             Token::Name("print" | "printf") => {
                 printing = true;
@@ -107,7 +126,38 @@ pub(super) fn check(program: &[u8]) -> Result<(), Refused> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(reads)
+}
+
+/// The file that `getline` reads, after it: none where it reads on in the input.
+fn getline_file(rest: &[Token<'_>]) -> Result<Option<Vec<u8>>, Refused> {
+    let unknown = (EffectKind::Unknown, "a getline in the awk program that is not understood");
+    let after = match rest {
+        // A plain variable; a field or an element could be one of many forms.
+        [Token::Name(name), rest @ ..]
+            if !KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == *name) =>
+        {
+            rest
+        }
+        rest => rest,
+    };
+    match after {
+        [Token::Operator(b"<"), Token::Text(text), next @ ..] => {
+            // Another operand after the name would be joined to it.
+            let ends = matches!(
+                next.first(),
+                None | Some(Token::Newline | Token::Operator(b")" | b";" | b"}" | b"&&" | b"||"))
+            );
+            let name = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+            let plain = name.filter(|name| ends && !name.contains(&b'\\') && *name != b"-");
+            plain.map(|name| Some(name.to_vec())).ok_or(unknown)
+        }
+        []
+        | [Token::Newline | Token::Operator(b")" | b";" | b"}" | b"&&" | b"||" | b">" | b"==" | b"!="), ..] => {
+            Ok(None)
+        }
+        _ => Err(unknown),
+    }
 }
 
 /// A redirection to what the program was given to print to.

@@ -1,11 +1,11 @@
 //! Commands of the shell itself.
 
 use crate::EffectKind::{Environment, Executes, NonTerminating, Unknown};
-use crate::shell::Span;
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::options::{Operands, Spec, parse};
-use crate::shell::table::{Caller, judge_program};
-use crate::shell::value::{Arg, Value};
+use crate::shell::table::{Caller, judge_program, variables};
+use crate::shell::value::Arg;
+use crate::shell::{Span, by_policy};
 
 pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands::None) };
 
@@ -15,16 +15,32 @@ pub(super) const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     match name {
         // Without arguments they list what there is, which is nothing.
-        "jobs" | "hash" | "alias" if args.is_empty() => {}
+        "alias" | "dirs" | "trap" if args.is_empty() => {}
+        "trap" if matches!(args, [only] if only.is("-l") || only.is("-p")) => {}
+        "kill" if matches!(args, [list, rest @ ..] if list.is("-l") && rest.iter().all(|arg| arg.exact && !arg.dash)) =>
+            {}
+        "compgen" if lists_commands(args) => {}
+        "jobs" if args.iter().all(|arg| has_only(arg, b"lnprs")) => {}
+        "hash" if args.iter().all(|arg| has_only(arg, b"rlt") || is_plain_name(arg)) => {}
+        "help" if args.iter().all(|arg| has_only(arg, b"dms") || (arg.exact && !arg.dash)) => {}
         "true" | "false" | ":" | "times" | "exit" => {}
-        // A variable keeps the value that it has at the jump, and the end of the body is not what follows it.
-        "break" | "continue" => judge.unknown("a jump out of a loop", span),
+        // What holds here holds behind the loop, too.
+        "break" | "continue" => judge.jump(!args.is_empty()),
         "pwd" => {
             parse(judge, &PWD, args);
         }
         "cd" => cd(judge, args, span),
-        "read" => read(judge, args, span),
-        "set" => set(judge, args, span),
+        "pushd" => match args {
+            [folder] if !folder.dash && !folder.prefix.starts_with(b"+") => cd(judge, args, span),
+            _ => judge.unknown("a stack of folders that nobody keeps", span),
+        },
+        "popd" if args.is_empty() => judge.state.folders = vec![Folder::Outside],
+        "read" => variables::read(judge, args, span),
+        "mapfile" | "readarray" => variables::mapfile(judge, args, span),
+        "export" => variables::export(judge, args, span),
+        "unset" => variables::unset(judge, args, span),
+        "shopt" => variables::shopt(judge, args, span),
+        "set" => variables::set(judge, args, span),
         "type" => {
             parse(judge, &TYPE, args);
         }
@@ -36,16 +52,14 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         },
         "sleep" => sleep(judge, args, span),
         "wait" => {
-            if args.iter().any(|arg| !arg.number && (arg.dash || arg.many)) {
+            // `-p` names a variable, with a subscript that is evaluated.
+            if args.iter().any(|arg| !arg.number && arg.dash) {
                 judge.unknown("an option of wait", span);
             }
         }
         "ulimit" | "umask" => {
-            let shows = |arg: &Arg| {
-                arg.bytes().is_some_and(|bytes| {
-                    bytes.len() == 2 && bytes[0] == b'-' && bytes[1].is_ascii_alphabetic()
-                })
-            };
+            let letters: &[u8] = if name == "umask" { b"pS" } else { b"HSabcdefiklmnpqrstuvxPRT" };
+            let shows = |arg: &Arg| has_only(arg, letters);
             if !args.iter().all(shows) {
                 judge.refuse(Environment, format!("{name} changes a limit of what follows"), span);
             }
@@ -55,8 +69,34 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
     true
 }
 
+/// Whether an argument is a bundle of these letters.
+fn has_only(arg: &Arg, letters: &[u8]) -> bool {
+    let bundle = arg.bytes().and_then(|bytes| bytes.strip_prefix(b"-"));
+    bundle.is_some_and(|bundle| !bundle.is_empty() && bundle.iter().all(|letter| letters.contains(letter)))
+}
+
+/// `compgen`, as far as it lists names of commands; its other letters list variables, expand words or run programs.
+fn lists_commands(args: &[Arg]) -> bool {
+    let kinds = ["builtin", "command", "keyword", "signal"];
+    let rest = match args {
+        [letter, rest @ ..] if ["-b", "-c", "-k"].into_iter().any(|known| letter.is(known)) => rest,
+        [letter, kind, rest @ ..] if letter.is("-A") && kinds.into_iter().any(|known| kind.is(known)) => rest,
+        _ => return false,
+    };
+    match rest {
+        [] => true,
+        [start] => start.exact && !start.dash,
+        _ => false,
+    }
+}
+
+fn is_plain_name(arg: &Arg) -> bool {
+    arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('/'))
+}
+
 /// A command of the shell that `builtin` may run.
 fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
+    by_policy::stop(judge, name, span, args);
     match name {
         "echo" => true,
         "printf" => {
@@ -94,63 +134,13 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.failed_folders = Some(folders);
 }
 
-pub(super) const READ: Spec = Spec { flags: "rs", values: "dnNpt", ..Spec::new(&["read"], Operands::Custom) };
-
-fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let parsed = parse(judge, &READ, args);
-    // A line as it is, where nothing splits it and no backslash is taken out.
-    let mut nul = false;
-    let mut lines = true;
-    for given in &parsed.options {
-        match given.name.as_str() {
-            "r" | "s" | "p" => {}
-            "d" if given.value.as_ref().is_some_and(|value| value.is("")) => nul = true,
-            _ => lines = false,
-        }
-    }
-    lines &= nul || !judge.input.shape().nul;
-    if !lines {
-        // What it leaves may start anywhere in a line.
-        judge.input = Value::ANY;
-    }
-    let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]);
-    let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
-    for name in parsed.operands {
-        let plain = |text: &&str| {
-            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-                && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        };
-        match name.text().filter(plain) {
-            Some(text) => judge.assign(text, value.clone(), span),
-            None => judge.refuse(Executes, "a name that may hold a subscript, which is evaluated", name.span),
-        }
-    }
-}
-
-fn set(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let mut rest = args.iter();
-    let mut any = false;
-    while let Some(arg) = rest.next() {
-        any = true;
-        let Some(text) = arg.text() else {
-            return judge.unknown("set with arguments that are not known", span);
-        };
-        let letters = text.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty());
-        let known = letters.is_some_and(|letters| letters.bytes().all(|letter| b"eufxo".contains(&letter)));
-        let named = letters.is_some_and(|letters| letters.ends_with('o'));
-        let option = if named { rest.next().and_then(Arg::text) } else { None };
-        if !known || (named && !matches!(option, Some("pipefail" | "errexit" | "nounset" | "noglob"))) {
-            return judge.refuse(Environment, "set changes how what follows is read", span);
-        }
-    }
-    if !any {
-        judge.refuse(Environment, "prints every variable", span);
-    }
-}
-
 fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     match args.split_first() {
         Some((first, _)) if first.is("-v") || first.is("-V") => {}
+        // The system's own folders are searched, as they are without it.
+        Some((first, rest)) if first.is("-p") && rest.first().is_some_and(|next| !next.dash) => {
+            command(judge, rest, span);
+        }
         Some((first, rest)) => match first.text() {
             Some(name) if !name.starts_with('-') => {
                 judge_program(judge, name, first.span, rest, Caller::Shell);

@@ -1,8 +1,9 @@
 //! Programs that look at files and at the system.
 
-use crate::EffectKind::{Executes, NonTerminating, ReadsOutside, Unknown, WritesWorkspace};
+use crate::EffectKind::{Executes, ReadsOutside, Unknown, WritesOutside, WritesWorkspace};
+use crate::shell::Span;
 use crate::shell::analyse::Judge;
-use crate::shell::options::{FILES, Operands, Spec, parse};
+use crate::shell::options::{self, FILES, Operands, Spec};
 use crate::shell::value::Arg;
 
 pub(super) const PROGRAMS: &[Spec] = &[
@@ -24,25 +25,26 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["stat"], FILES)
     },
     Spec {
-        flags: "0abcDhHklLmPsSx",
+        flags: "0abchklmPsSx",
         values: "Btd",
-        long: "null all apparent-size block-size= bytes total dereference-args max-depth= human-readable inodes dereference \
+        long: "null all apparent-size block-size= bytes total max-depth= human-readable inodes \
                no-dereference separate-dirs si summarize threshold= time? time-style= exclude= one-file-system help version",
         reads: "X exclude-from",
-        refuses: &[("files0-from", ReadsOutside, "reads the folders that a list names")],
+        refuses: &[
+            ("files0-from", ReadsOutside, "reads the folders that a list names"),
+            (
+                "L D H dereference dereference-args",
+                ReadsOutside,
+                "follows links, which may lead out of the workspace",
+            ),
+        ],
         tame: true,
         ..Spec::new(&["du"], Operands::Names)
     },
     Spec {
-        flags: "aHhiklPTv",
-        values: "Btx",
-        long: "all block-size= human-readable si inodes local no-sync output? portability total type= print-type exclude-type= help version",
-        ..Spec::new(&["df"], Operands::Data)
-    },
-    Spec {
-        flags: "bEhiIkLnNrsv0",
+        flags: "bcdEhiIklLnNrsSv0",
         values: "eFP",
-        long: "brief mime mime-type mime-encoding extension keep-going dereference no-dereference no-pad no-buffer raw \
+        long: "apple checking-printout debug exclude-quiet= list no-dereference parameter= no-sandbox brief mime mime-type mime-encoding extension keep-going dereference no-dereference no-pad no-buffer raw \
                special-files print0 separator= exclude= help version",
         refuses: &[
             ("f files-from", ReadsOutside, "reads the files that a list names"),
@@ -75,90 +77,17 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["readlink"], FILES)
     },
     Spec {
-        flags: "abBdeEiNpqrstTuwyZ",
-        values: "CUWxIS",
-        long: "normal brief report-identical-files context? unified? ed rcs side-by-side width= left-column suppress-common-lines \
-               show-c-function show-function-line= label= expand-tabs initial-tab tabsize= suppress-blank-empty recursive \
-               no-dereference new-file unidirectional-new-file ignore-file-name-case no-ignore-file-name-case exclude= \
-               ignore-case ignore-tab-expansion ignore-trailing-space ignore-space-change ignore-all-space \
-               ignore-blank-lines ignore-matching-lines= text strip-trailing-cr minimal horizon-lines= \
-               speed-large-files color? palette= help version",
-        reads: "X exclude-from from-file to-file",
-        digits: true,
-        refuses: &[("l paginate", Executes, "diff runs pr")],
-        ..Spec::new(&["diff"], Operands::Trees)
-    },
-    Spec {
-        flags: "bls",
-        values: "in",
-        long: "print-bytes ignore-initial= bytes= verbose quiet silent help version",
-        tame: true,
-        ..Spec::new(&["cmp"], FILES)
-    },
-    Spec {
-        flags: "acCdDfFghiJlnNpqrsStuUvxX",
+        flags: "aAcCdDfFghiJnNpqQrsStuUvxX",
         values: "HILPT",
-        long: "dirsfirst filesfirst noreport prune du si inodes device gitignore ignore-case matchdirs metafirst sort? timefmt= \
+        long: "info nolinks dirsfirst filesfirst noreport prune du si inodes device gitignore ignore-case matchdirs metafirst sort? timefmt= \
                filelimit= charset= help version",
-        refuses: &[("o output R", WritesWorkspace, "tree writes its output to a file")],
+        refuses: &[
+            ("o output R", WritesWorkspace, "tree writes its output to a file"),
+            ("l", ReadsOutside, "follows links, which may lead out of the workspace"),
+        ],
         ..Spec::new(&["tree"], Operands::Names)
     },
-    Spec { flags: "as", tame: true, ..Spec::new(&["which"], Operands::Data) },
-    Spec {
-        flags: "asnrvmpio",
-        long: "all kernel-name nodename kernel-release kernel-version machine processor hardware-platform operating-system help version",
-        tame: true,
-        ..Spec::new(&["uname"], Operands::None)
-    },
-    Spec { long: "all ignore= help version", tame: true, ..Spec::new(&["nproc"], Operands::None) },
-    Spec {
-        flags: "agGnruzZ",
-        long: "groups group name real user zero context help version",
-        tame: true,
-        ..Spec::new(&["id"], Operands::Data)
-    },
-    Spec {
-        long: "help version",
-        tame: true,
-        ..Spec::new(&["whoami", "groups", "arch", "tty", "logname"], Operands::None)
-    },
-    Spec { flags: "Is", ..Spec::new(&["hostname"], Operands::None) },
-    Spec {
-        flags: "ps",
-        long: "pretty since help version",
-        tame: true,
-        ..Spec::new(&["uptime"], Operands::None)
-    },
-    Spec {
-        flags: "abJyxrV",
-        attached: "epC",
-        long: "all bytes json help version",
-        ..Spec::new(&["lscpu"], Operands::None)
-    },
-    Spec {
-        flags: "bkmghtlwv",
-        long: "bytes kilo mega giga tera human si total wide help version",
-        refuses: &[("s c seconds count", NonTerminating, "free repeats")],
-        ..Spec::new(&["free"], Operands::None)
-    },
-    Spec { flags: "13jmywh", values: "ABCHd", ..Spec::new(&["cal", "ncal"], Operands::Data) },
     Spec { flags: "ABGdotx", long: "format= common totals help version", ..Spec::new(&["size"], FILES) },
-    Spec { long: "version help", ..Spec::new(&["locate"], Operands::None) },
-    Spec {
-        flags: "abfJlmnopPrstAdDOST",
-        values: "oIewx",
-        long: "all bytes fs json list ascii output= nodeps noheadings paths pairs raw tree topology perms help version",
-        abbreviates: false,
-        ..Spec::new(&["lsblk"], Operands::None)
-    },
-    Spec { flags: "a", long: "all-locales charmaps", ..Spec::new(&["locale"], Operands::None) },
-    Spec { flags: "a", ..Spec::new(&["getconf"], Operands::Data) },
-    Spec { flags: "bms", ..Spec::new(&["whereis"], Operands::Data) },
-    Spec {
-        flags: "bHqTu",
-        long: "boot heading count users help version",
-        ..Spec::new(&["who", "users"], Operands::None)
-    },
     Spec {
         flags: "lahrRT1dgiSFmuUH",
         values: "IsLt",
@@ -167,23 +96,46 @@ pub(super) const PROGRAMS: &[Spec] = &[
         abbreviates: false,
         ..Spec::new(&["eza", "exa"], Operands::Names)
     },
+    Spec {
+        flags: "lmnovx",
+        long: "modes mountpoints owners vertical nosymlinks long help version",
+        abbreviates: false,
+        ..Spec::new(&["namei"], FILES)
+    },
+    Spec { flags: "pP", long: "portability help version", ..Spec::new(&["pathchk"], Operands::Data) },
+    Spec { flags: "adlpRvV", ..Spec::new(&["lsattr"], Operands::Names) },
 ];
 
-pub(super) const DATE: Spec = Spec {
-    flags: "uR",
-    values: "d",
-    attached: "I",
-    long: "date= debug iso-8601? rfc-email rfc-3339= utc universal help version",
-    reads: "r reference f file",
-    refuses: &[("s set", WritesWorkspace, "sets the system's clock")],
-    ..Spec::new(&["date"], Operands::Custom)
+pub(super) const BAT: Spec = Spec {
+    // `-P`, and the default without a terminal: no pager.
+    flags: "pAnufPLS",
+    values: "lrHm",
+    long: "plain show-all number unbuffered language= line-range= highlight-line= style= color= decorations= wrap= tabs= theme= \
+           file-name= force-colorization italic-text= list-languages list-themes map-syntax= nonprintable-notation= squeeze-blank \
+           squeeze-limit= terminal-width= chop-long-lines version help",
+    abbreviates: false,
+    refuses: &[
+        ("pager paging", Executes, "runs a pager"),
+        ("d diff diff-context", Unknown, "looks at the repository's changes"),
+    ],
+    ..Spec::new(&["bat", "batcat"], FILES)
 };
 
-/// `date`: prints the time unless it is told one.
-pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
-    for operand in parse(judge, &DATE, args).operands {
-        if operand.many || !operand.prefix.starts_with(b"+") {
-            judge.refuse(WritesWorkspace, "sets the system's clock", operand.span);
+/// `bat`, without a pager.
+pub(super) fn bat(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    if args.iter().any(|arg| arg.is("cache")) {
+        return judge.refuse(WritesOutside, "bat changes its cache", span);
+    }
+    let options_end = args.iter().position(|arg| arg.is("--")).unwrap_or(args.len());
+    let mut kept = Vec::with_capacity(args.len());
+    let mut place = 0;
+    while let Some(arg) = args.get(place) {
+        let never = args.get(place + 1).is_some_and(|next| next.is("never"));
+        let without = place < options_end && (arg.is("--paging=never") || (arg.is("--paging") && never));
+        place += if without && arg.is("--paging") { 2 } else { 1 };
+        if !without {
+            kept.push(arg.clone());
         }
     }
+    options::judge(judge, &BAT, &kept, span);
 }

@@ -1,13 +1,14 @@
 //! `find`: starting points, then an expression of tests and actions.
 
+use super::lines::{self, Printed};
 use super::wrappers;
-use crate::EffectKind::{Executes, WritesWorkspace};
+use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
 /// Tests and actions without an argument.
-pub(super) const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -follow -warn -nowarn -empty \
+pub(super) const PLAIN: &str = "-print -print0 -ls -prune -quit -depth -d -mount -xdev -noleaf -daystart -warn -nowarn -empty \
     -executable -readable -writable -nouser -nogroup -true -false -not -a -and -o -or -ignore_readdir_race \
     -noignore_readdir_race ! ( ) ,";
 /// Tests and actions with one argument that is data.
@@ -19,6 +20,13 @@ pub(super) const FILES: &str = "-newer -anewer -cnewer -samefile";
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let options = args.iter().take_while(|arg| arg.is("-H") || arg.is("-L") || arg.is("-P")).count();
+    if let Some(arg) = args.iter().find(|arg| arg.is("-L") || arg.is("-follow")) {
+        return judge.refuse(
+            ReadsOutside,
+            "find follows links, which may lead out of the workspace",
+            arg.span,
+        );
+    }
     let args = &args[options..];
     if matches!(args, [only] if only.is("--help") || only.is("--version")) {
         return;
@@ -39,7 +47,26 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     // Names that find gives to a program start as the starting points do.
     let named: Vec<Arg> = starts.iter().map(|start| below(start)).collect();
     let named = if named.is_empty() { vec![below(&Arg::exact(*b".", span))] } else { named };
-    expression(judge, &args[starts.len()..], &named, span);
+    let rest = &args[starts.len()..];
+    expression(judge, rest, &named, span);
+    judge.printed = printed(rest, &starts);
+    judge.reads_input = false;
+}
+
+/// What the expression prints, if that is nothing but names.
+fn printed(expression: &[Arg], starts: &[&Arg]) -> Option<Printed> {
+    let uses = |names: &[&str]| expression.iter().any(|arg| names.iter().any(|name| arg.is(name)));
+    let acts = uses(&["-printf", "-ls", "-exec", "-execdir", "-ok"]);
+    if acts || !lines::are_relative(starts.iter().copied()) {
+        return None;
+    }
+    let nul = uses(&["-print0"]);
+    if nul && uses(&["-print"]) {
+        return None;
+    }
+    // Each name starts as its starting point does, and ends where find says.
+    let clean = nul && starts.iter().all(|start| start.exact && !start.dash);
+    Some(Printed::Names { nul, clean })
 }
 
 fn is_punctuation(arg: &Arg) -> bool {
@@ -56,7 +83,10 @@ fn below(start: &Arg) -> Arg {
         many: true,
         number: false,
         dash: start.dash,
+        really_dash: start.really_dash,
         escapes: start.escapes,
+        empty: false,
+        fixes: 0,
         prefix,
         span: start.span,
     }
@@ -104,6 +134,9 @@ fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
                     return judge.refuse(Executes, "-exec with a command that is not known", arg.span);
                 }
                 for name in named {
+                    if judge.is_limited() {
+                        return;
+                    }
                     let words: Vec<Arg> = rest[..length].iter().map(|word| replaced(word, name)).collect();
                     wrappers::inner(judge, &words, span);
                 }
@@ -126,7 +159,7 @@ fn replaced(word: &Arg, name: &Arg) -> Arg {
     if word.is("{}") {
         return Arg { span: word.span, ..name.clone() };
     }
-    wrappers::replace(word, "{}", &Arg { prefix: Vec::new(), dash: true, ..name.clone() })
+    wrappers::replace(word, "{}", &Arg { prefix: Vec::new(), dash: true, really_dash: true, ..name.clone() })
 }
 
 /// `-newerXY`

@@ -3,6 +3,7 @@
 mod commands;
 mod harden;
 
+use super::lines;
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::options::{Operands, Parsed, Spec, parse};
@@ -121,7 +122,12 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         return judge.unknown(format!("git {text} is not understood"), name.span);
     };
-    let parsed = parse(judge, &Spec { abbreviates: false, ..command.spec }, rest);
+    // A command may come in its hardened form.
+    let inserted: Vec<&str> = command.insert.split_ascii_whitespace().collect();
+    let is_hardened =
+        inserted.len() <= rest.len() && inserted.iter().zip(rest).all(|(option, arg)| arg.is(option));
+    let given = if is_hardened { &rest[inserted.len()..] } else { rest };
+    let parsed = parse(judge, &Spec { abbreviates: false, ..command.spec }, given);
     formats(judge, &parsed);
     operands(judge, &parsed);
     if let Some(why) = does_more(text, &parsed) {
@@ -131,16 +137,38 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         remote(judge, &parsed, span);
     }
     access(judge, command, &parsed, span);
-    judge.set_environment(harden::environment());
+    judge.harden_git(harden::environment());
     // `git reflog show` takes the options after its second word.
     let last = match rest.first() {
         Some(show) if text == "reflog" && show.is("show") => show,
         _ => last,
     };
-    if !command.insert.is_empty() {
-        judge.insert(last.span.1, command.insert.to_owned());
+    if !is_hardened {
+        judge.insert_behind(last.span, command.insert);
     }
+    if text == "config" && !parsed.has(&["local", "worktree"]) {
+        // The user's own configuration holds tokens.
+        let word = rest.first().filter(|first| first.is("list") || first.is("get"));
+        judge.insert_behind(word.unwrap_or(last).span, " --local");
+    }
+    judge.printed = lines::of_git(text, &parsed);
+    judge.reads_input &= READS_INPUT.contains(&text);
 }
+
+/// Sub-commands that may read their standard input.
+const READS_INPUT: [&str; 11] = [
+    "apply",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "check-mailmap",
+    "column",
+    "get-tar-commit-id",
+    "name-rev",
+    "patch-id",
+    "shortlog",
+    "stripspace",
+];
 
 /// The sub-commands with the options that they are given, for the page that documents them.
 #[cfg(test)]
@@ -247,7 +275,10 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
                 (asks || (count == 1 && key) || first == Some("get")) && !parsed.operands.iter().any(word);
             (!reads).then_some("git config with a value writes the configuration")
         }
-        "reflog" if !matches!(first, None | Some("show" | "exists")) && !first.is_some_and(is_revision) => {
+        "reflog"
+            if 0 < count
+                && !first.is_some_and(|text| matches!(text, "show" | "exists") || is_revision(text)) =>
+        {
             Some("git reflog changes the reflog")
         }
         _ => None,
@@ -290,5 +321,5 @@ fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         judge.read_file(file);
     }
     judge.read_workspace(Extent::Below, span);
-    judge.set_environment(harden::environment());
+    judge.harden_git(harden::environment());
 }

@@ -7,8 +7,7 @@ use crate::shell::options::{Operands, Spec};
 use crate::shell::value::Arg;
 
 /// Names in a program that reach beyond the input.
-const REFUSED: [&str; 8] =
-    ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_line_number", "__prog_args"];
+const REFUSED: [&str; 6] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
 
 pub(super) const JQ: Spec = Spec {
     flags: "nrajsceSCMRVh",

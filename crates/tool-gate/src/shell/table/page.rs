@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{archives, awk, builtins, files, find, git, jq, refused, search, sed, text, versions, wrappers};
+use super::{
+    TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, refused, search, sed,
+    system, variables, versions, wrappers,
+};
 use crate::EffectKind;
 use crate::shell::options::{Operands, Spec};
 
@@ -29,20 +32,30 @@ fn the_page_is_current() {
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let single: Vec<&Spec> = [
-        &archives::GZIP,
+        &archives::CPIO,
         &archives::TAR,
         &archives::UNZIP,
         &awk::AWK,
         &builtins::CD,
         &builtins::PWD,
-        &builtins::READ,
         &builtins::TYPE,
-        &files::DATE,
+        &bytes::XXD,
+        &compress::BZIP2,
+        &compress::GZIP,
+        &compress::XZ,
+        &compress::ZGREP,
+        &compress::ZSTD,
+        &files::BAT,
         &jq::JQ,
+        &search::AG,
         &search::FD,
         &search::GREP,
         &search::RG,
         &sed::SED,
+        &system::DATE,
+        &system::SYSCTL,
+        &variables::MAPFILE,
+        &variables::READ,
         &wrappers::NICE,
         &wrappers::STDBUF,
         &wrappers::TEE,
@@ -50,7 +63,7 @@ fn page() -> String {
         &wrappers::XARGS,
     ]
     .into_iter()
-    .chain([text::PROGRAMS, files::PROGRAMS, archives::PROGRAMS].into_iter().flatten())
+    .chain(TABLES.into_iter().flatten())
     .collect();
     let mut sections: Vec<(String, String)> = single.iter().map(|spec| section("", spec, "")).collect();
     sections.sort();
@@ -62,6 +75,13 @@ fn page() -> String {
     page.push_str("## Versions only\n\nOf these only the question for the version is allowed:\n\n");
     for (names, options) in versions::VERSIONS {
         line(&mut page, &format!("{}: {}", code(names), code(options)));
+    }
+    line(&mut page, &format!("{}: `--help` `--version`", code(versions::HELPFUL)));
+    page.push_str("\n## OpenSSL\n\n");
+    for command in openssl::COMMANDS {
+        let options = dashed_list(command.flags);
+        let values = dashed_list(command.values);
+        line(&mut page, &format!("{}: {options} {values} `-in FILE`", code(command.names)));
     }
     page.push_str("\n## Find\n\n");
     line(&mut page, &format!("Tests and actions: {}", code(find::PLAIN)));
@@ -160,4 +180,8 @@ fn code(list: &str) -> String {
 
 fn line(page: &mut String, text: &str) {
     let _ = writeln!(page, "- {text}");
+}
+
+fn dashed_list(list: &str) -> String {
+    list.split_ascii_whitespace().map(|word| format!("`-{word}`")).collect::<Vec<_>>().join(" ")
 }

@@ -4,21 +4,24 @@ use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, Wr
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 
+/// All that is said of a program of which nothing else is known.
+pub(super) const RUNS_OTHERS: &str = "runs other programs";
+
 pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         WritesWorkspace,
         "writes, moves or removes files",
         "rm rmdir mv cp ln install mkdir mkfifo mknod touch truncate unlink shred chmod chown chgrp dd rename split csplit patch \
-         rsync zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd cpio ar sqlite3 mktemp sync",
+         rsync zip unzip ar sqlite3 mktemp sync",
     ),
     (
         Network,
         "opens a connection",
-        "curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh",
+        "ss ip netstat curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh",
     ),
     (
         Executes,
-        "runs other programs",
+        RUNS_OTHERS,
         "sh bash dash zsh ksh fish eval source . exec trap alias unalias coproc sudo su doas env nohup setsid script watch \
          parallel make cmake ninja cargo rustc npm npx yarn pnpm node deno bun python python3 perl ruby php lua go java javac \
          mvn gradle dotnet ldd docker kubectl busybox strace gdb ltrace chroot unshare systemctl systemd-run crontab at batch vim vi \
@@ -27,7 +30,7 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         Environment,
         "discloses or changes the environment",
-        "printenv export declare typeset local readonly unset shopt let getopts mapfile readarray history ps top htop",
+        "printenv declare typeset local readonly let getopts history ps top htop pgrep pidof pstree",
     ),
     (NonTerminating, "does not end by itself", "yes"),
     (Executes, "sends signals to other processes", "kill killall pkill"),

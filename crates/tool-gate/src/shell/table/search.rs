@@ -1,5 +1,6 @@
 //! `grep`, `rg`, `fd`.
 
+use super::lines::{self, Printed};
 use crate::EffectKind::{Executes, ReadsOutside};
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Parsed, Spec, parse};
@@ -7,7 +8,7 @@ use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
 pub(super) const GREP: Spec = Spec {
-    flags: "EFGPiyvwxcLlqsobHhnTZzaIUrRu",
+    flags: "EFGPiyvwxcLlqsobHhnTZzaIUrRuV",
     values: "emABCDd",
     long: "extended-regexp fixed-strings basic-regexp perl-regexp regexp= ignore-case no-ignore-case invert-match word-regexp \
            line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent \
@@ -22,8 +23,32 @@ pub(super) const GREP: Spec = Spec {
 
 pub(super) fn grep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &GREP, args);
+    if parsed.has(&["R", "dereference-recursive"]) {
+        do_not_follow(judge, &parsed, args, span);
+    }
     let recursive = parsed.has(&["r", "R", "recursive", "dereference-recursive", "d", "directories"]);
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], recursive, span);
+}
+
+/// Links that are found on the way may lead out of the workspace, so the hardened form has the option that follows none.
+fn do_not_follow(judge: &mut Judge<'_>, parsed: &Parsed, args: &[Arg], span: Span) {
+    let flags = |arg: &Arg| {
+        let text = arg.text()?.strip_prefix('-')?;
+        let rest = text.trim_start_matches(|letter| GREP.flags.contains(letter));
+        let flags = &text[..text.len() - rest.len()];
+        flags.contains('R').then(|| flags.to_owned())
+    };
+    // One alone: another could be the value of an option.
+    let mut found = args.iter().filter_map(|arg| flags(arg).map(|flags| (arg, flags)));
+    if let (Some((arg, flags)), None) = (found.next(), found.next())
+        && !parsed.has(&["dereference-recursive"])
+        && judge.is_plain(arg.span, &arg.prefix)
+        && flags.matches('R').count() == 1
+        && let Some(place) = flags.find('R')
+    {
+        return judge.replace(arg.span.0 + 1 + place, 1, "r");
+    }
+    judge.refuse(ReadsOutside, "grep follows links, which may lead out of the workspace", span);
 }
 
 /// Reads the operands after the pattern, which is the first unless an option gave it.
@@ -49,22 +74,29 @@ fn read_after_pattern(judge: &mut Judge<'_>, parsed: &Parsed, pattern: &[&str], 
     if files.is_empty() && recursive {
         judge.read_here(Extent::Below, span);
     }
+    judge.reads_input &= !(parsed.leaves_input() && files.iter().any(Arg::is_a_file));
+    judge.printed = lines::of_search(judge, parsed, files, recursive);
 }
 
 pub(super) const RG: Spec = Spec {
-    flags: "abcFhHiIlLnNoPpqsSuUvVwx0.",
+    flags: "abcFhHiIlnNoPpqsSuUvVwx0.",
     values: "eABCEgjmMrtTd",
     long: "after-context= before-context= context= color= colors= column no-column context-separator= count count-matches crlf \
            max-depth= maxdepth= encoding= engine= field-context-separator= field-match-separator= files \
-           files-with-matches files-without-match fixed-strings follow no-follow glob= glob-case-insensitive heading no-heading hidden \
+           files-with-matches files-without-match fixed-strings no-follow glob= glob-case-insensitive heading no-heading hidden \
            no-hidden iglob= ignore-case include-zero invert-match json line-buffered line-number no-line-number line-regexp \
            max-columns= max-columns-preview max-count= max-filesize= multiline multiline-dotall no-config no-filename \
            no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs \
            no-messages no-ignore-messages null null-data one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= \
            smart-case case-sensitive sort= sortr= stats stop-on-nonmatch text threads= trim type= type-list type-not= \
-           unrestricted vimgrep with-filename word-regexp byte-offset binary debug help version",
+           unrestricted vimgrep with-filename word-regexp byte-offset binary debug trace help version sort-files path-separator= \
+           no-unicode unicode auto-hybrid-regex no-auto-hybrid-regex dfa-size-limit= regex-size-limit= mmap no-mmap no-pcre2-unicode \
+           pcre2-unicode type-add= type-clear= no-context-separator no-require-git block-buffered no-block-buffered no-line-buffered \
+           pcre2-version no-json no-multiline no-stats no-trim no-text no-sort-files no-pcre2 no-fixed-strings no-crlf no-binary \
+           no-encoding hyperlink-format= generate=",
     reads: "f file ignore-file",
     refuses: &[
+        ("L follow", ReadsOutside, "follows links, which may lead out of the workspace"),
         ("pre pre-glob hostname-bin", Executes, "rg runs a program for each file"),
         ("z search-zip", Executes, "rg runs programs to decompress"),
     ],
@@ -81,18 +113,24 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         if parsed.operands.is_empty() {
             judge.read_here(extent, span);
         }
+        if parsed.has(&["files"]) && lines::are_relative(&parsed.operands) {
+            judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "null"]), clean: false });
+        }
         return;
     }
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], true, span);
 }
 
 pub(super) const FD: Spec = Spec {
-    flags: "HIusigap01qFLV",
-    values: "dtecESj",
-    long: "hidden no-ignore unrestricted case-sensitive ignore-case follow glob regex fixed-strings absolute-path full-path print0 \
+    flags: "HIusigap01qFV",
+    values: "dtecESjo",
+    long: "hidden no-ignore unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path print0 \
            max-depth= min-depth= exact-depth= exclude= type= extension= size= changed-within= changed-before= color= \
-           threads= max-results= quiet no-ignore-vcs strip-cwd-prefix help version",
+           threads= max-results= quiet no-ignore-vcs no-ignore-parent strip-cwd-prefix? and= owner= one-file-system no-follow \
+           prune relative-path path-separator= show-errors has-results ignore regex newer= older= changed-after= \
+           change-newer-than= change-older-than= no-hidden help version",
     refuses: &[
+        ("L follow", ReadsOutside, "follows links, which may lead out of the workspace"),
         ("x X exec exec-batch", Executes, "fd runs a program for each file"),
         ("l list-details", Executes, "fd runs ls"),
     ],
@@ -110,4 +148,39 @@ pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if parsed.operands.len() < 2 {
         judge.read_here(Extent::Names, span);
     }
+    if lines::are_relative(&parsed.operands) && !parsed.has(&["a", "absolute-path"]) {
+        judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "print0"]), clean: false });
+    }
+    judge.reads_input = false;
+}
+
+pub(super) const AG: Spec = Spec {
+    flags: "acDFhHilLnoQrRsStuUvw0V",
+    values: "ABCGm",
+    long: "ackmate all-text all-types after= before= break nobreak case-sensitive color nocolor column context= count depth= \
+           files-with-matches files-without-matches fixed-strings nofollow group nogroup heading noheading hidden ignore= \
+           ignore-case ignore-dir= literal match max-count= no-numbers numbers null one-device only-matching parallel passthrough \
+           print-all-files recurse norecurse silent skip-vcs-ignores smart-case stats stats-only unrestricted vimgrep word-regexp \
+           file-search-regex= filename nofilename invert-match list-file-types help version js json ts py python rust go java ruby \
+           php css html xml yaml markdown md shell cc cpp csharp swift kotlin scala sql",
+    refuses: &[
+        ("pager", Executes, "ag runs a pager"),
+        ("f follow", ReadsOutside, "follows links, which may lead out of the workspace"),
+        ("p path-to-ignore", ReadsOutside, "a further file of what to ignore"),
+    ],
+    abbreviates: false,
+    ..Spec::new(&["ag"], Operands::Custom)
+};
+
+pub(super) fn ag(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
+    let mut rest = args.to_vec();
+    // `-g PATTERN` looks for names; what follows it is where.
+    if let Some(place) = rest.iter().position(|arg| arg.is("-g")) {
+        rest.remove(place);
+    }
+    let parsed = parse(judge, &AG, &rest);
+    if parsed.has(&["help", "version", "V", "list-file-types"]) && parsed.operands.is_empty() {
+        return;
+    }
+    read_after_pattern(judge, &parsed, &[], true, span);
 }

@@ -42,8 +42,13 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
             judge.refuse(Executes, "a sed script that is not known before it runs", script.span);
             continue;
         };
-        if let Err((kind, detail)) = check(text) {
-            judge.refuse(kind, detail, script.span);
+        match check(text) {
+            Ok(further) => {
+                for name in further {
+                    judge.read_file(&Arg::exact(name, script.span));
+                }
+            }
+            Err((kind, detail)) => judge.refuse(kind, detail, script.span),
         }
     }
     for file in files.iter().filter(|file| !file.is("-")) {
@@ -53,11 +58,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 
 type Refused = (EffectKind, &'static str);
 
-/// Whether a script only edits its stream.
-pub(super) fn check(script: &[u8]) -> Result<(), Refused> {
-    let mut reader = Reader { script, at: 0, open: 0 };
+/// Whether a script only edits its stream; the further files that it reads.
+pub(super) fn check(script: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
+    let mut reader = Reader { script, at: 0, open: 0, reads: Vec::new() };
     while reader.command()? {}
-    if reader.open == 0 { Ok(()) } else { Err(unknown("a sed script with an open brace")) }
+    if reader.open == 0 { Ok(reader.reads) } else { Err(unknown("a sed script with an open brace")) }
 }
 
 fn unknown(detail: &'static str) -> Refused {
@@ -68,6 +73,7 @@ struct Reader<'a> {
     script: &'a [u8],
     at: usize,
     open: usize,
+    reads: Vec<Vec<u8>>,
 }
 
 impl Reader<'_> {
@@ -142,9 +148,19 @@ impl Reader<'_> {
                 self.section(delimiter, false)?;
                 self.end()?;
             }
-            b'w' | b'W' => return Err((WritesWorkspace, "the sed script writes a file")),
+            b'w' | b'W' => self.printed_to()?,
             b'e' => return Err((Executes, "the sed script runs a command")),
-            b'r' | b'R' => return Err(unknown("the sed script reads a further file")),
+            b'r' | b'R' => {
+                let name = self.file_name().to_vec();
+                if name.is_empty() {
+                    return Err(unknown("a sed command without its file"));
+                }
+                self.reads.push(name);
+            }
+            b'v' => {
+                self.skip(b" \t0123456789.");
+                self.end()?;
+            }
             _ => return Err(unknown("a sed command that is not understood")),
         }
         Ok(true)
@@ -252,10 +268,29 @@ impl Reader<'_> {
         loop {
             match self.peek() {
                 Some(b'g' | b'p' | b'i' | b'I' | b'm' | b'M' | b'0'..=b'9') => self.at += 1,
-                Some(b'w') => return Err((WritesWorkspace, "the sed script writes a file")),
+                Some(b'w') => {
+                    self.at += 1;
+                    return self.printed_to();
+                }
                 Some(b'e') => return Err((Executes, "the sed script runs a command")),
                 _ => return self.end(),
             }
+        }
+    }
+
+    /// The name of a file: the rest of the line, whatever is in it.
+    fn file_name(&mut self) -> &[u8] {
+        self.skip(b" \t");
+        let start = self.at;
+        self.line();
+        &self.script[start..self.at]
+    }
+
+    /// A file to write, which may only be what sed was given to print to.
+    fn printed_to(&mut self) -> Result<(), Refused> {
+        match self.file_name() {
+            b"/dev/stdout" | b"/dev/stderr" => Ok(()),
+            _ => Err((WritesWorkspace, "the sed script writes a file")),
         }
     }
 

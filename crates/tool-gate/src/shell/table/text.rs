@@ -43,6 +43,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
     Spec {
         flags: "bcdfghiMmnRrsuVzC",
         values: "kt",
+        reads: "random-source",
         long: "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort \
                numeric-sort random-sort reverse sort= version-sort check? parallel= debug key= merge stable field-separator= unique \
                zero-terminated help version",
@@ -138,21 +139,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
         tame: true,
         ..Spec::new(&["pr"], FILES)
     },
-    Spec {
-        flags: "bwzt",
-        long: "binary ignore-missing quiet status strict tag text warn zero help version",
-        // A list of sums names the files that are read.
-        refuses: &[("c check", ReadsOutside, "reads the files that a list names")],
-        tame: true,
-        ..Spec::new(
-            &["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"],
-            FILES,
-        )
-    },
-    Spec { flags: "rs", long: "sysv help version", ..Spec::new(&["sum"], FILES) },
-    Spec { values: "a", long: "algorithm= help version", ..Spec::new(&["cksum"], FILES) },
     Spec { long: "help version", ..Spec::new(&["tsort"], FILES) },
-    Spec { flags: "bt", values: "a", ..Spec::new(&["shasum"], FILES) },
     Spec {
         flags: "ez",
         values: "in",
@@ -166,47 +153,12 @@ pub(super) const PROGRAMS: &[Spec] = &[
     },
     Spec { long: "help version", tame: true, ..Spec::new(&["expr"], Operands::Data) },
     Spec {
-        flags: "AexETX3mia",
-        long: "show-all ed show-overlap easy-only merge text strip-trailing-cr initial-tab help version",
-        refuses: &[("diff-program", Executes, "diff3 runs a program")],
-        ..Spec::new(&["diff3"], Operands::Files(3))
-    },
-    Spec {
-        flags: "pAnu",
-        values: "lrH",
-        long: "plain show-all number unbuffered language= line-range= highlight-line= style= color= decorations= wrap= tabs= theme=",
-        abbreviates: false,
-        refuses: &[("pager paging", Executes, "runs a pager"), ("P", Executes, "sets the pager")],
-        ..Spec::new(&["bat", "batcat"], FILES)
-    },
-    Spec {
-        flags: "di",
-        values: "w",
-        long: "decode ignore-garbage wrap= help version",
+        flags: "aqQuT",
+        values: "lnos",
+        long: "alternative longoptions= name= options= quiet quiet-output shell= test unquoted help version",
         tame: true,
-        ..Spec::new(&["base64", "base32"], FILES)
-    },
-    Spec {
-        flags: "abcdfiosxvBDeFhHIlLOX",
-        values: "AjNSt",
-        attached: "w",
-        long: "address-radix= endian= skip-bytes= read-bytes= format= output-duplicates strings? traditional width? help version",
-        tame: true,
-        ..Spec::new(&["od"], FILES)
-    },
-    Spec { flags: "bcCdovx", values: "ens", ..Spec::new(&["hexdump", "hd"], FILES) },
-    Spec {
-        flags: "abCeEipu",
-        values: "cglos",
-        refuses: &[("r revert", WritesWorkspace, "xxd writes the reverse of a dump")],
-        ..Spec::new(&["xxd"], Operands::Files(1))
-    },
-    Spec {
-        flags: "afw",
-        values: "ntes",
-        long: "all print-file-name bytes= radix= encoding= include-all-whitespace output-separator= help version",
-        digits: true,
-        ..Spec::new(&["strings"], FILES)
+        stops: true,
+        ..Spec::new(&["getopt"], Operands::Data)
     },
     Spec {
         flags: "tenxJLd",
@@ -216,19 +168,13 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["column"], FILES)
     },
     Spec {
-        flags: "cls",
-        values: "ft",
-        long: "from-code= to-code= list silent help version",
-        refuses: &[("o output", WritesWorkspace, "iconv writes its output to a file")],
-        ..Spec::new(&["iconv"], FILES)
+        flags: "w",
+        values: "fs",
+        long: "format= separator= equal-width help version",
+        digits: true,
+        tame: true,
+        ..Spec::new(&["seq"], Operands::Data)
     },
-    Spec {
-        flags: "qslg",
-        long: "math mathlib quiet standard warn",
-        refuses: &[("i interactive", NonTerminating, "waits for input")],
-        ..Spec::new(&["bc"], Operands::None)
-    },
-    Spec { long: "exponents help version", flags: "h", tame: true, ..Spec::new(&["factor"], Operands::Data) },
     Spec {
         values: "d",
         long: "debug delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit= \
@@ -238,11 +184,10 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["numfmt"], Operands::Data)
     },
     Spec {
-        flags: "w",
-        values: "fs",
-        long: "format= separator= equal-width help version",
-        digits: true,
-        tame: true,
-        ..Spec::new(&["seq"], Operands::Data)
+        flags: "qslg",
+        long: "math mathlib quiet standard warn",
+        refuses: &[("i interactive", NonTerminating, "waits for input")],
+        ..Spec::new(&["bc"], Operands::None)
     },
+    Spec { long: "exponents help version", flags: "h", tame: true, ..Spec::new(&["factor"], Operands::Data) },
 ];

@@ -27,13 +27,24 @@ pub(super) const VERSIONS: &[(&str, &str)] = &[
     ("rsync patch", "--version"),
     ("sqlite3", "--version -version"),
     ("tmux", "-V"),
-    ("openssl", "version"),
 ];
+
+/// Programs that write, and that print their help or version and end where that is the only argument.
+pub(super) const HELPFUL: &str = "chgrp chmod chown chroot cp csplit dd install link ln mkdir mkfifo mknod mktemp mv nohup rm rmdir shred split \
+    sync touch truncate ptx dircolors runcon chcon yes patch rsync wget curl  zip xargs env timeout nice stdbuf \
+    pgrep pkill ps  top free  sdiff envsubst gettext uuidgen mcookie nm strip ar \
+    ranlib setarch ionice taskset flock setsid";
 
 /// Whether this is such a question.
 pub(super) fn asks(name: &str, args: &[Arg]) -> bool {
     let listed = |list: &str, wanted: &str| list.split_ascii_whitespace().any(|entry| entry == wanted);
     let [only] = args else { return false };
     let Some(text) = only.text() else { return false };
+    if !text.starts_with('-') {
+        return false;
+    }
+    if matches!(text, "--help" | "--version") && listed(HELPFUL, name) {
+        return true;
+    }
     VERSIONS.iter().any(|(names, options)| listed(names, name) && listed(options, text))
 }

@@ -2,11 +2,11 @@
 
 use crate::EffectKind::{Environment, Executes, WritesWorkspace};
 use crate::environment::is_special_variable;
-use crate::shell::Span;
 use crate::shell::analyse::Judge;
-use crate::shell::options::{Operands, Spec, parse};
+use crate::shell::options::{Operands, Parsed, Spec, parse};
 use crate::shell::table::{Caller, is_harmless_prefix, judge_program};
 use crate::shell::value::Arg;
+use crate::shell::{Span, by_policy};
 
 /// Judges the command that `words` are.
 pub(super) fn inner(judge: &mut Judge<'_>, words: &[Arg], span: Span) {
@@ -32,7 +32,8 @@ pub(super) const XARGS: Spec = Spec {
 pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &XARGS, args);
     if parsed.operands.is_empty() {
-        return;
+        // Without a program it runs echo, which nothing but a policy stops.
+        return by_policy::stop(judge, "echo", span, &[]);
     }
     let replaced =
         parsed.options.iter().rev().find(|given| given.name == "I").map(|given| given.value.clone());
@@ -41,12 +42,7 @@ pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         return judge.unknown("a mark and a count in one xargs", span);
     }
     let mut words = parsed.operands.clone();
-    // Names that a listing of the workspace printed stay inside it; other lines may name anything.
-    let escapes = parsed.has(&["a", "arg-file"]) || judge.input.shape().climbs;
-    // Without splitting, a name starts as its path does.
-    let whole = parsed.has(&["0", "null"]) && judge.input.shape().nul && !parsed.has(&["a", "arg-file"]);
-    let dash = !whole || judge.input.shape().dash_first;
-    let given = Arg { dash, escapes, ..Arg::listed(span) };
+    let given = taken(judge, &parsed, span);
     match replaced {
         None => words.push(given),
         Some(value) => {
@@ -61,16 +57,55 @@ pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     inner(judge, &words, span);
 }
 
+/// What is known of the arguments that xargs takes from its input.
+fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
+    let shape = judge.input.shape();
+    let mut nul = parsed.has(&["0", "null"]);
+    let mut newline = false;
+    let mut other = parsed.has(&["a", "arg-file", "E"]);
+    for given in parsed.options.iter().filter(|given| matches!(given.name.as_str(), "d" | "delimiter")) {
+        match given.value.as_ref().and_then(Arg::text) {
+            Some("\\n" | "\n") => newline = true,
+            Some("\\0") => nul = true,
+            _ => other = true,
+        }
+    }
+    // Otherwise an argument may start anywhere in a name.
+    let whole = !(other || (nul && newline)) && nul == shape.nul;
+    let known = whole && !shape.climbs && !shape.slash_first;
+    if !known {
+        return Arg { escapes: true, ..Arg::listed(span) };
+    }
+    if !nul && !newline && shape.not_number {
+        // A name is an argument, with its blanks and quotes.
+        judge.insert_behind(span, r" -d '\n'");
+    }
+    judge.make(shape.fixes, false);
+    Arg { dash: shape.dash_first, really_dash: shape.really_dash, escapes: false, ..Arg::listed(span) }
+}
+
 /// `word` with each `mark` in it replaced by what is known of `given`.
 pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
     let Some(text) = word.text() else { return word.clone() };
     let Some(at) = text.find(mark) else { return word.clone() };
     let prefix = text.as_bytes()[..at].to_vec();
     let dash = if prefix.is_empty() { given.dash } else { prefix.starts_with(b"-") };
+    let really_dash = if prefix.is_empty() { given.really_dash } else { dash };
     // Joined to itself or to a dot, a `.` or a `./` of the listing becomes a `..`.
     let dot_beside = text.contains(&format!(".{mark}")) || text.contains(&format!("{mark}."));
     let escapes = given.escapes || text.contains("..") || 1 < text.matches(mark).count() || dot_beside;
-    Arg { prefix, exact: false, many: false, dash, escapes, number: false, span: word.span }
+    Arg {
+        prefix,
+        exact: false,
+        many: false,
+        dash,
+        really_dash,
+        escapes,
+        number: false,
+        empty: false,
+        fixes: 0,
+        span: word.span,
+    }
 }
 
 pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
@@ -93,7 +128,7 @@ pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     {
         return match after.first() {
             None => judge.refuse(Environment, "prints the environment", span),
-            Some(_) => env(judge, after, span),
+            Some(_) => judge_program(judge, "env", span, after, Caller::Program),
         };
     }
     match rest.first() {
@@ -169,9 +204,14 @@ pub(super) const TEE: Spec = Spec {
     ..Spec::new(&["tee"], Operands::Custom)
 };
 
+/// Places that are no files of anybody.
+const PRINTED: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
 pub(super) fn tee(judge: &mut Judge<'_>, args: &[Arg]) {
     let parsed = parse(judge, &TEE, args);
-    if let Some(target) = parsed.operands.iter().find(|operand| !operand.is("/dev/null")) {
+    if let Some(target) =
+        parsed.operands.iter().find(|operand| !PRINTED.into_iter().any(|place| operand.is(place)))
+    {
         judge.refuse(WritesWorkspace, "tee writes a file", target.span);
     }
 }

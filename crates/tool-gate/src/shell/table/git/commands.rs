@@ -112,12 +112,12 @@ pub(super) const COMMANDS: &[Command] = &[
             values: "L",
             attached: "MC",
             long: "porcelain line-porcelain incremental root show-stats date= show-name show-number show-email score-debug minimal \
-                   since= abbrev= first-parent no-progress color-lines color-by-age encoding= ignore-rev= no-textconv",
+                   since= abbrev= first-parent no-progress color-lines color-by-age encoding= ignore-rev= no-textconv no-ignore-revs-file",
             reads: "S contents ignore-revs-file",
             refuses: DIFF_REFUSES,
             ..Spec::new(&["blame", "annotate"], Operands::Custom)
         },
-        insert: " --no-textconv",
+        insert: " --no-textconv --no-ignore-revs-file",
         shows: Shows::Content,
     },
     Command {
@@ -215,7 +215,7 @@ pub(super) const COMMANDS: &[Command] = &[
         &["config"],
         "lz",
         "get get-all get-regexp get-urlmatch list local worktree show-origin show-scope \
-        name-only null type= bool int path bool-or-int includes no-includes all regexp default=",
+        name-only null type= bool int path bool-or-int no-includes all regexp default=",
     ),
     plain(&["worktree list"], "vz", "porcelain verbose"),
     plain(

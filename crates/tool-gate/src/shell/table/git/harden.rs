@@ -14,8 +14,7 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 ];
 
 /// Settings that win over those of the repository.
-const SETTINGS: [(&str, &str); 21] = [
-    ("blame.ignoreRevsFile", ""),
+const SETTINGS: [(&str, &str); 20] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.fsmonitor", "false"),

@@ -1,0 +1,148 @@
+use headstart_forked_query::{Scrubber, Usage};
+use headstart_speculation::ledger::{
+    Decision, Entry, Kind, Outcome, Prices, Source, Speculated, Suggested, Work,
+};
+use headstart_speculation::{Acceptance, Cost, Status};
+
+use crate::clock;
+use crate::config::{Config, Flags};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::ledger::Ledger;
+use crate::output;
+use crate::secrets;
+use crate::store::Record;
+
+/// Puts into words for the ledger what a command or a chat does.
+#[derive(Debug, Clone)]
+pub(crate) struct Clerk {
+    pub(crate) ledger: Ledger,
+    source: Source,
+    main: String,
+    background: String,
+    prices: Prices,
+    /// For the texts that the user wants to be kept.
+    scrubber: Scrubber,
+}
+
+/// What a query for a suggestion cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct QueryCost {
+    pub(crate) tokens: Usage,
+    pub(crate) work_ms: u64,
+    /// Whether the answer was dropped half-way.
+    pub(crate) dropped: bool,
+}
+
+impl Clerk {
+    /// For what is done in a workspace.
+    pub(crate) fn of(
+        context: &Context,
+        config: &Config,
+        workspace: &str,
+        source: Source,
+    ) -> Result<Self, CliError> {
+        Ok(Self {
+            ledger: match context.store() {
+                Ok(store) => Ledger::of(&store, workspace, config.ledger),
+                Err(CliError::NoStateDir) => Ledger::nowhere(),
+                Err(error) => return Err(error),
+            },
+            source,
+            main: config.main_model(),
+            background: config.background_model(),
+            prices: config.prices.clone(),
+            scrubber: secrets::scrubber(&context.environment),
+        })
+    }
+
+    /// A turn of the user.
+    pub(crate) fn turn(&self, cost: &Cost, dropped: bool) -> Entry {
+        Entry::Turn(self.work(&self.main, cost.tokens, cost.work_ms, dropped))
+    }
+
+    /// A query for a suggestion; `suppressed`: why it is not shown.
+    pub(crate) fn suggestion(
+        &self,
+        id: &str,
+        text: Option<&str>,
+        cost: QueryCost,
+        suppressed: Option<&str>,
+    ) -> Entry {
+        Entry::Suggestion(Suggested {
+            id: id.to_owned(),
+            source: self.source,
+            kind: text.map(Kind::of).unwrap_or_default(),
+            suppressed: suppressed.map(str::to_owned),
+            shares_cache: self.main == self.background,
+            work: self.work(&self.background, cost.tokens, cost.work_ms, cost.dropped),
+            prompt: text.and_then(|text| self.prompt(text)),
+        })
+    }
+
+    /// Work that ran ahead. Work that still runs is about to be dropped.
+    pub(crate) fn speculation(&self, id: &str, prompt: &str, cost: &Cost, status: Status) -> Entry {
+        let dropped = status == Status::Running;
+        let line = Speculated {
+            id: id.to_owned(),
+            source: self.source,
+            kind: Kind::of(prompt),
+            shares_cache: self.main == self.background,
+            status: if dropped { Status::Aborted } else { status },
+            work: self.work(&self.background, cost.tokens, 0, dropped),
+            staged_files: 0,
+            staged_bytes: 0,
+            model_ms: 0,
+            tool_ms: 0,
+            prompt: self.prompt(prompt),
+        };
+        Entry::Speculation(line.with_cost(cost))
+    }
+
+    /// A text as it may be kept.
+    fn prompt(&self, text: &str) -> Option<String> {
+        self.ledger.keeps_prompts().then(|| self.scrubber.text(text).into_owned())
+    }
+
+    fn work(&self, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> Work {
+        let money = self.prices.of(model, tokens);
+        let unmeasured = u32::from(dropped);
+        Work { at: clock::unix_ms(), model: model.to_owned(), tokens, money, unmeasured, work_ms }
+    }
+}
+
+/// What became of a suggestion.
+pub(crate) fn outcome(id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
+    Entry::Outcome(Decision { id: id.to_owned(), at: clock::unix_ms(), outcome, saved_ms })
+}
+
+/// What an accept makes of a suggestion, and the milliseconds it saved.
+pub(crate) fn of_acceptance(acceptance: &Acceptance) -> (Outcome, u64) {
+    match acceptance {
+        Acceptance::Accepted(accepted) => (Outcome::Accepted, accepted.time_saved_ms),
+        Acceptance::Conflict(_) => (Outcome::Conflict, 0),
+        Acceptance::Withdrawn { .. } => (Outcome::Withdrawn, 0),
+        _ => (Outcome::Failed, 0),
+    }
+}
+
+/// Writes down what a command made of a speculation that is kept. The command has done what it is for, so whatever goes
+/// wrong here is a remark.
+pub(crate) fn decided(context: &Context, record: &Record, decision: (Outcome, u64)) {
+    let clerk = context
+        .config(&Flags::default(), record.workspace.as_ref())
+        .and_then(|config| Clerk::of(context, &config, &record.workspace, Source::Command));
+    let clerk = match clerk {
+        Ok(clerk) => clerk,
+        Err(error) => return output::note(&format!("nothing of this is in the ledger: {error}")),
+    };
+    let id = record.id.as_str();
+    let mut entries = Vec::new();
+    if record.finished.is_none() {
+        // Its process died before it could write down what it spent; that there was something is all that is known.
+        let clerk = Clerk { background: record.model.clone(), ..clerk.clone() };
+        entries.push(clerk.speculation(id, &record.prompt, &Cost::default(), Status::Running));
+    }
+    entries.push(outcome(id, decision.0, decision.1));
+    clerk.ledger.note(&entries);
+}

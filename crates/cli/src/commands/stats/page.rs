@@ -1,0 +1,271 @@
+use std::fmt::Write;
+
+use headstart_speculation::ledger::Figures;
+use headstart_speculation::policy::{Hold, Mode};
+use unicode_width::UnicodeWidthStr;
+
+use super::{OfKind, Report, outcomes, whole};
+use crate::config::background_name;
+use crate::context::Context;
+use crate::output::{self, Style};
+use crate::terminal::Size;
+
+/// Days in the chart: two weeks of work.
+const DAYS: usize = 14;
+/// How wide the chart is where there is no edge.
+const CHART_WIDTH: usize = 80;
+
+/// How the page may look.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    /// Columns of the terminal. In a pipe no line is broken.
+    width: Option<usize>,
+    style: Style,
+}
+
+impl Look {
+    pub(super) fn of(context: &Context) -> Self {
+        let terminal = context.output.is_terminal().then(|| Size::of_terminal().ok()).flatten();
+        let width = terminal.map(|size| usize::from(size.columns).max(20));
+        Self { width, style: context.output.style() }
+    }
+}
+
+/// The report for a person.
+pub(super) fn page(report: &Report, look: Look) -> String {
+    let mut sections = vec![format!("{}\n", look.style.bold(&output::one_line(&report.workspace)))];
+    let statistics = &report.statistics;
+    if report.book.entries.is_empty() {
+        sections.push("nothing was done ahead in this project yet\n".to_owned());
+    } else {
+        sections.push(summary(&statistics.total));
+        sections.push(models(report, look));
+        sections.push(days(report, look));
+    }
+    sections.push(policy(report, look));
+    let text = sections.join("\n");
+    let lines: Vec<_> = text.lines().map(|line| broken(line, look)).collect();
+    lines.join("\n") + "\n"
+}
+
+fn summary(total: &Figures) -> String {
+    let mut rows = Vec::new();
+    let mut row = |name: &str, text: String| rows.push(format!("{name:<10}{text}"));
+    let rate = total.hit_rate().map_or("none yet".to_owned(), percent);
+    row("hit rate", format!("{rate}  ({} of {} prompts that ran ahead)", total.hits(), total.decided()));
+    if !total.outcomes.is_empty() {
+        row("", outcomes(total));
+    }
+    let each =
+        total.seconds_saved_per_hit().map(|each| format!(", {each:.1} s for each hit")).unwrap_or_default();
+    row("saved", format!("{} of waiting{each}", seconds(total.saved_ms)));
+    let tokens = total.tokens;
+    row(
+        "spent",
+        format!(
+            "{} tokens read ({} of them cached), {} written{}",
+            grouped(tokens.input_tokens),
+            grouped(tokens.cached_input_tokens),
+            grouped(tokens.output_tokens),
+            money(total.money)
+        ),
+    );
+    let each = total.tokens_wasted_per_second_saved();
+    let each =
+        each.map(|each| format!(", {} for each second saved", grouped(whole(each)))).unwrap_or_default();
+    row("wasted", format!("{} tokens{each}{}", grouped(total.wasted_tokens), money(total.wasted_money)));
+    row("", format!("{} queries for a suggestion are part of it", grouped(total.suggestions)));
+    if total.unmeasured != 0 {
+        row(
+            "",
+            format!("{} more requests were dropped half-way; what they cost is not known", total.unmeasured),
+        );
+    }
+    row(
+        "your own",
+        format!("{} tokens in {} turns and in hits", grouped(total.own_tokens), grouped(total.turns)),
+    );
+    rows.join("\n") + "\n"
+}
+
+fn models(report: &Report, look: Look) -> String {
+    let head = ["MODEL", "RAN", "HITS", "SAVED", "WASTED", "CACHE"].map(str::to_owned);
+    let by_model = report
+        .statistics
+        .by_model
+        .iter()
+        .filter(|(_, figures)| figures.speculations + figures.suggestions != 0);
+    let rows: Vec<_> = by_model
+        .map(|(model, figures)| {
+            let shared = !report.statistics.without_shared_cache.contains(model);
+            [
+                output::one_line(model),
+                figures.speculations.to_string(),
+                figures.hits().to_string(),
+                seconds(figures.saved_ms),
+                grouped(figures.wasted_tokens),
+                if shared { "shared" } else { "not shared" }.to_owned(),
+            ]
+        })
+        .collect();
+    table(&head, &rows, look)
+}
+
+/// One bar a day: the seconds saved. A day without any has no bar.
+fn days(report: &Report, look: Look) -> String {
+    let by_day = &report.statistics.by_day;
+    let shown: Vec<_> = by_day.iter().skip(by_day.len().saturating_sub(DAYS)).collect();
+    let most = shown.iter().map(|(_, figures)| figures.saved_ms).max().unwrap_or_default().max(1);
+    let mut text = look.style.dim("DAY         SAVED") + "\n";
+    for (day, figures) in shown {
+        let told = format!(
+            " {}, {} of {} hit, {} wasted",
+            seconds(figures.saved_ms),
+            figures.hits(),
+            figures.decided(),
+            grouped(figures.wasted_tokens)
+        );
+        let room = look.width.unwrap_or(CHART_WIDTH).saturating_sub(12 + told.width()).min(40);
+        let room = u64::try_from(room).unwrap_or_default();
+        let full = (room * figures.saved_ms).div_ceil(most);
+        let bar = "#".repeat(usize::try_from(full).unwrap_or_default());
+        writeln!(text, "{day}  {}{told}", look.style.green(&bar))
+            .expect("works because writing to a String cannot fail");
+    }
+    text
+}
+
+/// What would happen now, and why.
+fn policy(report: &Report, look: Look) -> String {
+    let mode = background_name(report.policy.mode);
+    let mut text = match report.asks {
+        Ok(()) => format!("background work is on {mode}: the next turn is followed by a suggestion\n"),
+        Err(hold) => format!("background work is on {mode}: no suggestion now, for {hold}\n"),
+    };
+    if report.policy.mode == Mode::Off {
+        return "background work is off\n".to_owned();
+    }
+    if report.policy.mode == Mode::Auto {
+        text += "it may cost ";
+        text += &grouped(whole(report.left_of_share));
+        text += " tokens more for nothing, by what your own turns of the last 7 days cost\n";
+    }
+    let head = ["KIND", "CHANCE", "SAVES", "COSTS", "RUNS"].map(str::to_owned);
+    let rows: Vec<_> = report.kinds.iter().map(kind_row).collect();
+    text + "\n" + &table(&head, &rows, look) + &reasons(&report.kinds)
+}
+
+/// Each reason once, in the order of the kinds.
+fn reasons(kinds: &[OfKind]) -> String {
+    let mut told: Vec<Hold> = Vec::new();
+    for hold in kinds.iter().filter_map(|of| of.runs.err()) {
+        if told.iter().all(|other| other.code() != hold.code()) {
+            told.push(hold);
+        }
+    }
+    let lines: Vec<_> = told.iter().map(|hold| format!("{}: {hold}\n", hold.code())).collect();
+    lines.concat()
+}
+
+fn kind_row(of: &OfKind) -> [String; 5] {
+    let runs = match of.runs {
+        Ok(()) => "yes".to_owned(),
+        Err(hold) => format!("no: {}", hold.code()),
+    };
+    [
+        of.kind.name().to_owned(),
+        format!("{} ±{:.0}", percent(of.chance), of.deviation * 100.0),
+        format!("{:.1} s", of.saves_seconds),
+        grouped(whole(of.costs)),
+        runs,
+    ]
+}
+
+/// Columns as wide as their widest cell; the first and the last to the left, the others to the right.
+fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], look: Look) -> String {
+    let width =
+        |column: usize| rows.iter().chain([head]).map(|row| row[column].width()).max().unwrap_or_default();
+    let line = |row: &[String; N]| {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let room = " ".repeat(width(column).saturating_sub(cell.width()));
+            if column == 0 || column + 1 == N { format!("{cell}{room}") } else { format!("{room}{cell}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let mut lines = vec![look.style.dim(&line(head))];
+    lines.extend(rows.iter().map(line));
+    lines.join("\n") + "\n"
+}
+
+/// A line that does not fit goes on in the next one, after a blank if there is any. One with colors is shorter than it
+/// seems and left alone.
+fn broken(line: &str, look: Look) -> String {
+    let Some(width) = look.width.filter(|width| !line.contains('\x1b') && *width < line.width()) else {
+        return line.to_owned();
+    };
+    let (mut rows, mut row) = (Vec::new(), String::new());
+    for word in line.split(' ') {
+        if !row.is_empty() && width < row.width() + 1 + word.width() {
+            rows.push(std::mem::replace(&mut row, "  ".to_owned()));
+        } else if !row.is_empty() || !rows.is_empty() {
+            row.push(' ');
+        }
+        row += word;
+    }
+    rows.push(row);
+    rows.join("\n")
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn seconds(ms: u64) -> String {
+    format!("{:.1} s", ms as f64 / 1_000.0)
+}
+
+fn money(amount: headstart_speculation::ledger::Money) -> String {
+    if amount.units() == 0.0 { String::new() } else { format!(", price {amount}") }
+}
+
+/// Thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index != 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_apart() {
+        for (number, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
+            assert_eq!(grouped(number), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_goes_on_after_the_edge() {
+        let look = Look { width: Some(8), style: Style::Plain };
+        for (line, expected) in [
+            ("12345678", "12345678"),
+            ("1234 56 789", "1234 56\n  789"),
+            ("123456789 1", "123456789\n  1"),
+            ("日本語 文", "日本語\n  文"),
+            ("a  b", "a  b"),
+        ] {
+            assert_eq!(broken(line, look), expected);
+        }
+        let pipe = Look { width: None, ..look };
+        assert_eq!(broken("1234 56 789", pipe), "1234 56 789");
+    }
+}

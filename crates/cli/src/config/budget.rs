@@ -1,0 +1,255 @@
+//! What the files say about background work: the switch, what it may cost, what models cost, what is kept about it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use headstart_speculation::ledger::{Money, Price, Prices};
+use headstart_speculation::policy::{Cap, Mode, Policy};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Config;
+use super::file::{File, Placed};
+use crate::error::CliError;
+
+/// What the ledger of a project keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Keep {
+    /// Nothing: there is no ledger.
+    Nothing,
+    /// Tokens, times, outcomes.
+    #[default]
+    Figures,
+    /// The texts of suggestions and speculations, too.
+    Prompts,
+}
+
+/// What a model costs, for a million tokens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PriceFields {
+    input: f64,
+    cached: Option<f64>,
+    output: f64,
+}
+
+/// A field of `[budget]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    SecondIsWorth,
+    ShowFrom,
+    RunFrom,
+    Share,
+    Tokens(Span),
+    Money(Span),
+    Seconds(Span),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Turn,
+    Session,
+    Day,
+}
+
+const FIELDS: [(&str, Field); 13] = [
+    ("second_is_worth", Field::SecondIsWorth),
+    ("show_from", Field::ShowFrom),
+    ("run_from", Field::RunFrom),
+    ("share", Field::Share),
+    ("turn_tokens", Field::Tokens(Span::Turn)),
+    ("turn_money", Field::Money(Span::Turn)),
+    ("turn_seconds", Field::Seconds(Span::Turn)),
+    ("session_tokens", Field::Tokens(Span::Session)),
+    ("session_money", Field::Money(Span::Session)),
+    ("session_seconds", Field::Seconds(Span::Session)),
+    ("day_tokens", Field::Tokens(Span::Day)),
+    ("day_money", Field::Money(Span::Day)),
+    ("day_seconds", Field::Seconds(Span::Day)),
+];
+
+/// Takes over what the user's own file says.
+pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
+    if let Some(mode) = file.background()? {
+        config.background.mode = mode.value;
+    }
+    if let Some(keep) = file.ledger()? {
+        config.ledger = keep.value;
+    }
+    config.prices = prices(file)?;
+    for (name, field, value) in budget(file)? {
+        field
+            .set(&mut config.background, value.value)
+            .map_err(|problem| file.refuse(value.line, &name, problem))?;
+    }
+    Ok(())
+}
+
+/// Takes over what the project's file says, as far as it makes background work more cautious.
+pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
+    if let Some(mode) = file.background()? {
+        if config.background.mode < mode.value {
+            let yours = mode_name(config.background.mode);
+            let problem = format!("a project can only do less ahead, and yours is {yours}");
+            return Err(file.refuse(mode.line, "background", problem));
+        }
+        config.background.mode = mode.value;
+    }
+    if let Some(keep) = file.ledger()? {
+        if config.ledger < keep.value {
+            return Err(file.refuse(keep.line, "ledger", "a project can only have less kept than you do"));
+        }
+        config.ledger = keep.value;
+    }
+    if let Some(price) = file.prices().values().next() {
+        let problem = "a project cannot say what models cost; set it in your own file";
+        return Err(file.refuse(file.line(&price.span()), "prices", problem));
+    }
+    for (name, field, value) in budget(file)? {
+        let refused = |problem: String| file.refuse(value.line, &name, problem);
+        let users = field.get(&config.background);
+        let (bolder, allowed) = if field.is_threshold() {
+            (value.value < users, "raise this")
+        } else {
+            (users < value.value, "lower this")
+        };
+        if bolder {
+            return Err(refused(format!("a project can only {allowed}, and yours is {users}")));
+        }
+        field.set(&mut config.background, value.value).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// A mode by its name.
+pub(crate) fn parse_mode(name: &str) -> Result<Mode, String> {
+    Ok(match name {
+        "off" => Mode::Off,
+        "auto" => Mode::Auto,
+        "always" => Mode::Always,
+        _ => return Err(format!("{name:?} is none of off, auto and always")),
+    })
+}
+
+/// A mode as [`parse_mode`] reads it.
+pub(crate) fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Off => "off",
+        Mode::Auto => "auto",
+        Mode::Always => "always",
+    }
+}
+
+pub(super) fn parse_keep(name: &str) -> Result<Keep, String> {
+    Ok(match name {
+        "off" => Keep::Nothing,
+        "figures" => Keep::Figures,
+        "prompts" => Keep::Prompts,
+        _ => return Err(format!("{name:?} is none of off, figures and prompts")),
+    })
+}
+
+fn prices(file: &File) -> Result<Prices, CliError> {
+    let price = |(model, fields): (&String, &Spanned<PriceFields>)| {
+        let PriceFields { input, cached, output } = fields.get_ref();
+        let refused = || {
+            let line = file.line(&fields.span());
+            file.refuse(line, &format!("prices.{model:?}"), "a price is a number from 0 to 1,000,000,000")
+        };
+        let money = |units: f64| Money::new(units).ok_or_else(refused);
+        let price = Price {
+            input: money(*input)?,
+            cached: money(cached.unwrap_or(*input))?,
+            output: money(*output)?,
+        };
+        Ok((model.clone(), price))
+    };
+    file.prices().iter().map(price).collect()
+}
+
+fn budget(file: &File) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
+    let read = |(name, value): (&String, &Spanned<f64>)| {
+        let line = file.line(&value.span());
+        let full = format!("budget.{name}");
+        let field = FIELDS.iter().find(|(known, _)| known == name).map(|(_, field)| *field);
+        let Some(field) = field else {
+            let known: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
+            return Err(file.refuse(
+                line,
+                &full,
+                format!("there is no such field; there are {}", known.join(", ")),
+            ));
+        };
+        Ok((full, field, Placed { value: *value.get_ref(), line }))
+    };
+    file.budget().iter().map(read).collect()
+}
+
+impl Field {
+    /// Whether a larger value is the more cautious one.
+    fn is_threshold(self) -> bool {
+        matches!(self, Self::ShowFrom | Self::RunFrom)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "only compared and shown; caps are far below 2^52")]
+    fn get(self, policy: &Policy) -> f64 {
+        let cap = |span: Span| span.of(policy);
+        match self {
+            Self::SecondIsWorth => policy.second_is_worth,
+            Self::ShowFrom => policy.show_from,
+            Self::RunFrom => policy.run_from,
+            Self::Share => policy.share,
+            Self::Tokens(span) => cap(span).tokens as f64,
+            Self::Money(span) => cap(span).money.map_or(f64::INFINITY, Money::units),
+            Self::Seconds(span) => cap(span).time.as_secs_f64(),
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "works because it is checked"
+    )]
+    fn set(self, policy: &mut Policy, value: f64) -> Result<(), String> {
+        let most = match self {
+            Self::ShowFrom | Self::RunFrom | Self::Share => 1.0,
+            _ => 1e9,
+        };
+        // A thousand million tokens are no cap any more, so nothing is lost at the upper end.
+        if !(0.0..=most).contains(&value) {
+            return Err(format!("must be a number from 0 to {most}"));
+        }
+        match self {
+            Self::SecondIsWorth => policy.second_is_worth = value,
+            Self::ShowFrom => policy.show_from = value,
+            Self::RunFrom => policy.run_from = value,
+            Self::Share => policy.share = value,
+            Self::Tokens(span) => span.of_mut(policy).tokens = value as u64,
+            Self::Money(span) => span.of_mut(policy).money = Money::new(value),
+            Self::Seconds(span) => span.of_mut(policy).time = Duration::from_secs_f64(value),
+        }
+        Ok(())
+    }
+}
+
+impl Span {
+    fn of(self, policy: &Policy) -> Cap {
+        match self {
+            Self::Turn => policy.turn,
+            Self::Session => policy.session,
+            Self::Day => policy.day,
+        }
+    }
+
+    fn of_mut(self, policy: &mut Policy) -> &mut Cap {
+        match self {
+            Self::Turn => &mut policy.turn,
+            Self::Session => &mut policy.session,
+            Self::Day => &mut policy.day,
+        }
+    }
+}
+
+/// The tables of a file, as they stand there.
+pub(super) type PriceTable = BTreeMap<String, Spanned<PriceFields>>;
+pub(super) type BudgetTable = BTreeMap<String, Spanned<f64>>;

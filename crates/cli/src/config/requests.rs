@@ -1,0 +1,57 @@
+use std::time::Duration;
+
+use headstart_forked_query::{Priority, RetryPolicy, Timeouts};
+
+/// How a provider is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Requests {
+    pub(crate) timeouts: Timeouts,
+    /// At most so many further tries of a request that fails for a moment; `None`: as many as suit its priority.
+    pub(crate) retries: Option<u32>,
+}
+
+impl Requests {
+    pub(crate) fn retry_policy(self, priority: Priority) -> RetryPolicy {
+        let policy = RetryPolicy::of(priority);
+        RetryPolicy { retries: self.retries.unwrap_or(policy.retries), ..policy }
+    }
+}
+
+/// A setting of the requests that a configuration file can make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestField {
+    Retries,
+    ConnectSeconds,
+    FirstByteSeconds,
+    IdleSeconds,
+}
+
+impl RequestField {
+    /// The name in a configuration file.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Retries => "requests.retries",
+            Self::ConnectSeconds => "requests.connect_seconds",
+            Self::FirstByteSeconds => "requests.first_byte_seconds",
+            Self::IdleSeconds => "requests.idle_seconds",
+        }
+    }
+
+    /// The least that makes sense: without a retry work can go on, without time it cannot.
+    pub(super) const fn least(self) -> u32 {
+        match self {
+            Self::Retries => 0,
+            _ => 1,
+        }
+    }
+
+    pub(super) fn set(self, requests: &mut Requests, value: u32) {
+        let time = Duration::from_secs(u64::from(value));
+        match self {
+            Self::Retries => requests.retries = Some(value),
+            Self::ConnectSeconds => requests.timeouts.connect = time,
+            Self::FirstByteSeconds => requests.timeouts.first_byte = time,
+            Self::IdleSeconds => requests.timeouts.idle = time,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The ledger of a project on disk: one file of JSON Lines in the state folder, only ever appended to.
+//!
+//! ```text
+//! STATE/ledgers/NAME-HASH.jsonl   NAME: the last part of the workspace's path; HASH: of the whole path
+//! ```
+//!
+//! Any number of processes may write. Each line is one write below a lock; a line that a killed process left without an end is
+//! ended by whoever writes next, and reported by whoever reads.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use headstart_speculation::ledger::{self, Book, Entry};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::config::Keep;
+use crate::error::CliError;
+use crate::output;
+use crate::store::{self, Store};
+
+/// Writing a line takes microseconds. Somebody who stops in the middle of it must not stop us.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Where the entries of one project go.
+#[derive(Debug, Clone)]
+pub(crate) struct Ledger {
+    file: PathBuf,
+    keep: Keep,
+}
+
+impl Ledger {
+    /// The ledger of a workspace, named by its absolute path. Touches no file.
+    pub(crate) fn of(store: &Store, workspace: &str, keep: Keep) -> Self {
+        let name: String = Path::new(workspace)
+            .file_name()
+            .map(|name| {
+                name.to_string_lossy()
+                    .chars()
+                    .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
+                    .take(40)
+                    .collect()
+            })
+            .unwrap_or_default();
+        let file = format!("{name}-{:016x}.jsonl", xxh3_64(workspace.as_bytes()));
+        Self { file: store.state_folder().join("ledgers").join(file), keep }
+    }
+
+    /// Where there is no state folder: nothing is kept.
+    pub(crate) fn nowhere() -> Self {
+        Self { file: PathBuf::new(), keep: Keep::Nothing }
+    }
+
+    /// Where it is.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Whether the user wants the texts of prompts in it.
+    pub(crate) fn keeps_prompts(&self) -> bool {
+        self.keep == Keep::Prompts
+    }
+
+    /// Adds entries at the end.
+    pub(crate) fn append(&self, entries: &[Entry]) -> Result<(), CliError> {
+        if self.keep == Keep::Nothing || entries.is_empty() {
+            return Ok(());
+        }
+        let folder = self.file.parent().expect("works because the file is in a folder of the state folder");
+        store::create_private_folder(folder)?;
+        let lines: String = entries.iter().map(Entry::to_line).collect();
+        append(&self.file, lines).map_err(CliError::io("write", &self.file))
+    }
+
+    /// As [`append`](Self::append), for a command that has done what it is for: what could not be written is a remark.
+    pub(crate) fn note(&self, entries: &[Entry]) {
+        if let Err(error) = self.append(entries) {
+            output::note(&format!("nothing of this is in the ledger: {error}"));
+        }
+    }
+
+    /// All entries. No file: none.
+    pub(crate) fn read(&self) -> Result<Book, CliError> {
+        match fs::read(&self.file) {
+            Ok(bytes) => Ok(ledger::read(&bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Book::default()),
+            Err(error) => Err(CliError::io("read", &self.file)(error)),
+        }
+    }
+}
+
+fn append(path: &Path, lines: String) -> io::Result<()> {
+    let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let locked = lock(&file);
+    let mut text = lines;
+    if ends_in_a_line(&mut file)? {
+        text.insert(0, '\n');
+    }
+    let written = file.write_all(text.as_bytes());
+    if locked {
+        // Closing the file gives it back, too; only not at once if a child was forked a moment ago.
+        let _ = file.unlock();
+    }
+    written
+}
+
+/// Without the lock a line is still one write at the end of the file.
+fn lock(file: &File) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Whether the last line has no end.
+fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_speculation::ledger::{Decision, Outcome};
+
+    use super::*;
+    use crate::environment::Environment;
+
+    fn ledger(keep: Keep) -> (tempfile::TempDir, Ledger) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::locate(Some(folder.path()), &Environment::default()).unwrap();
+        let ledger = Ledger::of(&store, "/home/me/my project", keep);
+        (folder, ledger)
+    }
+
+    fn entry(id: &str) -> Entry {
+        Entry::Outcome(Decision { id: id.into(), at: 1, outcome: Outcome::Accepted, saved_ms: 2 })
+    }
+
+    #[test]
+    fn projects_of_the_same_name_have_ledgers_of_their_own() {
+        let (_folder, ledger) = ledger(Keep::Figures);
+        let name = |ledger: &Ledger| ledger.file().file_name().unwrap().to_str().unwrap().to_owned();
+        // The name is the same in every version: a hash that changes would lose what is there.
+        assert_eq!(name(&ledger), "myproject-ed1da9a7891a756d.jsonl");
+        let store = Store::locate(Some(Path::new("/s")), &Environment::default()).unwrap();
+        let others =
+            ["/srv/my project", "/", "/../.."].map(|path| name(&Ledger::of(&store, path, Keep::Figures)));
+        for other in &others {
+            assert!(!other.contains('/') && *other != name(&ledger), "{other}");
+        }
+    }
+
+    #[test]
+    fn many_writers_tear_no_line() {
+        let (_folder, ledger) = ledger(Keep::Figures);
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let ledger = &ledger;
+                scope.spawn(move || {
+                    for number in 0..50 {
+                        let id = format!("{writer}-{number}-{}", "x".repeat(number * 20));
+                        ledger.append(&[entry(&id)]).unwrap();
+                    }
+                });
+            }
+        });
+        let book = ledger.read().unwrap();
+        assert_eq!((book.entries.len(), book.damaged.len(), book.torn), (200, 0, false));
+    }
+
+    #[test]
+    fn a_line_that_a_killed_process_tore_is_reported_and_costs_no_other() {
+        let (_folder, ledger) = ledger(Keep::Figures);
+        ledger.append(&[entry("a"), entry("b")]).unwrap();
+        let text = fs::read_to_string(ledger.file()).unwrap();
+        fs::write(ledger.file(), &text[..text.len() - 9]).unwrap();
+        let book = ledger.read().unwrap();
+        assert_eq!((book.entries, book.torn), (vec![entry("a")], true));
+        ledger.append(&[entry("c")]).unwrap();
+        let book = ledger.read().unwrap();
+        assert_eq!((book.entries, book.torn), (vec![entry("a"), entry("c")], false));
+        assert_eq!(book.damaged[0].line, 2);
+    }
+
+    #[test]
+    fn nothing_is_kept_where_the_user_wants_nothing_kept() {
+        let (folder, ledger) = ledger(Keep::Nothing);
+        ledger.append(&[entry("a")]).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(ledger.read().unwrap(), Book::default());
+    }
+}

@@ -1,0 +1,242 @@
+//! What a chat writes down, and what it makes of what earlier ones wrote.
+
+#![expect(clippy::unwrap_used, reason = "what is not there stops the test")]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Chat, GHOST, Project, project_with_suggestion};
+
+/// The lines of the project's ledger, once there are as many with this type as expected.
+fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let folder = chat.project.session.home().join(".local/state/headstart/ledgers");
+        let file = folder.is_dir().then(|| chat.project.session.ledger());
+        let text = file.map(|file| fs::read_to_string(file).unwrap()).unwrap_or_default();
+        // The last line may be half written at this moment.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let lines: Vec<Value> = whole.map(|line| serde_json::from_str(line).unwrap()).collect();
+        let found: Vec<Value> = lines.iter().filter(|line| line["type"] == kind).cloned().collect();
+        if found.len() == number {
+            return found;
+        }
+        assert!(Instant::now() < deadline && found.len() < number, "{kind}: {text}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn outcome(chat: &Chat) -> Value {
+    lines(chat, "outcome", 1).remove(0)
+}
+
+/// A suggestion whose work ends at once.
+fn quick() -> Project {
+    project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Tests are written.")
+}
+
+/// A suggestion whose work takes a while.
+fn slow() -> Project {
+    project_with_suggestion().writes(0, "tests.txt", "tests\n").says(1_000, "Tests are written.")
+}
+
+/// What a project's ledger holds: a turn that leaves room, and this many suggestions with this outcome.
+fn history(project: &Project, number: u32, outcome: &str) {
+    // The name of the file is the chat's own affair: a first chat makes it.
+    let arguments = project.arguments("plan");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    project.session.run_with_input(&arguments, "begin\n");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() * 1_000;
+    let mut text = String::new();
+    for id in 0..number {
+        let id = id.to_string();
+        let suggestion = json!({"type": "suggestion", "id": id, "at": now, "kind": "change", "model": "m"});
+        let outcome = json!({"type": "outcome", "id": id, "at": now, "outcome": outcome});
+        text = [text, suggestion.to_string(), "\n".into(), outcome.to_string(), "\n".into()].concat();
+    }
+    fs::write(project.session.ledger(), &text).unwrap();
+}
+
+#[test]
+fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
+    let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
+    chat.wait_for("ready:");
+    // What it cost is there before the user decides.
+    let ran = lines(&chat, "speculation", 1).remove(0);
+    assert_eq!(
+        (&ran["status"], &ran["stagedFiles"], &ran["stagedBytes"]),
+        (&json!("completed"), &json!(1), &json!(6))
+    );
+    assert_eq!(
+        (&ran["source"], &ran["kind"], &ran["sharesCache"]),
+        (&json!("chat"), &json!("change"), &json!(true))
+    );
+    chat.send("\t\r");
+    chat.wait_for("> run the linter  [Tab]");
+    let decided = outcome(&chat);
+    assert_eq!((&decided["outcome"], &decided["id"]), (&json!("accepted"), &ran["id"]));
+    assert_eq!(decided["savedMs"], ran["workMs"]);
+    let suggestions = lines(&chat, "suggestion", 2);
+    assert_eq!((&suggestions[0]["id"], &suggestions[0].get("suppressed")), (&ran["id"], &None));
+    lines(&chat, "turn", 1);
+    chat.leave();
+}
+
+#[test]
+fn work_that_is_taken_while_it_runs_is_joined() {
+    let mut chat = slow().chat_with_ghost("auto-edit");
+    chat.wait_for("working ahead: 1 call");
+    chat.send("\t\r");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(outcome(&chat)["outcome"], "joined");
+    assert_eq!(lines(&chat, "speculation", 1)[0]["status"], "completed");
+    let saved = outcome(&chat)["savedMs"].as_u64().unwrap();
+    assert!(saved < lines(&chat, "speculation", 1)[0]["workMs"].as_u64().unwrap(), "{saved}");
+    chat.leave();
+}
+
+#[test]
+fn what_the_user_does_instead_is_told_apart() {
+    // Keys, and the outcome.
+    let cases = [
+        ("x", "ignored"),
+        ("\x1b", "ignored"),
+        ("\t for the parser", "ignored"),
+        ("/clear\r", "aborted"),
+        ("/mode plan\r", "aborted"),
+        ("/background off\r", "aborted"),
+        ("\x04", "aborted"),
+    ];
+    for (keys, expected) in cases {
+        let mut chat = slow().chat_with_ghost("auto-edit");
+        chat.wait_for("working ahead: 1 call");
+        chat.send(keys);
+        assert_eq!(outcome(&chat)["outcome"], expected, "{keys:?}");
+        let ran = lines(&chat, "speculation", 1).remove(0);
+        assert_eq!((&ran["status"], &ran["unmeasured"]), (&json!("aborted"), &json!(1)), "{keys:?}");
+        assert_eq!((&ran["stagedFiles"], &ran["stagedBytes"]), (&json!(1), &json!(6)), "{keys:?}");
+    }
+}
+
+#[test]
+fn an_edit_of_the_users_makes_it_a_conflict() {
+    let mut chat = quick().chat_with_ghost("auto-edit");
+    chat.wait_for("ready:");
+    chat.project.session.write("project/tests.txt", "mine\n");
+    chat.send("\t\r");
+    chat.wait_for("nothing of the work ahead was applied");
+    assert_eq!(outcome(&chat)["outcome"], "conflict");
+    assert_eq!(outcome(&chat)["savedMs"], 0);
+}
+
+#[test]
+fn a_suggestion_that_is_not_run_has_an_outcome_too() {
+    let mut chat = quick().variable("HEADSTART_SPECULATE", "off").chat_with_ghost("auto-edit");
+    chat.send("\t\r");
+    chat.wait_for("Tests are written.");
+    assert_eq!(outcome(&chat)["outcome"], "accepted");
+    lines(&chat, "speculation", 0);
+    lines(&chat, "turn", 2);
+    chat.leave();
+}
+
+#[test]
+fn a_model_of_its_own_for_background_work_shares_no_cache() {
+    let project = quick();
+    let fast = json!({"turns": [{"text": "Done."}], "suggestions": ["add tests"]}).to_string();
+    project.session.write("home/fast.json", fast);
+    let name = format!("replay:{}", project.session.home().join("fast.json").display());
+    let chat = project.variable("HEADSTART_FAST_MODEL", &name).chat_with_ghost("auto-edit");
+    chat.wait_for("ready:");
+    let ran = lines(&chat, "speculation", 1).remove(0);
+    assert_eq!((&ran["sharesCache"], &ran["model"]), (&json!(false), &json!(name)));
+    assert_eq!(lines(&chat, "suggestion", 1)[0]["sharesCache"], false);
+    assert_ne!(lines(&chat, "turn", 1)[0]["model"], name);
+    chat.leave();
+}
+
+#[test]
+fn what_was_spent_is_there_after_the_chat_was_killed() {
+    let mut chat = quick().chat_with_ghost("auto-edit");
+    chat.wait_for("ready:");
+    lines(&chat, "speculation", 1);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(chat.process_id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    chat.exit_code();
+    let total = chat.project.session.run(&["stats", "--json"]).json().remove(0);
+    assert_eq!(
+        (&total["speculations"], &total["suggestions"], &total["turns"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    assert_eq!(total["hitRate"], Value::Null);
+}
+
+#[test]
+fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
+    let in_user = quick();
+    in_user.session.write("home/.config/headstart/config.toml", "background = 'off'\n");
+    let in_project = quick();
+    in_project.session.write("project/.headstart/config.toml", "background = 'off'\n");
+    for project in [in_user, in_project, quick().variable("HEADSTART_BACKGROUND", "off")] {
+        let mut chat = project.chat("auto-edit");
+        chat.send("begin\r");
+        chat.wait_for("First answer.");
+        chat.settle();
+        assert_eq!(chat.count("[Tab]") + chat.count("ready:"), 0);
+        lines(&chat, "suggestion", 0);
+        lines(&chat, "speculation", 0);
+        chat.leave();
+    }
+
+    let mut chat = quick().chat_with_ghost("auto-edit");
+    chat.wait_for("ready:");
+    chat.send("/background off\r");
+    chat.wait_for("background work is off");
+    chat.wait_until_gone("ready:");
+    assert_eq!(chat.count("add tests"), 0);
+    chat.send("/background\r/background auto\r");
+    chat.wait_for("background work is on auto: the next turn is followed by a suggestion");
+    chat.leave();
+}
+
+#[test]
+fn suggestions_that_were_ignored_in_earlier_chats_bring_a_pause() {
+    let project = quick();
+    history(&project, 3, "ignored");
+    let mut chat = project.chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("First answer.");
+    chat.settle();
+    assert_eq!(chat.count("[Tab]"), 0);
+    let held = lines(&chat, "suggestion", 4).remove(3);
+    assert_eq!(held["suppressed"], "backing_off");
+    chat.leave();
+}
+
+#[test]
+fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
+    for (mode, runs) in [("auto", false), ("always", true)] {
+        let project = quick();
+        history(&project, 2, "replaced");
+        let chat = project.variable("HEADSTART_BACKGROUND", mode).chat_with_ghost("auto-edit");
+        chat.settle();
+        assert_eq!(chat.count("ready:") == 1, runs, "{mode}: {}", chat.contents());
+        assert_eq!(chat.count(GHOST), 1);
+        chat.leave();
+    }
+}
+
+#[test]
+fn a_ledger_that_cannot_be_written_is_told_once_and_stops_nothing() {
+    let project = quick();
+    project.session.write("home/.local/state/headstart/ledgers", "a file in its place");
+    let mut chat = project.chat_with_ghost("auto-edit");
+    chat.wait_for("the ledger lacks what this chat costs");
+    chat.wait_for("ready:");
+    chat.send("\t\r");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.count("the ledger lacks"), 1);
+    chat.leave();
+}

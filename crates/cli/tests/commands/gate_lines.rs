@@ -1,0 +1,136 @@
+//! `headstart gate` as a service: one process, as many lines as there are, in constant memory.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Stdio};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::Session;
+
+/// Lines of every kind, the malformed and the refused ones too.
+fn line(number: usize) -> String {
+    match number % 8 {
+        0 => format!("{{\"cmd\":\"cat file-{number}.txt\"}}"),
+        1 => format!("{{\"tool\":\"read_file\",\"args\":{{\"file_path\":\"src/{number}.rs\"}}}}"),
+        2 => format!("{{\"cmd\":\"rm -rf build-{number}\"}}"),
+        3 => format!("{{\"cmd\":\"ls {number}"),
+        4 => String::new(),
+        5 => format!("{{\"cmd\":\"ls {} 'not closed\"}}", "x".repeat(number % 97)),
+        6 => format!("[{number}]"),
+        _ => format!(
+            "{{\"tool\":\"write_file\",\"args\":{{\"file_path\":\"../{number}\",\"content\":\"x\"}}}}"
+        ),
+    }
+}
+
+fn start(session: &Session) -> (Child, BufReader<ChildStdout>) {
+    let mut child = session.command(&["gate"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let answers = BufReader::new(child.stdout.take().unwrap());
+    (child, answers)
+}
+
+/// The most memory that a process had, in bytes.
+#[cfg(target_os = "linux")]
+fn peak(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// Asks so many questions while the answers are read; gives the most memory it took.
+#[cfg(target_os = "linux")]
+fn peak_after(lines: usize) -> u64 {
+    let session = Session::new();
+    let (mut child, mut answers) = start(&session);
+    let mut questions = child.stdin.take().unwrap();
+    let writer = thread::spawn(move || {
+        for number in 0..lines {
+            writeln!(questions, "{}", line(number)).unwrap();
+        }
+        questions
+    });
+    let mut answer = String::new();
+    for number in 0..lines {
+        answer.clear();
+        answers.read_line(&mut answer).unwrap();
+        assert!(answer.ends_with("}\n"), "line {number}: {answer}");
+        if number % 997 == 3 {
+            let expected = if number % 8 == 3 || number % 8 == 4 || number % 8 == 6 {
+                json!(number + 1)
+            } else {
+                Value::Null
+            };
+            assert_eq!(serde_json::from_str::<Value>(&answer).unwrap()["line"], expected, "{answer}");
+        }
+    }
+    // It still waits for more.
+    let peak = peak(&child);
+    drop(writer.join().unwrap());
+    assert_eq!(answers.read_line(&mut answer).unwrap(), 0);
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn two_hundred_thousand_lines_take_no_more_memory_than_a_thousand() {
+    let few = peak_after(1_000);
+    let many = peak_after(200_000);
+    assert!(many < few + 1024 * 1024, "{few} bytes for a thousand lines, {many} for two hundred thousand");
+}
+
+#[test]
+fn each_answer_comes_before_the_next_question() {
+    let session = Session::new();
+    let (mut child, answers) = start(&session);
+    let mut questions = child.stdin.take().unwrap();
+    let mut answers = answers.lines();
+    for (question, decision) in
+        [("ls", "allow"), ("rm x", "boundary"), ("cat ../x", "boundary"), ("pwd", "allow")]
+    {
+        writeln!(questions, "{}", json!({ "cmd": question })).unwrap();
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["decision"], decision, "{question}");
+    }
+    // A question in pieces is one question.
+    for piece in ["{\"cmd\"", ":\"ls", "\"}\n{\"cmd\":", "\"rm x\"}\n"] {
+        questions.write_all(piece.as_bytes()).unwrap();
+        questions.flush().unwrap();
+    }
+    for decision in ["allow", "boundary"] {
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["decision"], decision);
+    }
+    drop(questions);
+    assert!(answers.next().is_none());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_it() {
+    let session = Session::new();
+    let (mut child, mut answers) = start(&session);
+    let mut questions = child.stdin.take().unwrap();
+    let writer = thread::spawn(move || {
+        (0..1_000_000).take_while(|number| writeln!(questions, "{}", line(*number)).is_ok()).count()
+    });
+    let mut answer = String::new();
+    answers.read_line(&mut answer).unwrap();
+    drop(answers);
+    child.wait().unwrap();
+    assert!(writer.join().unwrap() < 1_000_000, "nobody reads the answers, so nobody judges on");
+}
+
+#[test]
+fn a_line_that_is_no_call_is_answered_with_its_number() {
+    let session = Session::new();
+    let input = "{\"cmd\":\"ls\"}\nls\n\n{\"cmd\":1}\n{\"cmd\":\"ls\"}";
+    let answers = session.run_with_input(&["gate"], input).json();
+    let shown: Vec<_> =
+        answers.iter().map(|answer| (answer["reason"].as_str().unwrap(), answer["line"].as_u64())).collect();
+    let invalid = |line| ("invalid_input", Some(line));
+    assert_eq!(shown, [("read_only", None), invalid(2), invalid(3), invalid(4), ("read_only", None)]);
+}

@@ -1,0 +1,215 @@
+//! `headstart stats`, and what the commands write into the ledger that it shows.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::project::{farewell, slow};
+use crate::support::{Session, transcript};
+
+/// Two weeks of an imaginary project, long ago.
+const LEDGER: &str = r#"{"type":"turn","at":1767261600000,"model":"openai:big","inputTokens":40000,"cachedInputTokens":30000,"outputTokens":900,"money":0.025,"workMs":21000}
+{"type":"suggestion","id":"a","at":1767261601000,"kind":"verify","model":"openai:big","inputTokens":9000,"cachedInputTokens":8500,"outputTokens":12,"money":0.0018,"workMs":900}
+{"type":"speculation","id":"a","at":1767261609000,"kind":"verify","status":"completed","model":"openai:big","inputTokens":30000,"cachedInputTokens":27000,"outputTokens":400,"money":0.011,"workMs":8000,"stagedFiles":1,"stagedBytes":420,"modelMs":7000,"toolMs":900}
+{"type":"outcome","id":"a","at":1767261630000,"outcome":"accepted","savedMs":8000}
+{"type":"suggestion","id":"b","at":1767261660000,"kind":"commit","model":"openai:big","inputTokens":9500,"cachedInputTokens":9000,"outputTokens":9,"money":0.0018,"workMs":800}
+{"type":"outcome","id":"b","at":1767261661000,"outcome":"ignored"}
+{"type":"turn","at":1767348000000,"model":"openai:big","inputTokens":50000,"cachedInputTokens":45000,"outputTokens":700,"money":0.019,"workMs":15000}
+{"type":"suggestion","id":"c","at":1767348001000,"kind":"fix","sharesCache":false,"model":"openai:small","inputTokens":9900,"outputTokens":14,"workMs":500}
+{"type":"speculation","id":"c","at":1767348009000,"kind":"fix","sharesCache":false,"status":"aborted","model":"openai:small","inputTokens":22000,"outputTokens":250,"unmeasured":1,"workMs":5000,"stagedFiles":0,"stagedBytes":0,"modelMs":5000,"toolMs":0}
+{"type":"outcome","id":"c","at":1767348010000,"outcome":"ignored"}
+{"type":"speculation","id":"d","at":1767434400000,"kind":"fix","status":"completed","model":"openai:big","inputTokens":41000,"cachedInputTokens":39000,"outputTokens":500,"money":0.013,"workMs":6000,"stagedFiles":2,"stagedBytes":1200,"modelMs":5500,"toolMs":400}
+{"type":"outcome","id":"d","at":1767434409000,"outcome":"joined","savedMs":3000}
+{"type":"speculation","id":"e","at":1767434500000,"kind":"fix","status":"completed","model":"openai:big","inputTokens":42000,"cachedInputTokens":40000,"outputTokens":300,"money":0.012,"workMs":4000,"stagedFiles":1,"stagedBytes":99,"modelMs":3500,"toolMs":400}
+{"type":"outcome","id":"e","at":1767434509000,"outcome":"conflict"}
+"#;
+
+/// A session whose ledger holds these lines.
+fn with_ledger(lines: &str) -> Session {
+    let mut session = Session::with_project();
+    session.speculate(&farewell(), "auto-edit");
+    fs::write(session.ledger(), lines).unwrap();
+    session
+}
+
+/// The recording of a farewell, each answer with its usage.
+fn measured() -> Value {
+    let mut recording = farewell();
+    for turn in recording["turns"].as_array_mut().unwrap() {
+        turn["usage"] = json!({"inputTokens": 1_000, "cachedInputTokens": 600, "outputTokens": 50});
+    }
+    recording
+}
+
+fn lines(session: &Session) -> Vec<Value> {
+    let text = fs::read_to_string(session.ledger()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn total(session: &Session) -> Value {
+    session.run(&["stats", "--json"]).json().remove(0)
+}
+
+#[test]
+fn a_user_reads_what_it_was_good_for() {
+    let session = with_ledger(LEDGER);
+    insta::assert_snapshot!(session.run(&["stats"]).to_string());
+}
+
+#[test]
+fn a_program_reads_what_it_was_good_for() {
+    let session = with_ledger(LEDGER);
+    insta::assert_snapshot!(session.run(&["stats", "--json"]).to_string());
+}
+
+#[test]
+fn nothing_done_ahead_is_no_error_and_makes_no_file() {
+    let session = Session::new();
+    insta::assert_snapshot!(transcript(&[
+        session.run(&["stats"]),
+        session.run(&["stats", "--workspace", "no"])
+    ]));
+    assert!(!session.home().join(".local").exists());
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_told_and_the_rest_is_shown() {
+    let session = with_ledger(&format!("{LEDGER}{{\"type\":\"song\"}}\n{{\"type\":\"outco"));
+    let before = fs::read(session.ledger()).unwrap();
+    let outcome = session.run(&["stats", "--json"]);
+    assert!(outcome.stderr.contains("1 of the lines left out, the first is line 15"), "{outcome}");
+    assert!(outcome.stderr.contains("the last line has no end and is left out"), "{outcome}");
+    let json = outcome.json();
+    assert_eq!(json[0]["speculations"], 4);
+    assert_eq!(json.last().unwrap()["type"], "damaged");
+    assert_eq!(fs::read(session.ledger()).unwrap(), before, "whoever only looks changes nothing");
+}
+
+#[test]
+fn what_a_script_speculates_accepts_and_gives_up_is_in_the_ledger_with_its_price() {
+    let mut session = Session::with_project();
+    let prices = "input = 10\ncached = 1\noutput = 100\n";
+    let model = session.recording(&measured());
+    session.write("home/.config/headstart/config.toml", format!("[prices.'{model}']\n{prices}"));
+    let (_, first) = session.speculate(&measured(), "auto-edit");
+    let (_, second) = session.speculate(&measured(), "auto-edit");
+    let (_, third) = session.speculate(&measured(), "auto-edit");
+    let undecided = total(&session);
+    assert_eq!((&undecided["speculations"], &undecided["hitRate"]), (&json!(3), &Value::Null));
+
+    assert_eq!(session.run(&["accept", &first]).code, Some(0));
+    assert_eq!(session.run(&["accept", &second]).code, Some(4));
+    assert_eq!(session.run(&["abort", &third]).code, Some(0));
+    let total = total(&session);
+    assert_eq!(total["outcomes"], json!({"accepted": 1, "aborted": 1, "conflict": 1}));
+    assert_eq!(total["hitRate"], 0.333);
+    // Four answers each: 1,600 tokens from the model, 2,400 from the cache, 200 written.
+    let each = (1_600.0 * 10.0 + 2_400.0 + 200.0 * 100.0) / 1e6;
+    assert!((total["money"].as_f64().unwrap() - 3.0 * each).abs() < 1e-9, "{total}");
+    assert!((total["wastedMoney"].as_f64().unwrap() - 2.0 * each).abs() < 1e-9, "{total}");
+    assert_eq!((&total["wastedTokens"], &total["ownTokens"]), (&json!(8_400), &json!(4_200)));
+    assert!(total["stagedBytes"].as_u64().unwrap() != 0);
+
+    let lines = lines(&session);
+    assert!(
+        lines.iter().all(|line| line["at"].as_u64().unwrap() != 0 && line.get("prompt").is_none()),
+        "{lines:?}"
+    );
+    assert_eq!(lines[0]["source"], "command");
+    assert!(
+        !fs::read_to_string(session.ledger()).unwrap().contains("farewell"),
+        "no prompt text unless asked"
+    );
+}
+
+#[test]
+fn prompts_are_kept_where_the_user_asks_for_it_and_nothing_where_they_want_nothing() {
+    let mut session = Session::with_project();
+    session.write("home/.config/headstart/config.toml", "ledger = 'prompts'\n");
+    session.speculate(&farewell(), "auto-edit");
+    assert_eq!(lines(&session)[0]["prompt"], "say farewell");
+
+    let mut session = Session::with_project();
+    session.write("home/.config/headstart/config.toml", "ledger = 'off'\n");
+    session.speculate(&farewell(), "auto-edit");
+    assert!(!session.home().join(".local/state/headstart/ledgers").exists());
+}
+
+#[test]
+fn a_query_for_a_suggestion_is_in_the_ledger() {
+    let session = Session::with_project();
+    let history = session.history(&json!([
+        {"role": "user", "parts": [{"type": "text", "text": "begin"}]},
+        {"role": "model", "parts": [{"type": "text", "text": "One."}]},
+        {"role": "user", "parts": [{"type": "text", "text": "go on"}]},
+        {"role": "model", "parts": [{"type": "text", "text": "Two."}]},
+    ]));
+    let model = session.recording(&farewell());
+    session.run(&["suggest", "--model", &model, "--history", &history]);
+    let lines = lines(&session);
+    assert_eq!((&lines[0]["type"], &lines[0]["kind"]), (&json!("suggestion"), &json!("verify")));
+    assert_eq!(total(&session)["suggestions"], 1);
+}
+
+#[test]
+fn work_that_is_given_up_or_dies_is_told_too() {
+    let session = Session::with_project();
+    let model = session.recording(&slow());
+    let arguments = ["speculate", "--json", "--mode", "auto-edit", "--model", &model, "wait"];
+    let mut live = session.live(&arguments);
+    live.wait_for("toolResult");
+    live.interrupt();
+    assert_eq!(live.exit_code(), Some(1));
+    assert_eq!(total(&session)["outcomes"], json!({"aborted": 1}));
+
+    let mut live = session.live(&arguments);
+    live.wait_for("toolResult");
+    live.kill();
+    let dead = session.only_row()["id"].as_str().unwrap().to_owned();
+    session.run(&["abort", &dead]);
+    let total = total(&session);
+    assert_eq!((&total["outcomes"], &total["unmeasured"]), (&json!({"aborted": 2}), &json!(2)));
+}
+
+#[test]
+fn the_policy_says_why_it_does_not_run() {
+    let mut session = Session::with_project();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() * 1_000;
+    session.speculate(&farewell(), "auto-edit");
+    let ledger = |outcome: &str| {
+        let turn = format!(
+            "{{\"type\":\"turn\",\"at\":{now},\"model\":\"m\",\"inputTokens\":90000,\"workMs\":30000}}\n"
+        );
+        let mut text = turn.repeat(100);
+        for id in 0..4 {
+            let ran = json!({"type": "speculation", "id": id.to_string(), "at": now, "kind": "fix", "model": "m",
+                "inputTokens": 9_000, "workMs": 9_000});
+            let outcome = json!({"type": "outcome", "id": id.to_string(), "at": now, "outcome": outcome, "savedMs": 9_000});
+            text = [text, ran.to_string(), "\n".into(), outcome.to_string(), "\n".into()].concat();
+        }
+        text
+    };
+    let fix = |session: &Session| {
+        let json = session.run(&["stats", "--json"]).json();
+        let policy = json.iter().find(|line| line["type"] == "policy").unwrap().clone();
+        (policy, json.into_iter().find(|line| line["kind"] == "fix").unwrap())
+    };
+    fs::write(session.ledger(), ledger("ignored")).unwrap();
+    let (policy, kind) = fix(&session);
+    assert_eq!((&policy["mode"], &policy["hold"]), (&json!("auto"), &json!("backing_off")));
+    assert_eq!((&kind["runs"], &kind["hold"]), (&json!(false), &json!("unlikely")));
+    assert!(
+        session.run(&["stats"]).stdout.contains("the last 4 suggestions were ignored; 2 more turns pass")
+    );
+
+    fs::write(session.ledger(), ledger("accepted")).unwrap();
+    let (policy, kind) = fix(&session);
+    assert_eq!((&policy["asks"], &kind["runs"]), (&json!(true), &json!(true)), "{policy} {kind}");
+
+    let session = session.variable("HEADSTART_BACKGROUND", "off");
+    let (policy, kind) = fix(&session);
+    assert_eq!((&policy["hold"], &kind["hold"]), (&json!("off"), &json!("off")));
+    assert!(session.run(&["stats"]).stdout.ends_with("background work is off\n"));
+}

@@ -1,0 +1,57 @@
+//! What a policy of the user lets run ahead runs confined, and only as long as the policy stands.
+
+use serde_json::json;
+
+use crate::support::Session;
+use crate::support::project::call;
+
+const USER: &str = "home/.config/headstart/config.toml";
+const PROJECT: &str = "project/.headstart/config.toml";
+
+/// Two programs that the gate does not know; the second would write.
+const POLICIES: &str = r#"
+[[policy]]
+program = "tsort"
+operands = "files"
+decision = "allow"
+match = ["tsort greeting.txt"]
+not_match = ["tsort ../greeting.txt"]
+
+[[policy]]
+program = "fallocate"
+options = ["--length VALUE"]
+operands = "files"
+decision = "allow"
+"#;
+
+#[test]
+fn an_allowed_program_runs_and_writes_nothing_even_if_it_would() {
+    let mut session = Session::with_project();
+    let recording = json!({"turns": [
+        {"toolCalls": [
+            call("shell", &json!({"command": "tsort greeting.txt"})),
+            call("shell", &json!({"command": "fallocate --length 4 grown; echo ended with $?"})),
+        ]},
+        {"text": "done"},
+    ]});
+    let (outcome, _) = session.speculate(&recording, "auto-edit");
+    assert_eq!(outcome.code, Some(3), "without a policy it is a boundary: {outcome}");
+
+    session.write(USER, POLICIES);
+    let before = session.hash();
+    let (outcome, id) = session.speculate(&recording, "auto-edit");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(session.hash(), before);
+    let results: Vec<_> = outcome.json().into_iter().filter(|line| line["type"] == "toolResult").collect();
+    let text = |place: usize| results[place].to_string();
+    assert!(text(0).contains("hello\\nworld") || text(0).contains("world\\nhello"), "{}", text(0));
+    assert!(text(1).contains("ended with 1"), "the kernel lets it write nothing: {}", text(1));
+
+    // The project came to object: what ran by the policy is not handed over.
+    session.write(PROJECT, "[[policy]]\nprogram = 'tsort'\ndecision = 'boundary'\n");
+    let withdrawn = session.run(&["accept", &id, "--json"]);
+    assert_eq!(withdrawn.code, Some(3), "{withdrawn}");
+    let line = withdrawn.json().pop().unwrap();
+    assert_eq!(line["type"], "withdrawn", "{withdrawn}");
+    assert_eq!(line["verdict"]["reason"], "policy", "{withdrawn}");
+}

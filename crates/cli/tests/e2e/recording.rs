@@ -1,0 +1,135 @@
+//! `--record` and `replay:`: what was said, and how fast, without a secret in it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Session;
+use crate::support::server::{Answer, Server, Step};
+
+const KEY: &str = "a-key-that-nobody-must-see";
+const OTHER: &str = "0ther-value-of-the-environment";
+const SHAPED: &str = "ghp_aB3dE5fG7haB3dE5fG7haB3dE5fG7h";
+
+/// Every secret, with other words around it.
+fn words() -> String {
+    format!("I found {KEY}, {OTHER} and {SHAPED}; send Authorization: Basic dXNlcjpwYXNzd29yZA== then.")
+}
+
+fn chunk(delta: &Value, finish: Option<&str>) -> Step {
+    let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+    Step::Data(json!({"choices": [choice]}).to_string())
+}
+
+/// An answer in the pieces of a provider: words, split in the middle of every secret, and a call with all of them in it.
+fn answer(call: bool, wait: Duration) -> Answer {
+    let words = words();
+    let mut steps = vec![Step::Wait(wait)];
+    let letters: Vec<char> = words.chars().collect();
+    steps.extend(
+        letters.chunks(7).map(|piece| chunk(&json!({"content": piece.iter().collect::<String>()}), None)),
+    );
+    if call {
+        let args = json!({"command": words, "deep": [{"list": [words]}], &words: 1, "password": "hunter"})
+            .to_string();
+        let function = json!({"name": format!("tool {words}"), "arguments": args});
+        let call = json!({"index": 0, "id": KEY, "type": "function", "function": function});
+        steps.push(chunk(&json!({"tool_calls": [call]}), None));
+    }
+    steps.push(Step::Wait(wait));
+    steps.push(chunk(&json!({}), Some(if call { "tool_calls" } else { "stop" })));
+    steps.push(Step::Data("[DONE]".to_owned()));
+    Answer::Stream(steps)
+}
+
+fn session() -> Session {
+    Session::with_project().variable("OPENAI_API_KEY", KEY).variable("MY_OTHER_TOKEN", OTHER)
+}
+
+fn recorded(session: &Session) -> String {
+    fs::read_to_string(session.workspace().join("../record.json")).unwrap()
+}
+
+fn assert_clean(text: &str) {
+    for secret in [KEY, OTHER, SHAPED, "dXNlcjpwYXNzd29yZA", "hunter"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    assert!(text.contains("I found [scrubbed], [scrubbed] and [scrubbed]"), "{text}");
+}
+
+#[test]
+fn a_recording_holds_no_secret_and_can_be_played() {
+    let none = Duration::ZERO;
+    let server = Server::start(vec![answer(true, none), answer(false, none), answer(false, none)]);
+    let session = session();
+    let model = ["--model", "openai:m", "--base-url", &server.base_url, "--record", "../record.json"];
+    let live = session.run(&[&["speculate", "--json", "say hello"][..], &model].concat());
+    // The name of the tool is none: the model is told, and says its last word.
+    assert_eq!(live.finished()["status"], "completed", "{live}");
+    assert_clean(&recorded(&session));
+    let recording: Value = serde_json::from_str(&recorded(&session)).unwrap();
+    assert_eq!(recording["turns"].as_array().unwrap().len(), 2);
+    assert_eq!(recording["turns"][0]["toolCalls"][0]["args"]["password"], "[scrubbed]");
+
+    let played = session.run(&["speculate", "--json", "--model", "replay:../record.json", "say hello"]);
+    assert_eq!(played.finished()["status"], "completed", "{played}");
+}
+
+#[test]
+fn a_suggestion_and_the_ledger_hold_no_secret_either() {
+    let server = Server::start(vec![answer(false, Duration::ZERO)]);
+    let session = session();
+    session.write("home/.config/headstart/config.toml", "ledger = 'prompts'\n");
+    let history = session.history(&json!([
+        {"role": "user", "parts": [{"type": "text", "text": "begin"}]},
+        {"role": "model", "parts": [{"type": "text", "text": "One."}]},
+        {"role": "user", "parts": [{"type": "text", "text": "go on"}]},
+        {"role": "model", "parts": [{"type": "text", "text": "Two."}]},
+    ]));
+    let model = ["--model", "openai:m", "--base-url", &server.base_url, "--record", "../record.json"];
+    session.run(&[&["suggest", "--history", &history][..], &model].concat());
+    let text = recorded(&session);
+    assert_clean(&text);
+    assert!(
+        serde_json::from_str::<Value>(&text).unwrap()["suggestions"].as_array().unwrap().len() == 1,
+        "{text}"
+    );
+
+    let recording = session.recording(&json!({"turns": [{"text": "Done."}]}));
+    session.run(&["speculate", "--model", &recording, &words()]);
+    let ledger = fs::read_to_string(session.ledger()).unwrap();
+    let line = ledger.lines().last().unwrap();
+    assert_clean(line.strip_suffix('}').unwrap());
+}
+
+#[test]
+fn the_timing_is_recorded_and_speed_divides_it() {
+    let wait = Duration::from_millis(400);
+    let server = Server::start(vec![answer(false, wait)]);
+    let session = session();
+    let model = ["--model", "openai:m", "--base-url", &server.base_url, "--record", "../record.json"];
+    session.run(&[&["speculate", "say hello"][..], &model].concat());
+    let recording: Value = serde_json::from_str(&recorded(&session)).unwrap();
+    let turn = &recording["turns"][0];
+    for field in ["delayMs", "streamMs"] {
+        let measured = turn[field].as_u64().unwrap();
+        assert!((350..5_000).contains(&measured), "{field}: {turn}");
+    }
+    let time = |speed: &str| {
+        let started = Instant::now();
+        let arguments =
+            ["speculate", "--json", "--speed", speed, "--model", "replay:../record.json", "say hello"];
+        let outcome = session.run(&arguments);
+        assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
+        (started.elapsed(), outcome.finished()["usage"]["modelMs"].as_u64().unwrap())
+    };
+    let (slow, fast) = (time("1"), time("100"));
+    assert!(700 <= slow.1 && fast.1 < 700, "{slow:?} {fast:?}");
+    assert!(Duration::from_millis(700) <= slow.0, "{slow:?}");
+    // What is no factor is usage.
+    assert_eq!(
+        session.run(&["speculate", "--speed", "0", "--model", "replay:../record.json", "x"]).code,
+        Some(2)
+    );
+}

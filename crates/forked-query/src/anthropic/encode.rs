@@ -1,0 +1,169 @@
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Options;
+use crate::wire::mark::{MARK, Mark};
+use crate::wire::words;
+use crate::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](crate::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    words::to_bytes(&Body {
+        model: &request.model,
+        stream: true,
+        tools: tools(&request.tools),
+        system: request.system.iter().filter_map(|system| text(system)).map(Block::marked).collect(),
+        messages: messages(request),
+        max_tokens: request.max_output_tokens.unwrap_or(options.max_tokens),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<WireMessage<'a>>,
+    // From here on requests of one conversation may differ.
+    max_tokens: u32,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+struct Block<'a> {
+    #[serde(flatten)]
+    content: Content<'a>,
+    // The last field, so that all bytes before it are those of a block without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: &'a Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "String::is_empty")]
+        content: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        is_error: Option<bool>,
+    },
+}
+
+impl Block<'_> {
+    fn marked(mut self) -> Self {
+        self.cache_control = Some(MARK);
+        self
+    }
+}
+
+impl<'a> From<Content<'a>> for Block<'a> {
+    fn from(content: Content<'a>) -> Self {
+        Self { content, cache_control: None }
+    }
+}
+
+fn tools(tools: &[ToolSchema]) -> Vec<Tool<'_>> {
+    let mut tools: Vec<_> = tools
+        .iter()
+        .map(|tool| Tool {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: &tool.parameters,
+            cache_control: None,
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(MARK);
+    }
+    tools
+}
+
+fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+    let (shared, question) = words::split_question(request);
+    let mut list: Vec<_> = words::turns(shared).filter_map(message).collect();
+    let before_answer = list.iter().rposition(|message| message.role == "assistant").unwrap_or_default();
+    mark(&mut list[..before_answer]);
+    mark(&mut list);
+    let question = question.into_iter().filter_map(|question| message(std::slice::from_ref(question)));
+    list.extend(question);
+    if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
+        last.content
+            .push(Content::Text { text: words::schema(schema).trim_start().to_owned().into() }.into());
+    }
+    list
+}
+
+/// Marks the last block that holds anything: a mark on an empty one is refused.
+fn mark(messages: &mut [WireMessage<'_>]) {
+    let blocks = messages.iter_mut().flat_map(|message| &mut message.content).rev();
+    let full = |block: &&mut Block| !matches!(&block.content, Content::ToolResult { content, .. } if content.trim().is_empty());
+    if let Some(block) = blocks.into_iter().find(full) {
+        block.cache_control = Some(MARK);
+    }
+}
+
+/// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
+fn message(turn: &[Message]) -> Option<WireMessage<'_>> {
+    let role = if turn.first()?.role == Role::Model { "assistant" } else { "user" };
+    let content: Vec<_> = turn.iter().flat_map(|message| &message.parts).filter_map(block).collect();
+    (!content.is_empty()).then_some(WireMessage { role, content })
+}
+
+fn block(part: &Part) -> Option<Block<'_>> {
+    match part {
+        Part::Text { text: words } => text(words),
+        Part::ToolCall(call) => Some(
+            Content::ToolUse {
+                id: words::plain(&call.id),
+                name: words::plain(&call.name),
+                input: &call.args,
+            }
+            .into(),
+        ),
+        Part::ToolResult(result) => Some(tool_result(result).into()),
+    }
+}
+
+/// A text of nothing but white space is refused.
+fn text(text: &str) -> Option<Block<'_>> {
+    (!text.trim().is_empty()).then(|| Content::Text { text: text.into() }.into())
+}
+
+fn tool_result(result: &ToolResult) -> Content<'_> {
+    let is_error = matches!(result.outcome, ToolOutcome::Error(_));
+    Content::ToolResult {
+        tool_use_id: words::plain(&result.id),
+        content: words::outcome(result),
+        is_error: is_error.then_some(true),
+    }
+}

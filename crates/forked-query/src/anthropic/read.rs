@@ -1,0 +1,181 @@
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::wire::{Answer, Fragment, Wrong};
+use crate::{FinishReason, Usage};
+
+/// Reads the events of a message: its usage comes in two parts.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    usage: WireUsage,
+}
+
+impl Reader {
+    pub(crate) fn read(&mut self, event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        if kind == "error" || (kind.is_empty() && event.get("error").is_some()) {
+            return Err(Wrong::Error(event.get("error").unwrap_or(&event).clone()));
+        }
+        match serde_json::from_value(event)? {
+            Event::MessageStart { message } => self.usage(message.usage, answer),
+            Event::ContentBlockStart { index, content_block } => match content_block {
+                StartedBlock::Text { text } => answer.text(text),
+                StartedBlock::Thinking { thinking } => answer.thought(thinking),
+                StartedBlock::ToolUse { id, name, input } => answer.call(Fragment {
+                    index: Some(index),
+                    id,
+                    name,
+                    arguments: input.into(),
+                    ..Fragment::default()
+                }),
+                StartedBlock::Other => {}
+            },
+            Event::ContentBlockDelta { index, delta } => match delta {
+                Delta::TextDelta { text } => answer.text(Some(text)),
+                Delta::ThinkingDelta { thinking } => answer.thought(Some(thinking)),
+                Delta::InputJsonDelta { partial_json } => answer.call(Fragment {
+                    index: Some(index),
+                    arguments: Some(Value::String(partial_json)).into(),
+                    ..Fragment::default()
+                }),
+                // Signatures of thoughts, citations.
+                Delta::Other => {}
+            },
+            Event::MessageDelta { delta, usage } => {
+                self.usage(usage, answer);
+                if let Some(reason) = delta.stop_reason {
+                    answer.finish(finish_reason(&reason));
+                }
+            }
+            Event::MessageStop => answer.end(),
+            // Blocks that end, pings, and what is yet to be invented.
+            Event::Other => {}
+        }
+        Ok(())
+    }
+
+    /// What is said later counts, as far as it is said.
+    fn usage(&mut self, usage: Option<Value>, answer: &mut Answer) {
+        let Some(Ok(usage)) = usage.map(serde_json::from_value::<WireUsage>) else { return };
+        let before = &self.usage;
+        self.usage = WireUsage {
+            input_tokens: usage.input_tokens.or(before.input_tokens),
+            output_tokens: usage.output_tokens.or(before.output_tokens),
+            cache_read_input_tokens: usage.cache_read_input_tokens.or(before.cache_read_input_tokens),
+            cache_creation_input_tokens: usage
+                .cache_creation_input_tokens
+                .or(before.cache_creation_input_tokens),
+        };
+        answer.usage(self.usage.total());
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: StartedMessage,
+    },
+    ContentBlockStart {
+        #[serde(default)]
+        index: u64,
+        content_block: StartedBlock,
+    },
+    ContentBlockDelta {
+        #[serde(default)]
+        index: u64,
+        delta: Delta,
+    },
+    MessageDelta {
+        delta: MessageDelta,
+        usage: Option<Value>,
+    },
+    MessageStop,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct StartedMessage {
+    usage: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum StartedBlock {
+    Text {
+        text: Option<String>,
+    },
+    Thinking {
+        thinking: Option<String>,
+    },
+    ToolUse {
+        #[serde(default)]
+        id: String,
+        #[serde(default)]
+        name: String,
+        input: Option<Value>,
+    },
+    /// Redacted thoughts, tools that the provider itself runs.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "they are the provider's names")]
+enum Delta {
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct MessageDelta {
+    stop_reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "they are the provider's names")]
+struct WireUsage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    /// The provider counts what it reads in three parts.
+    fn total(&self) -> Usage {
+        let [input, cached, created, output] = [
+            self.input_tokens,
+            self.cache_read_input_tokens,
+            self.cache_creation_input_tokens,
+            self.output_tokens,
+        ]
+        .map(Option::unwrap_or_default);
+        Usage {
+            input_tokens: input.saturating_add(cached).saturating_add(created),
+            cached_input_tokens: cached,
+            cache_creation_tokens: created,
+            output_tokens: output,
+        }
+    }
+}
+
+fn finish_reason(reason: &str) -> FinishReason {
+    match reason {
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        // end_turn, tool_use, stop_sequence, pause_turn.
+        _ => FinishReason::Stop,
+    }
+}

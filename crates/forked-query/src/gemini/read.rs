@@ -1,0 +1,140 @@
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::wire::{Answer, Fragment, Wrong};
+use crate::{FinishReason, Usage};
+
+/// Takes one piece of an answer, or several in a list, from a gateway that does not stream events.
+pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+    if let Value::Array(pieces) = event {
+        return pieces.into_iter().try_for_each(|piece| read(piece, answer));
+    }
+    if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
+        return Err(Wrong::Error(error.clone()));
+    }
+    let piece: Piece = serde_json::from_value(event)?;
+    for candidate in piece.candidates.unwrap_or_default() {
+        if candidate.index.unwrap_or(0) != 0 {
+            continue;
+        }
+        for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
+            read_part(part, answer);
+        }
+        if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
+            answer.finish(finish_reason(&reason, candidate.finish_message)?);
+        }
+    }
+    if piece.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
+        answer.finish(FinishReason::ContentFilter);
+    }
+    answer.usage_as::<WireUsage>(piece.usage_metadata);
+    Ok(())
+}
+
+/// The name in the answer to [`encode_cache`](super::encode_cache).
+pub fn read_cache(body: &str) -> Option<String> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let name = body.get("name")?.as_str()?;
+    name.starts_with("cachedContents/").then(|| name.to_owned())
+}
+
+fn read_part(part: WirePart, answer: &mut Answer) {
+    if part.thought.unwrap_or(false) {
+        answer.thought(part.text);
+    } else {
+        answer.text(part.text);
+    }
+    if let Some(call) = part.function_call {
+        answer.call(Fragment {
+            id: call.id.unwrap_or_default(),
+            name: call.name.unwrap_or_default(),
+            arguments: call.args.into(),
+            signature: part.thought_signature,
+            is_whole: true,
+            ..Fragment::default()
+        });
+    }
+}
+
+fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, Wrong> {
+    Ok(match reason {
+        "MAX_TOKENS" => FinishReason::Length,
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+        | "IMAGE_SAFETY" => FinishReason::ContentFilter,
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
+            let message = message.map(|message| format!(": {message}")).unwrap_or_default();
+            return Err(Wrong::Meaning(format!("the model's call cannot be read ({reason}){message}")));
+        }
+        // STOP, OTHER, and what is yet to be invented.
+        _ => FinishReason::Stop,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Piece {
+    candidates: Option<Vec<Candidate>>,
+    prompt_feedback: Option<Feedback>,
+    usage_metadata: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    index: Option<u64>,
+    content: Option<Content>,
+    finish_reason: Option<String>,
+    finish_message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    parts: Option<Vec<WirePart>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WirePart {
+    text: Option<String>,
+    thought: Option<bool>,
+    thought_signature: Option<String>,
+    function_call: Option<FunctionCall>,
+}
+
+#[derive(Deserialize)]
+struct FunctionCall {
+    id: Option<String>,
+    name: Option<String>,
+    args: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    block_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "they are the provider's names")]
+struct WireUsage {
+    prompt_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+}
+
+impl From<WireUsage> for Usage {
+    fn from(usage: WireUsage) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| {
+            one.unwrap_or_default().saturating_add(other.unwrap_or_default())
+        };
+        Self {
+            input_tokens: sum(usage.prompt_token_count, usage.tool_use_prompt_token_count),
+            cached_input_tokens: usage.cached_content_token_count.unwrap_or_default(),
+            output_tokens: sum(usage.candidates_token_count, usage.thoughts_token_count),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::select;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// What the clients of one provider and key tell each other about its rate limit. Share one between the model of the
+/// conversation and the one of the background work where they count against the same limit.
+///
+/// The user's own requests never wait for it. While one of them backs off, and for as long as the provider asked anybody
+/// to stay away, no background request begins.
+#[derive(Debug, Default)]
+pub struct Limiter {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The user's requests that were limited and have not got through.
+    foreground: usize,
+    /// Nobody but the user asks before.
+    limited_until: Option<Instant>,
+}
+
+impl Limiter {
+    /// The provider asked to stay away for so long.
+    pub(super) fn limited(&self, delay: Duration) {
+        let until = Instant::now() + delay;
+        let mut state = self.lock();
+        state.limited_until = state.limited_until.max(Some(until));
+    }
+
+    /// One of the user's requests backs off, until this is dropped.
+    pub(super) fn foreground(self: &Arc<Self>) -> BackingOff {
+        self.lock().foreground += 1;
+        BackingOff { limiter: Arc::clone(self) }
+    }
+
+    /// Waits until background work may ask, for so long at the most; returns whether it may.
+    pub(super) async fn background(&self, patience: Duration) -> bool {
+        let give_up = Instant::now() + patience;
+        loop {
+            let changed = self.changed.notified();
+            let until = {
+                let mut state = self.lock();
+                if state.limited_until.is_some_and(|until| until <= Instant::now()) {
+                    state.limited_until = None;
+                }
+                match (state.foreground, state.limited_until) {
+                    (0, None) => return true,
+                    // No use in waiting for what comes too late.
+                    (0, Some(until)) if give_up < until => return false,
+                    (0, Some(until)) => until,
+                    _ => give_up,
+                }
+            };
+            select(pin!(changed), pin!(sleep_until(until.min(give_up)))).await;
+            if give_up <= Instant::now() {
+                let state = self.lock();
+                return state.foreground == 0
+                    && state.limited_until.is_none_or(|until| until <= Instant::now());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request of the user that backs off.
+#[derive(Debug)]
+pub(super) struct BackingOff {
+    limiter: Arc<Limiter>,
+}
+
+impl Drop for BackingOff {
+    fn drop(&mut self) {
+        self.limiter.lock().foreground -= 1;
+        self.limiter.changed.notify_waiters();
+    }
+}

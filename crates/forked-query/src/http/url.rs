@@ -1,0 +1,108 @@
+use reqwest::Url;
+
+use crate::Provider;
+use crate::provider_error::shorten;
+
+/// The base URL without what the wire format adds, or what people copy along with it.
+pub(super) fn base_url(provider: &Provider) -> Result<Url, String> {
+    let base = &provider.base_url;
+    let wrong = |why: &str| format!("the base URL {:?} {why}; it looks like https://HOST/v1", shorten(base));
+    let mut url = Url::parse(base.trim()).map_err(|error| wrong(&format!("is not valid ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("is neither http nor https"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("the base URL holds a user name or password; they belong in the key".into());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("the base URL has a query or a fragment; leave them out".into());
+    }
+    let mut path = url.path().trim_end_matches('/');
+    for ending in provider.wire.base_url_endings() {
+        path = path.trim_end_matches(ending);
+    }
+    let path = path.to_owned();
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// Where a request to this model goes.
+pub(super) fn request_url(base: &Url, provider: &Provider, model: &str) -> Url {
+    let mut url = base.clone();
+    let path = format!("{}{}", base.path().trim_end_matches('/'), provider.wire.path(model));
+    // Setting a path escapes what does not belong into one, a question mark in the name of a model for example.
+    url.set_path(&path);
+    url.set_query(provider.wire.query());
+    url
+}
+
+/// A proxy of the environment has no business between two programs of one machine.
+pub(super) fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_urls() {
+        let example = "it looks like https://HOST/v1";
+        let cases = [
+            (Provider::openai(), "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+            (Provider::openai(), "http://localhost:8000/v1/", "http://localhost:8000/v1/chat/completions"),
+            (Provider::openai(), "https://host/x/chat/completions", "https://host/x/chat/completions"),
+            (Provider::responses(), "https://host/v1/responses", "https://host/v1/responses"),
+            (Provider::anthropic(), "https://host/v1/messages/", "https://host/v1/messages"),
+            (Provider::anthropic(), "https://host", "https://host/v1/messages"),
+            (
+                Provider::gemini(),
+                "https://host/v1beta",
+                "https://host/v1beta/models/a%3Fb:streamGenerateContent?alt=sse",
+            ),
+            (Provider::ollama(), "http://localhost:11434/v1", "http://localhost:11434/api/chat"),
+            (Provider::ollama(), "http://localhost:11434/api/chat", "http://localhost:11434/api/chat"),
+            (
+                Provider::openai(),
+                "localhost",
+                "the base URL \"localhost\" is not valid (relative URL without a base); ",
+            ),
+            (
+                Provider::openai(),
+                "ftp://host/v1",
+                "the base URL \"ftp://host/v1\" is neither http nor https; ",
+            ),
+            (
+                Provider::openai(),
+                "https://user:secret@host/v1",
+                "the base URL holds a user name or password; they belong in the key",
+            ),
+            (
+                Provider::openai(),
+                "https://host/v1?key=secret",
+                "the base URL has a query or a fragment; leave them out",
+            ),
+        ];
+        for (provider, base, expected) in cases {
+            let provider = provider.at(base);
+            let found = base_url(&provider).map(|url| request_url(&url, &provider, "a?b").to_string());
+            let found = found.unwrap_or_else(|error| error.replace(example, ""));
+            assert_eq!(found, expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_this_machine() {
+        let cases = [
+            ("http://localhost/", true),
+            ("http://127.8.9.1:80/", true),
+            ("http://[::1]/", true),
+            ("http://10.0.0.1/", false),
+            ("https://localhost.example/", false),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(is_this_machine(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Options;
+use crate::openai::StructuredOutput;
+use crate::wire::words;
+use crate::{Message, ModelRequest, Role, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](crate::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    let schema = request.response_schema.as_ref();
+    words::to_bytes(&Body {
+        model: &request.model,
+        stream: true,
+        tools: request.tools.iter().map(|function| Tool { r#type: "function", function }).collect(),
+        messages: messages(request),
+        // A model that cannot think refuses to be asked to, not to be asked not to.
+        think: (!request.thinking).then_some(false),
+        format: schema.and_then(|schema| format(schema, options.structured_output)),
+        options: model_options(request, options),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<WireMessage<'a>>,
+    // From here on requests of one conversation may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    options: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: &'a ToolSchema,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    function: WireFunction<'a>,
+}
+
+/// Without an id: results pair with calls by their order.
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a Map<String, Value>,
+}
+
+fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+    let system = request.system.iter().map(|system| said("system", system.clone()));
+    let mut list: Vec<_> = system.chain(request.messages.iter().flat_map(encode_message)).collect();
+    if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
+        last.content.push_str(&words::schema(schema));
+    }
+    list
+}
+
+fn said<'a>(role: &'static str, content: String) -> WireMessage<'a> {
+    WireMessage { role, content, tool_calls: Vec::new(), tool_name: None }
+}
+
+fn encode_message(message: &Message) -> Vec<WireMessage<'_>> {
+    match message.role {
+        Role::User => vec![said("user", message.to_text())],
+        Role::Model => {
+            let tool_calls = message
+                .tool_calls()
+                .map(|call| WireCall { function: WireFunction { name: &call.name, arguments: &call.args } });
+            vec![WireMessage { tool_calls: tool_calls.collect(), ..said("assistant", message.to_text()) }]
+        }
+        Role::Tool => words::results(message)
+            .map(|result| WireMessage {
+                tool_name: Some(&result.name),
+                ..said("tool", words::outcome(result))
+            })
+            .collect(),
+    }
+}
+
+fn format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
+    match structured {
+        StructuredOutput::Instruction => None,
+        StructuredOutput::JsonObject => Some(json!("json")),
+        StructuredOutput::JsonSchema => Some(schema.clone()),
+    }
+}
+
+fn model_options(request: &ModelRequest, options: &Options) -> Map<String, Value> {
+    let named = [("num_ctx", options.context_tokens), ("num_predict", request.max_output_tokens)];
+    named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
+}

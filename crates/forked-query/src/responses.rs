@@ -1,0 +1,26 @@
+//! The wire format of OpenAI's Responses. A pure function encodes a request; [`Decoder`](crate::Decoder) reads the answer.
+//!
+//! # How the prefix is kept
+//!
+//! The body begins with what requests of a conversation share: `model`, `stream`, `store`, `instructions`, `tools`,
+//! `input`; only then comes what differs between them (limit, answer format, effort). Nothing is stored with the provider
+//! (`store` is false), so every request carries the whole conversation, item by item. Reasoning items are dropped, and items carry
+//! no ids of the provider's, so that none is missed.
+
+mod encode;
+mod read;
+
+pub use encode::encode;
+pub(crate) use read::Reader;
+
+use crate::openai::StructuredOutput;
+
+/// What a host may choose.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// How an answer of a given schema is asked for.
+    pub structured_output: StructuredOutput,
+    /// `reasoning.effort` of a request that does without thinking, `minimal` for example. Not every model takes every
+    /// value, and some take none.
+    pub reasoning_effort: Option<String>,
+}

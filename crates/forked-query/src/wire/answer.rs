@@ -1,0 +1,83 @@
+use std::collections::HashSet;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::calls::{Calls, Fragment};
+use crate::{FinishReason, ModelEvent, ToolCall, Usage};
+
+/// What is wrong with an event.
+#[derive(Debug)]
+pub(crate) enum Wrong {
+    /// It has not the shape it should have.
+    Shape(serde_json::Error),
+    /// It has the shape, and says what cannot be.
+    Meaning(String),
+    /// The provider reports an error in place of the answer.
+    Error(Value),
+}
+
+impl From<serde_json::Error> for Wrong {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Shape(error)
+    }
+}
+
+/// An answer as it grows.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    events: Vec<ModelEvent>,
+    calls: Calls,
+    finish: Option<FinishReason>,
+    ended: bool,
+}
+
+impl Answer {
+    pub(crate) fn text(&mut self, text: Option<String>) {
+        self.events.extend(text.filter(|text| !text.is_empty()).map(ModelEvent::Text));
+    }
+
+    pub(crate) fn thought(&mut self, text: Option<String>) {
+        self.events.extend(text.filter(|text| !text.is_empty()).map(ModelEvent::Thought));
+    }
+
+    pub(crate) fn usage(&mut self, usage: Usage) {
+        self.events.push(ModelEvent::Usage(usage));
+    }
+
+    /// A usage that cannot be read is no reason to lose an answer.
+    pub(crate) fn usage_as<T: DeserializeOwned + Into<Usage>>(&mut self, usage: Option<Value>) {
+        let usage: Option<T> = usage.and_then(|usage| serde_json::from_value(usage).ok());
+        self.events.extend(usage.map(|usage| ModelEvent::Usage(usage.into())));
+    }
+
+    pub(crate) fn call(&mut self, fragment: Fragment) {
+        self.calls.add(fragment);
+    }
+
+    /// The provider says why the answer is complete. The stream may go on, with the usage for example.
+    pub(crate) fn finish(&mut self, reason: FinishReason) {
+        self.finish = Some(reason);
+    }
+
+    /// Nothing that matters comes after this event.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(super) fn finish_reason(&self) -> Option<FinishReason> {
+        self.finish
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn take_events(&mut self) -> Vec<ModelEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(super) fn take_calls(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {
+        self.calls.take(taken)
+    }
+}

@@ -1,0 +1,115 @@
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::arguments;
+use crate::ToolCall;
+use crate::pairing::free_id;
+
+/// A piece of a call, as it comes.
+#[derive(Debug, Default)]
+pub(crate) struct Fragment {
+    /// Which call it belongs to, where the format counts them.
+    pub(crate) index: Option<u64>,
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Arguments,
+    /// What the provider wants back with the call.
+    pub(crate) signature: Option<String>,
+    /// Whether it begins a call of its own, in a format whose calls come in one piece.
+    pub(crate) is_whole: bool,
+}
+
+/// The arguments in a piece of a call.
+#[derive(Debug, Default)]
+pub(crate) enum Arguments {
+    #[default]
+    None,
+    /// The next letters of their JSON.
+    More(String),
+    /// All of them at once.
+    Whole(Map<String, Value>),
+}
+
+impl From<Option<Value>> for Arguments {
+    /// Letters where they are a string; some servers send the object itself.
+    fn from(arguments: Option<Value>) -> Self {
+        match arguments {
+            None | Some(Value::Null) => Self::None,
+            Some(Value::String(more)) => Self::More(more),
+            Some(Value::Object(whole)) => Self::Whole(whole),
+            Some(other) => Self::More(other.to_string()),
+        }
+    }
+}
+
+/// The calls of an answer, put together from their fragments.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<PartialCall>,
+}
+
+#[derive(Debug, Default)]
+struct PartialCall {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    letters: String,
+    whole: Option<Map<String, Value>>,
+    signature: Option<String>,
+}
+
+impl Calls {
+    pub(super) fn add(&mut self, fragment: Fragment) {
+        let call = self.find(&fragment);
+        if call.id.is_empty() {
+            call.id = fragment.id;
+        }
+        if call.name.is_empty() {
+            call.name = fragment.name;
+        }
+        call.signature = fragment.signature.or(call.signature.take());
+        match fragment.arguments {
+            Arguments::None => {}
+            Arguments::More(letters) => call.letters.push_str(&letters),
+            Arguments::Whole(arguments) => call.whole = Some(arguments),
+        }
+    }
+
+    /// The call that a fragment belongs to: the latest with its index, or the latest where it has none. A fragment
+    /// with another id begins a new call all the same, for some servers number every call 0.
+    fn find(&mut self, fragment: &Fragment) -> &mut PartialCall {
+        let Fragment { index, id, is_whole, .. } = fragment;
+        let known = self.calls.iter().rposition(|call| index.is_none() || call.index == *index);
+        let known = known.filter(|position| {
+            let known = &self.calls[*position].id;
+            !is_whole && (id.is_empty() || known.is_empty() || known == id)
+        });
+        let position = known.unwrap_or_else(|| {
+            self.calls.push(PartialCall { index: *index, ..PartialCall::default() });
+            self.calls.len() - 1
+        });
+        &mut self.calls[position]
+    }
+
+    /// The calls, whole, in the order they began, each with an id that nobody has. An error where one has no name.
+    pub(super) fn take(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {
+        std::mem::take(&mut self.calls).into_iter().map(|call| call.finished(taken)).collect()
+    }
+}
+
+impl PartialCall {
+    fn finished(self, taken: &mut HashSet<String>) -> Result<ToolCall, &'static str> {
+        if self.name.is_empty() {
+            return Err("a tool call has no name");
+        }
+        let id = free_id(&self.id, taken);
+        taken.insert(id.clone());
+        // Letters count for more: a format may begin a call with an empty object and then spell it out.
+        let args = match self.whole {
+            Some(whole) if self.letters.trim().is_empty() => whole,
+            _ => arguments::parse(&self.letters),
+        };
+        Ok(ToolCall { id, name: self.name, args, signature: self.signature })
+    }
+}

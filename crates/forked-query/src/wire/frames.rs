@@ -1,0 +1,190 @@
+use std::mem;
+
+/// The longest event of an answer that is read: far more than a call that writes a large file, far less than what
+/// would fill the memory.
+pub const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
+
+/// How events are told apart in the bytes of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One JSON document a line.
+    Lines,
+    /// The whole body is one document.
+    Document,
+}
+
+/// What cannot be a stream of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FrameError {
+    TooLong,
+    NotUtf8,
+}
+
+/// Cuts bytes that arrive in pieces of any size into the data of events.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    framing: Framing,
+    /// The line that has begun.
+    line: Vec<u8>,
+    /// The data of the event that has begun, where a line of it has come.
+    data: Option<String>,
+    /// The last byte was a carriage return: a line feed after it belongs to it.
+    after_return: bool,
+    /// Nothing has come yet, so that a byte order mark may.
+    at_start: bool,
+}
+
+impl Frames {
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self { framing, line: Vec::new(), data: None, after_return: false, at_start: true }
+    }
+
+    /// The data of the events that these bytes complete.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<String>, FrameError> {
+        let mut events = Vec::new();
+        if self.framing == Framing::Document {
+            self.keep(bytes)?;
+            return Ok(events);
+        }
+        if mem::take(&mut self.after_return) {
+            bytes = match bytes {
+                [] => {
+                    self.after_return = true;
+                    return Ok(events);
+                }
+                [b'\n', rest @ ..] => rest,
+                all => all,
+            };
+        }
+        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let is_return = bytes[end] == b'\r';
+            self.keep(&bytes[..end])?;
+            events.extend(self.end_line()?);
+            bytes = &bytes[end + 1..];
+            if is_return {
+                match bytes.first() {
+                    Some(b'\n') => bytes = &bytes[1..],
+                    Some(_) => {}
+                    None => self.after_return = true,
+                }
+            }
+        }
+        self.keep(bytes)?;
+        Ok(events)
+    }
+
+    /// The stream has ended: the data of an event that lacks only its end. It may be cut in the middle.
+    pub(crate) fn end(&mut self) -> Result<Option<String>, FrameError> {
+        if self.framing == Framing::Document {
+            return text(mem::take(&mut self.line)).map(Some);
+        }
+        let line = self.end_line()?;
+        Ok(line.or_else(|| self.data.take()))
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), FrameError> {
+        let begun = self.data.as_ref().map_or(0, String::len);
+        if MAX_EVENT_BYTES < begun + self.line.len() + bytes.len() {
+            return Err(FrameError::TooLong);
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<Option<String>, FrameError> {
+        let mut line = text(mem::take(&mut self.line))?;
+        if mem::take(&mut self.at_start) && line.starts_with('\u{feff}') {
+            line.remove(0);
+        }
+        if self.framing == Framing::Lines {
+            return Ok(Some(line).filter(|line| !line.trim().is_empty()));
+        }
+        if line.is_empty() {
+            return Ok(self.data.take());
+        }
+        // Names, ids and comments of events say nothing that their data does not.
+        let Some(value) = line.strip_prefix("data") else { return Ok(None) };
+        let value = match value.strip_prefix(':') {
+            Some(value) => value.strip_prefix(' ').unwrap_or(value),
+            None if value.is_empty() => value,
+            None => return Ok(None),
+        };
+        match &mut self.data {
+            Some(data) => data.extend(["\n", value]),
+            None => self.data = Some(value.to_owned()),
+        }
+        Ok(None)
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, FrameError> {
+    String::from_utf8(bytes).map_err(|_| FrameError::NotUtf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cut(framing: Framing, pieces: &[&[u8]]) -> (Vec<String>, Option<String>) {
+        let mut frames = Frames::new(framing);
+        let events = pieces.iter().flat_map(|piece| frames.push(piece).unwrap()).collect();
+        (events, frames.end().unwrap())
+    }
+
+    #[test]
+    fn events_and_lines() {
+        let cases: &[(Framing, &str, &[&str], Option<&str>)] = &[
+            (Framing::Events, "data: a\n\ndata: b\n\n", &["a", "b"], None),
+            (Framing::Events, "event: x\r\nid: 1\r\ndata:a\r\n\r\n", &["a"], None),
+            (Framing::Events, "data: a\rdata:  b\r\r", &["a\n b"], None),
+            (Framing::Events, ": still here\n\n\n\nretry: 3\n\ndata\n\n", &[""], None),
+            (Framing::Events, "\u{feff}data: a\n\ndatas: b\n\nlimit\n\n", &["a"], None),
+            (Framing::Events, "data: a\n\ndata: b\n", &["a"], Some("b")),
+            (Framing::Events, "data: a\n\ndata: b", &["a"], Some("b")),
+            (Framing::Lines, "{}\r\n\n[1]\n", &["{}", "[1]"], None),
+            (Framing::Lines, "{}\n{\"a\"", &["{}"], Some("{\"a\"")),
+            (Framing::Document, "{\n}\n", &[], Some("{\n}\n")),
+        ];
+        for (framing, bytes, events, rest) in cases {
+            let (found, end) = cut(*framing, &[bytes.as_bytes()]);
+            assert_eq!(
+                (found.iter().map(String::as_str).collect::<Vec<_>>(), end.as_deref()),
+                (events.to_vec(), *rest),
+                "{bytes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_or_no_text_is_refused() {
+        let mebibyte = vec![b'x'; 1024 * 1024];
+        for framing in [Framing::Events, Framing::Lines, Framing::Document] {
+            let mut frames = Frames::new(framing);
+            let pushed: Vec<_> = (0..9).map(|_| frames.push(&mebibyte)).collect();
+            assert!(pushed[..8].iter().all(Result::is_ok));
+            assert_eq!(pushed[8], Err(FrameError::TooLong));
+        }
+        let mut many_lines = Frames::new(Framing::Events);
+        let line = [&b"data: "[..], &mebibyte, b"\n"].concat();
+        assert!((0..9).map(|_| many_lines.push(&line)).any(|pushed| pushed == Err(FrameError::TooLong)));
+        assert_eq!(Frames::new(Framing::Events).push(b"data: \xff\n"), Err(FrameError::NotUtf8));
+    }
+
+    proptest! {
+        #[test]
+        fn any_pieces_give_the_same_events(bytes in "(data:? ?[aü☾]{0,3}|:|\r|\n|\n\n|\r\n\r\n){0,20}", places in proptest::collection::vec(0..60_usize, 0..5)) {
+            let bytes = bytes.as_bytes();
+            let mut places: Vec<usize> = places.into_iter().map(|place| place.min(bytes.len())).collect();
+            places.extend([0, bytes.len()]);
+            places.sort_unstable();
+            let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            for framing in [Framing::Events, Framing::Lines, Framing::Document] {
+                prop_assert_eq!(cut(framing, &pieces), cut(framing, &[bytes]));
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Histories that nobody would think of: random ones, and those that once showed a mistake.
+
+use headstart_overlay_fs::MemoryTree;
+use proptest::prelude::*;
+
+use crate::later::Later;
+use crate::play::play;
+
+fn history() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec(any::<u8>(), 0..160)
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn in_memory(bytes in history()) {
+        play::<MemoryTree>(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn answered_later(bytes in history()) {
+        play::<Later>(&bytes);
+    }
+}
+
+#[cfg(all(feature = "os", unix))]
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn on_disk(bytes in history()) {
+        play::<crate::world::Disk>(&bytes);
+    }
+}
+
+/// What each of these showed: an overlay that lies over one which made a folder again, or a file, as it was; a link of
+/// the user's that leads to where a new folder takes its place; an overlay that was opened from a change set.
+const FOUND: [&[u8]; 5] = [
+    &[
+        16, 71, 0, 39, 0, 39, 0, 249, 0, 0, 124, 87, 0, 107, 185, 224, 146, 16, 5, 0, 60, 40, 0, 30, 0, 163,
+        0, 0, 0, 14, 0, 7, 0, 171, 156, 23, 0, 8, 0, 167, 0, 168, 24, 40, 24, 1, 215, 212, 0, 0, 0, 0, 0, 0,
+        0, 0, 0,
+    ],
+    &[
+        246, 105, 0, 0, 55, 0, 16, 15, 7, 0, 224, 103, 2, 42, 146, 231, 15, 7, 0, 112, 104, 19, 0, 0, 0, 0,
+        53, 0, 0, 1, 0, 119, 0, 62, 0, 167, 0, 0, 0, 56, 0, 76, 76, 2, 30, 0, 0, 72, 0, 124, 0, 39, 0, 16, 0,
+        13, 0, 99, 0, 0, 0, 25, 0, 34, 48, 33, 2, 24, 8, 8, 0, 0, 23, 0, 0, 38, 112, 12, 25, 0, 16, 12, 1, 0,
+        199, 14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    ],
+    &[
+        10, 7, 0, 0, 0, 90, 96, 10, 1, 0, 89, 1, 0, 153, 42, 230, 103, 0, 7, 0, 0, 1, 1, 0, 110, 0, 208, 103,
+        1, 0, 112, 124, 212, 70, 167, 1, 0, 72, 116, 142, 0, 80, 3, 1, 0, 16, 0, 1, 0, 201, 0, 2, 248, 0, 0,
+        0, 200, 0, 0, 169, 0, 0, 0, 55, 17, 199, 31, 39, 1, 0, 0, 0, 0, 50, 7, 3, 0, 231, 201, 0, 38, 0, 0,
+        247, 199, 0, 107, 4, 112, 143, 0, 19, 0, 0, 0, 48, 0, 0, 7, 0, 0, 0, 8, 0, 238, 37, 48, 0, 1, 0, 27,
+        45,
+    ],
+    &[
+        23, 105, 0, 0, 114, 142, 0, 55, 0, 9, 0, 0, 30, 0, 0, 0, 56, 56, 190, 16, 0, 1, 0, 0, 18, 62, 0, 48,
+        34, 1, 0, 0, 0, 31, 0, 0, 0, 75, 176, 0, 6, 39, 216, 14, 0, 39, 0, 171, 148, 30, 0, 16, 0, 1, 0, 3,
+        0, 0, 0, 103, 91, 0, 0, 0, 0, 0, 0, 23,
+    ],
+    &[
+        167, 140, 217, 122, 39, 0, 147, 7, 0, 23, 0, 219, 69, 137, 40, 120, 0, 0, 8, 8, 64, 55, 6, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    ],
+];
+
+#[test]
+fn what_once_went_wrong_does_not_again() {
+    for bytes in FOUND {
+        play::<MemoryTree>(bytes);
+        play::<Later>(bytes);
+        #[cfg(all(feature = "os", unix))]
+        play::<crate::world::Disk>(bytes);
+    }
+}

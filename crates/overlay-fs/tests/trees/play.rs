@@ -1,0 +1,349 @@
+//! Plays a history that is written in bytes: staging, stacking, edits of the user, commits. Panics where a tree or an
+//! overlay does not do what the model says.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use headstart_overlay_fs::{
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ConflictKind, Merge, Overlay, Quota,
+    StaleReads, Tree, WorkspacePath,
+};
+
+use crate::model::{Content, Model, Op, PLACES, Place, parents};
+use crate::world::{Node, Nodes, World, path, snapshot};
+
+/// Few names, so that histories meet: nested ones, one that sorts between a folder and its content, and some that
+/// are links more often than not.
+const PATHS: [&str; 14] =
+    ["a", "a-", "a/b", "a/b/c", "a/b/d", "a/e", "f", "f/a", "f/a/b", "g", "l", "l/b", "a/l", "a/l/c"];
+const TARGETS: [&str; 10] =
+    ["a", "a/b", "../g", "f", "l", "b", "missing/x", "../../out", "/absolute", "a/../g"];
+
+/// Reads a history from bytes; zeros when they have come to their end.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        usize::from(*first) % limit
+    }
+
+    fn value(&mut self) -> u8 {
+        u8::try_from(self.below(3)).unwrap_or(0)
+    }
+
+    fn path(&mut self) -> WorkspacePath {
+        path(PATHS[self.below(PATHS.len())])
+    }
+
+    fn content(&mut self) -> Content {
+        match self.below(6) {
+            0 => Content::Empty,
+            1 => Content::Binary(self.value()),
+            _ => Content::Places([self.value(); PLACES]),
+        }
+    }
+
+    fn op(&mut self) -> Op {
+        match self.below(16) {
+            0..3 => Op::Write(self.path(), self.content()),
+            3..7 => Op::Edit(self.path(), self.below(PLACES), self.value()),
+            7..9 => Op::Remove(self.path()),
+            9..11 => Op::Rename(self.path(), self.path()),
+            11 => Op::CreateDir(self.path()),
+            12 => Op::Symlink(self.path(), TARGETS[self.below(TARGETS.len())]),
+            13 => Op::SetExecutable(self.path(), self.below(2) == 1),
+            14 => Op::Read(self.path()),
+            _ => Op::List(self.path()),
+        }
+    }
+
+    fn ops(&mut self, most: usize) -> Vec<Op> {
+        (0..self.below(most + 1)).map(|_| self.op()).collect()
+    }
+
+    fn options(&mut self) -> CommitOptions {
+        CommitOptions {
+            stale_reads: if self.below(3) == 2 { StaleReads::Warn } else { StaleReads::Conflict },
+            merge: if self.below(4) == 3 { Merge::Never } else { Merge::Text },
+        }
+    }
+}
+
+/// Plays the history on one kind of tree.
+pub(crate) fn play<W: World>(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let mut start = Model::default();
+    for op in bytes.ops(10) {
+        start.apply(&op);
+    }
+    let world = Arc::new(W::of(&start.full()));
+    while !bytes.0.is_empty() {
+        round(&world, &mut bytes);
+    }
+}
+
+/// One speculation, or two on top of each other, from the first look to the commit.
+fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
+    let before = Model(snapshot(&**world));
+    let (mut lower, mut lower_model) =
+        (Arc::new(Overlay::new(world.clone(), Quota::default())), before.clone());
+    let mut reads = BTreeSet::new();
+    for op in bytes.ops(10) {
+        stage(&lower, &mut lower_model, &op);
+        if let Op::Read(at) = &op
+            && let Ok(Place::At(at)) = lower_model.resolve(at, true)
+        {
+            reads.insert(at);
+        }
+        if bytes.below(8) == 7 {
+            lower = Arc::new(reopened(world.clone(), &lower, bytes));
+            lower_model.forget_what_was_implied(&before);
+        }
+    }
+    let mut upper = Overlay::new(lower.clone(), Quota::default());
+    // To the overlay above, the folders below are there for themselves.
+    let mut upper_model = Model(lower_model.full());
+    for op in bytes.ops(6) {
+        stage(&upper, &mut upper_model, &op);
+        if bytes.below(8) == 7 {
+            upper = reopened(lower.clone(), &upper, bytes);
+            upper_model.forget_what_was_implied(&lower_model);
+        }
+    }
+    let (lower_changes, upper_changes) = (lower.change_set(), upper.change_set());
+    assert_eq!(snapshot(&*lower), lower_model.full());
+    assert_eq!(snapshot(&upper), upper_model.full());
+    assert_eq!(snapshot(&**world), before.0, "the workspace is not touched");
+
+    let mut user = before.clone();
+    for op in bytes.ops(4) {
+        user.apply(&op);
+        user = Model(user.full());
+    }
+    edit(&**world, &before, &user);
+    let has_edited = user != before;
+    let options = bytes.options();
+    let twin = W::of(&user.0);
+
+    let outcome = block_on(world.commit(&lower_changes, options)).unwrap();
+    let after = Model(snapshot(&**world));
+    assert!(
+        has_edited || matches!(outcome, CommitOutcome::Committed(_)),
+        "nobody is in the way: {outcome:?}"
+    );
+    judge(&before, &user, &lower_changes, options, &outcome, &after);
+    if matches!(outcome, CommitOutcome::Committed(_)) && options.stale_reads == StaleReads::Conflict {
+        let is_written = |at: &WorkspacePath| lower_changes.changes.iter().any(|change| change.path == *at);
+        for at in reads.iter().filter(|at| before.content(at).is_some() && !is_written(at)) {
+            assert_eq!(user.content(at), before.content(at), "{at} was read, and is another file now");
+        }
+    }
+    let both = lower_changes.then(&upper_changes);
+    let at_once = block_on(twin.commit(&both, options)).unwrap();
+    judge(&before, &user, &both, options, &at_once, &Model(snapshot(&twin)));
+    if matches!(outcome, CommitOutcome::Conflict(_)) {
+        assert!(has_edited);
+        return;
+    }
+    let second = block_on(world.commit(&upper_changes, options)).unwrap();
+    let last = Model(snapshot(&**world));
+    judge(&lower_model, &after, &upper_changes, options, &second, &last);
+    if !has_edited {
+        assert!(matches!(second, CommitOutcome::Committed(_)), "nobody is in the way: {second:?}");
+        assert!(matches!(at_once, CommitOutcome::Committed(_)), "nobody is in the way: {at_once:?}");
+        assert_eq!(last.0, upper_model.full());
+        let made: Vec<_> = lower_changes.changes.iter().filter(|change| change.base.is_none()).collect();
+        let at_once = without_emptied(snapshot(&twin), &made);
+        assert_eq!(at_once, without_emptied(last.0, &made), "one by one, and at once");
+    }
+}
+
+/// Without the empty folders in which the lower change set made something that the upper one removed.
+fn without_emptied(mut nodes: Nodes, made: &[&Change]) -> Nodes {
+    loop {
+        let is_empty = |folder: &WorkspacePath| !nodes.keys().any(|at| at.parent().as_ref() == Some(folder));
+        let emptied: Vec<_> = nodes
+            .iter()
+            .filter(|(at, node)| **node == Node::Folder && is_empty(at))
+            .filter(|(at, _)| made.iter().any(|change| parents(&change.path).any(|above| above == **at)))
+            .map(|(at, _)| at.clone())
+            .collect();
+        if emptied.is_empty() {
+            return nodes;
+        }
+        for at in emptied {
+            nodes.remove(&at);
+        }
+    }
+}
+
+/// Stages, and demands that what is refused is what the model refuses.
+fn stage(overlay: &Overlay, model: &mut Model, op: &Op) {
+    let before = overlay.change_set().changes;
+    let staged = block_on(async {
+        match op {
+            Op::Write(at, content) => overlay.write(at, content.bytes()).await,
+            Op::Edit(at, place, value) => match overlay.read(at).await.map(|bytes| Content::parse(&bytes)) {
+                Ok(Content::Places(mut places)) => {
+                    places[*place] = *value;
+                    overlay.write(at, Content::Places(places).bytes()).await
+                }
+                Ok(_) => overlay.write(&WorkspacePath::root(), Vec::new()).await,
+                Err(error) => Err(error),
+            },
+            Op::Remove(at) => overlay.remove(at).await,
+            Op::Rename(from, to) => overlay.rename(from, to).await,
+            Op::CreateDir(at) => overlay.create_dir(at).await,
+            Op::Symlink(at, target) => overlay.symlink(at, target.as_bytes()).await,
+            Op::SetExecutable(at, executable) => overlay.set_executable(at, *executable).await,
+            Op::Read(at) => overlay.read(at).await.map(|content| {
+                let Ok(Place::At(at)) = model.resolve(at, true) else { panic!("{at} leads nowhere") };
+                assert_eq!(Some(Content::parse(&content)), model.content(&at));
+            }),
+            Op::List(at) => overlay.list(at).await.map(|names| {
+                let Ok(Place::At(at)) = model.resolve(at, true) else { panic!("{at} leads nowhere") };
+                let listed =
+                    names.iter().map(|entry| at.join_bytes(&entry.name).unwrap()).collect::<BTreeSet<_>>();
+                assert_eq!(listed, model.children(&at));
+            }),
+        }
+    });
+    let is_accepted = model.apply(op);
+    assert_eq!(staged.is_ok(), is_accepted, "{op:?}: {staged:?}");
+    if !is_accepted {
+        assert_eq!(overlay.change_set().changes, before, "{op:?} failed, and is no change");
+    }
+}
+
+/// The overlay as another process would open it.
+fn reopened(base: Arc<dyn Tree>, overlay: &Overlay, bytes: &mut Bytes<'_>) -> Overlay {
+    let changes = overlay.change_set();
+    let back: ChangeSet = if bytes.below(2) == 0 {
+        serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap()
+    } else {
+        let kept: Vec<_> = changes.contents().collect();
+        let find = |hash| kept.iter().find(|(of, _)| *of == hash).map(|(_, content)| content.to_vec());
+        changes.by_hash().with_contents(find).unwrap()
+    };
+    assert_eq!(back, changes);
+    let again = Overlay::from_change_set(base, Quota::default(), &back).unwrap();
+    assert_eq!(again.change_set(), changes);
+    again
+}
+
+/// Brings the world to where the user's model is.
+fn edit(world: &impl World, before: &Model, user: &Model) {
+    for gone in before.0.keys().rev().filter(|at| !user.0.contains_key(*at)) {
+        world.remove(gone);
+    }
+    for (at, node) in user.0.iter().filter(|(at, node)| before.0.get(*at) != Some(node)) {
+        world.put(at, node);
+    }
+    assert_eq!(snapshot(world), user.0, "the test's own user");
+}
+
+/// Whether the outcome, and the tree after it, are what they have to be.
+fn judge(
+    before: &Model,
+    user: &Model,
+    changes: &ChangeSet,
+    options: CommitOptions,
+    outcome: &CommitOutcome,
+    after: &Model,
+) {
+    match outcome {
+        CommitOutcome::Committed(committed) => {
+            let (expected, merged) = expected(before, user, changes);
+            assert_eq!(after.0, expected);
+            assert_eq!(committed.merged.iter().cloned().collect::<BTreeSet<_>>(), merged);
+            assert!(options.merge == Merge::Text || merged.is_empty());
+            assert!(options.stale_reads == StaleReads::Warn || committed.stale_reads.is_empty());
+            for stale in &committed.stale_reads {
+                assert!(is_touched(before, user, &stale.path), "nobody touched {}", stale.path);
+            }
+        }
+        CommitOutcome::Conflict(found) => {
+            assert_eq!(after, user, "a conflict changes nothing");
+            assert!(!found.is_empty());
+            for conflict in found {
+                let at = &conflict.path;
+                assert!(is_touched(before, user, at), "nobody touched {at}: {conflict:?}");
+                assert!(
+                    options.stale_reads == StaleReads::Conflict || conflict.kind != ConflictKind::StaleRead
+                );
+                let change = changes.changes.iter().find(|change| change.path == *at);
+                if let (Some(change), ConflictKind::Modified, Merge::Text) =
+                    (change, conflict.kind, options.merge)
+                {
+                    assert!(merged(before, user, change).is_none(), "{at} could be merged");
+                }
+            }
+        }
+    }
+}
+
+fn is_touched(before: &Model, user: &Model, at: &WorkspacePath) -> bool {
+    let is_another = |at: &WorkspacePath| before.at(at) != user.at(at);
+    is_another(at) || parents(at).any(|above| is_another(&above)) || before.children(at) != user.children(at)
+}
+
+/// What both sides made of the file that a change writes.
+fn merged(before: &Model, user: &Model, change: &Change) -> Option<Content> {
+    let ChangeKind::Write { content, .. } = &change.kind else { return None };
+    Content::merge(&before.content(&change.path)?, &Content::parse(content), &user.content(&change.path)?)
+}
+
+/// The changes, made to what the user left, and the paths that were merged. Panics where that would lose an edit.
+fn expected(before: &Model, user: &Model, changes: &ChangeSet) -> (Nodes, BTreeSet<WorkspacePath>) {
+    let mut result = user.0.clone();
+    let mut merged_paths = BTreeSet::new();
+    for change in &changes.changes {
+        let at = &change.path;
+        let (old, now) = (before.at(at), user.at(at));
+        let lost =
+            || format!("the user's edit of {at} is lost: {old:?} became {now:?}, and now {:?}", change.kind);
+        let is_link_above =
+            |above: &WorkspacePath| matches!(user.at(above), Some(Node::File(..) | Node::Link(_)));
+        for above in parents(at).filter(is_link_above) {
+            assert!(changes.changes.iter().any(|change| change.path == above), "{}", lost());
+        }
+        let same_kind = old.as_ref().map(std::mem::discriminant) == now.as_ref().map(std::mem::discriminant);
+        let is_made_twice = change.kind == ChangeKind::CreateDirectory && now == Some(Node::Folder);
+        assert!(same_kind || (old.is_none() && is_made_twice), "{}", lost());
+        if old == Some(Node::Folder) {
+            assert!(user.children(at).is_subset(&before.children(at)), "{}", lost());
+        }
+        let is_other_content = before.content(at) != user.content(at);
+        assert!(old == now || matches!(old, Some(Node::File(..))) || is_made_twice, "{}", lost());
+        match &change.kind {
+            ChangeKind::Delete => {
+                assert!(!is_other_content, "{}", lost());
+                result.remove(at);
+            }
+            ChangeKind::CreateDirectory => {
+                assert!(!is_other_content, "{}", lost());
+                result.insert(at.clone(), Node::Folder);
+            }
+            ChangeKind::Link { target, .. } => {
+                assert!(!is_other_content, "{}", lost());
+                result.insert(at.clone(), Node::Link(target.clone()));
+            }
+            ChangeKind::Write { content, executable, .. } => {
+                let mut content = content.clone();
+                if is_other_content {
+                    content = merged(before, user, change).unwrap_or_else(|| panic!("{}", lost())).bytes();
+                    merged_paths.insert(at.clone());
+                }
+                let executable = match (&old, &now) {
+                    (Some(Node::File(_, was)), Some(Node::File(_, is))) if was == executable => *is,
+                    _ => *executable,
+                };
+                result.insert(at.clone(), Node::File(content, executable));
+            }
+        }
+    }
+    (Model(result).full(), merged_paths)
+}

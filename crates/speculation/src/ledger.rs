@@ -1,0 +1,37 @@
+//! What was spent ahead of the user, and what it was good for.
+//!
+//! A ledger is a list of [`Entry`]s, one line of JSON each, only ever appended to: what a turn of the user, a query for a
+//! suggestion or a speculation cost, and later what became of it. No line holds the text of a prompt unless the host puts it
+//! there. [`read()`] takes the lines back, also when a killed process tore the last one; [`Statistics`] adds them up.
+//!
+//! ```
+//! use headstart_speculation::ledger::{self, Statistics};
+//!
+//! let lines = r#"{"type":"speculation","id":"a","at":0,"source":"chat","kind":"verify","model":"m","inputTokens":900,"workMs":4000}
+//! {"type":"outcome","id":"a","at":9000,"outcome":"accepted","savedMs":4000}
+//! {"type":"specu"#;
+//! let book = ledger::read(lines.as_bytes());
+//! let statistics = Statistics::of(&book.entries);
+//! assert_eq!(statistics.total.hit_rate(), Some(1.0));
+//! assert_eq!(statistics.total.seconds_saved_per_hit(), Some(4.0));
+//! assert!(book.torn);
+//! ```
+//!
+//! # Limitations
+//!
+//! What a request cost whose answer was dropped half-way, no provider says: such requests are counted
+//! ([`Work::unmeasured`]), not priced. A process that is killed outright leaves no line for what was in flight.
+
+mod book;
+mod day;
+mod entry;
+mod kind;
+mod money;
+mod statistics;
+
+pub use book::{Book, Damage, read};
+pub use day::Day;
+pub use entry::{Decision, Entry, Outcome, Source, Speculated, Suggested, Work};
+pub use kind::Kind;
+pub use money::{Money, Price, Prices};
+pub use statistics::{Figures, Statistics};

@@ -1,0 +1,98 @@
+use super::Entry;
+
+/// What the lines of a ledger hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Book {
+    /// In the order of the lines.
+    pub entries: Vec<Entry>,
+    /// Lines that are none, left out.
+    pub damaged: Vec<Damage>,
+    /// Whether the last line has no end: a process was killed while it wrote. It is left out.
+    pub torn: bool,
+}
+
+/// A line that is no entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Reads the lines of a ledger. No bytes are an error: what is not understood is reported and left out.
+pub fn read(bytes: &[u8]) -> Book {
+    let mut book = Book::default();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let Some(line) = line.strip_suffix(b"\n") else {
+            book.torn = true;
+            break;
+        };
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice(line) {
+            Ok(entry) => book.entries.push(entry),
+            Err(error) => book.damaged.push(Damage { line: index + 1, message: error.to_string() }),
+        }
+    }
+    book
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ledger::{Decision, Money, Outcome, Speculated, Suggested, Work};
+
+    fn entries() -> Vec<Entry> {
+        let work = Work { at: 7, model: "openai:m".into(), work_ms: 9, unmeasured: 1, ..Work::default() };
+        let speculated: Speculated = serde_json::from_str(r#"{"id":"a","status":"boundary"}"#).unwrap();
+        let suggested: Suggested = serde_json::from_str(r#"{"id":"a","suppressed":"empty"}"#).unwrap();
+        vec![
+            Entry::Turn(Work { money: Money::new(0.25), ..work.clone() }),
+            Entry::Suggestion(Suggested { work: work.clone(), ..suggested }),
+            Entry::Speculation(Speculated { work, prompt: Some("run it".into()), ..speculated }),
+            Entry::Outcome(Decision { id: "a".into(), at: 8, outcome: Outcome::Joined, saved_ms: 3 }),
+        ]
+    }
+
+    fn lines() -> String {
+        entries().iter().map(Entry::to_line).collect()
+    }
+
+    #[test]
+    fn a_line_is_a_promise() {
+        insta::assert_snapshot!(lines());
+    }
+
+    #[test]
+    fn what_is_no_entry_is_reported_and_the_rest_is_read() {
+        let text = format!("{{}}\n{}\n\n{{\"type\":\"song\"}}\n\u{fffd}\n", lines());
+        let book = read(text.as_bytes());
+        assert_eq!(book.entries, entries());
+        let damaged: Vec<_> = book.damaged.iter().map(|damage| damage.line).collect();
+        assert_eq!(damaged, [1, 8, 9]);
+        assert!(!book.torn);
+    }
+
+    proptest! {
+        /// Cut anywhere, all whole lines are read, and a line that was cut is told.
+        #[test]
+        fn a_ledger_that_was_cut_holds_its_whole_lines(cut in 0..=1_000_usize) {
+            let text = lines();
+            let kept = &text.as_bytes()[..cut.min(text.len())];
+            let book = read(kept);
+            let whole = kept.split(|byte| *byte == b'\n').count() - 1;
+            prop_assert_eq!(&book.entries[..], &entries()[..whole]);
+            prop_assert_eq!(book.torn, !kept.is_empty() && !kept.ends_with(b"\n"));
+            prop_assert!(book.damaged.is_empty());
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            read(&bytes);
+        }
+    }
+}

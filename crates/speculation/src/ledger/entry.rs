@@ -1,0 +1,259 @@
+use headstart_forked_query::Usage;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, Money};
+use crate::policy::Hold;
+use crate::{Cost, Status};
+
+/// One line of a ledger. Later lines speak of earlier ones by their id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Entry {
+    /// A turn that the user asked for and waited for: what background work is measured by.
+    Turn(Work),
+    /// A query for a suggestion.
+    Suggestion(Suggested),
+    /// A prompt that ran ahead; written when its work ended or was dropped.
+    Speculation(Speculated),
+    /// What became of a suggestion and of the work behind it. The last one for an id counts.
+    Outcome(Decision),
+}
+
+/// What some work cost.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Work {
+    /// When it ended: milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The model that was asked.
+    pub model: String,
+    /// Tokens, all requests together.
+    #[serde(flatten)]
+    pub tokens: Usage,
+    /// What that cost, where the price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub money: Option<Money>,
+    /// Requests whose answer was dropped half-way: the provider charges for them and says not how much.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unmeasured: u32,
+    /// Wall time of the work in milliseconds.
+    pub work_ms: u64,
+}
+
+/// A query for a suggestion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suggested {
+    /// The suggestion's id, which a speculation of it has too.
+    pub id: String,
+    /// Who asked.
+    #[serde(default)]
+    pub source: Source,
+    /// What it is about.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Why nothing was shown: the code of the guard, of the filter's rule or of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<String>,
+    /// Whether the background model shares the main model's prefix cache: whether they are one model.
+    #[serde(default = "yes")]
+    pub shares_cache: bool,
+    /// What it cost.
+    #[serde(flatten)]
+    pub work: Work,
+    /// The text, only where the user asked for it to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+/// A prompt that ran ahead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Speculated {
+    /// The suggestion's id.
+    pub id: String,
+    /// Who ran it.
+    #[serde(default)]
+    pub source: Source,
+    /// What it is about.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Whether the background model shares the main model's prefix cache: whether they are one model.
+    #[serde(default = "yes")]
+    pub shares_cache: bool,
+    /// Where its work was when the line was written.
+    #[serde(default = "aborted")]
+    pub status: Status,
+    /// What it cost.
+    #[serde(flatten)]
+    pub work: Work,
+    /// Paths staged.
+    #[serde(default)]
+    pub staged_files: u64,
+    /// Content staged, in bytes.
+    #[serde(default)]
+    pub staged_bytes: u64,
+    /// Milliseconds spent waiting for the model.
+    #[serde(default)]
+    pub model_ms: u64,
+    /// Milliseconds spent in tools.
+    #[serde(default)]
+    pub tool_ms: u64,
+    /// The text, only where the user asked for it to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+/// What became of a suggestion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// The suggestion's id.
+    pub id: String,
+    /// When: milliseconds since the Unix epoch.
+    pub at: u64,
+    /// What.
+    pub outcome: Outcome,
+    /// Milliseconds of work that the user did not wait for. Their reading time is not in it.
+    #[serde(default)]
+    pub saved_ms: u64,
+}
+
+/// What became of a suggestion, or of the work behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The user took it.
+    Accepted,
+    /// The user took it while it was still at work.
+    Joined,
+    /// It was on screen and the user did something else.
+    Ignored,
+    /// The user went on, or another suggestion came, before it was on screen.
+    Replaced,
+    /// It was given up for a reason of its own: the end of the chat, another mode, a limit.
+    Aborted,
+    /// The user took it, and had changed what it rests on.
+    Conflict,
+    /// The user took it, and it was not allowed any more.
+    Withdrawn,
+    /// The user took it, and there was nothing to give.
+    Failed,
+}
+
+/// Who asked for something to be done ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    /// The chat, by itself.
+    #[default]
+    Chat,
+    /// A command: somebody asked for it.
+    Command,
+}
+
+impl Outcome {
+    /// Every outcome, best first.
+    pub const ALL: [Self; 8] = [
+        Self::Accepted,
+        Self::Joined,
+        Self::Ignored,
+        Self::Replaced,
+        Self::Aborted,
+        Self::Conflict,
+        Self::Withdrawn,
+        Self::Failed,
+    ];
+
+    /// Whether the user got the work.
+    pub fn is_hit(self) -> bool {
+        matches!(self, Self::Accepted | Self::Joined)
+    }
+
+    /// Whether it tells what the user wants: `Some(true)` where they took the suggestion, whatever came of the work.
+    pub fn was_wanted(self) -> Option<bool> {
+        match self {
+            Self::Accepted | Self::Joined | Self::Conflict | Self::Withdrawn | Self::Failed => Some(true),
+            Self::Ignored | Self::Replaced => Some(false),
+            Self::Aborted => None,
+        }
+    }
+
+    /// The name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Joined => "joined",
+            Self::Ignored => "ignored",
+            Self::Replaced => "replaced",
+            Self::Aborted => "aborted",
+            Self::Conflict => "conflict",
+            Self::Withdrawn => "withdrawn",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Entry {
+    /// When: milliseconds since the Unix epoch.
+    pub fn at(&self) -> u64 {
+        match self {
+            Self::Turn(work) => work.at,
+            Self::Suggestion(suggested) => suggested.work.at,
+            Self::Speculation(speculated) => speculated.work.at,
+            Self::Outcome(decision) => decision.at,
+        }
+    }
+
+    /// The line, its end included.
+    pub fn to_line(&self) -> String {
+        let mut line = serde_json::to_string(self)
+            .expect("works because an entry holds nothing but text and finite numbers");
+        line.push('\n');
+        line
+    }
+}
+
+impl Work {
+    /// Tokens read and written, cached ones included.
+    pub fn spent_tokens(&self) -> u64 {
+        self.tokens.input_tokens.saturating_add(self.tokens.output_tokens)
+    }
+}
+
+impl Suggested {
+    /// Whether a model was asked: the line of a policy that held back tells only that it did.
+    pub fn was_asked(&self) -> bool {
+        let held = self.suppressed.as_deref().is_some_and(Hold::is_lesson);
+        !held || self.work.spent_tokens() != 0 || self.work.work_ms != 0 || self.work.unmeasured != 0
+    }
+}
+
+impl Speculated {
+    /// Takes over what a run cost.
+    #[must_use]
+    pub fn with_cost(mut self, cost: &Cost) -> Self {
+        self.work.tokens = cost.tokens;
+        self.work.work_ms = cost.work_ms;
+        self.staged_files = cost.staged_files;
+        self.staged_bytes = cost.staged_bytes;
+        self.model_ms = cost.model_ms;
+        self.tool_ms = cost.tool_ms;
+        self
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn aborted() -> Status {
+    Status::Aborted
+}

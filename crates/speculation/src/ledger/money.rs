@@ -1,0 +1,186 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::iter::Sum;
+
+use headstart_forked_query::Usage;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+const NANOS: f64 = 1_000_000_000.0;
+/// Far more than anybody pays, and small enough that no sum overflows.
+const MOST: f64 = 1_000_000_000.0;
+
+/// An amount of money in the currency of the price table, exact to a billionth. In JSON a plain number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Money(u64);
+
+/// What a model's tokens cost, for a million of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Price {
+    /// Tokens that the model reads.
+    pub input: Money,
+    /// Tokens that it reads from the provider's prefix cache.
+    pub cached: Money,
+    /// Tokens that it writes.
+    pub output: Money,
+}
+
+/// Prices by the model's name, as the host writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prices(BTreeMap<String, Price>);
+
+impl Money {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The largest amount there is.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// So many units of the currency; `None` for what is no amount: negative, infinite, beyond a billion.
+    pub fn new(units: f64) -> Option<Self> {
+        if !(0.0..=MOST).contains(&units) {
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "works because the range is checked"
+        )]
+        let nanos = (units * NANOS).round() as u64;
+        Some(Self(nanos))
+    }
+
+    /// In units of the currency.
+    #[expect(clippy::cast_precision_loss, reason = "exact up to a million units; a display beyond")]
+    pub fn units(self) -> f64 {
+        self.0 as f64 / NANOS
+    }
+
+    /// The sum; the largest amount there is where it would overflow.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, nothing where `other` is more.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    fn of_tokens(self, tokens: u64) -> u128 {
+        u128::from(self.0) * u128::from(tokens)
+    }
+}
+
+impl Price {
+    /// What a request cost, rounded up.
+    pub fn of(&self, usage: Usage) -> Money {
+        let cached = usage.cached_input_tokens.min(usage.input_tokens);
+        let sum = self.input.of_tokens(usage.input_tokens - cached)
+            + self.cached.of_tokens(cached)
+            + self.output.of_tokens(usage.output_tokens);
+        Money(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
+    }
+}
+
+impl Prices {
+    /// The price of a model, where it is known: under its whole name, or under what follows the provider.
+    pub fn get(&self, model: &str) -> Option<Price> {
+        let plain = model.split_once(':').map(|(_, name)| name);
+        self.0.get(model).or_else(|| self.0.get(plain?)).copied()
+    }
+
+    /// What a request to this model cost, where its price is known.
+    pub fn of(&self, model: &str, usage: Usage) -> Option<Money> {
+        self.get(model).map(|price| price.of(usage))
+    }
+
+    /// Whether no price is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(String, Price)> for Prices {
+    fn from_iter<I: IntoIterator<Item = (String, Price)>>(prices: I) -> Self {
+        Self(prices.into_iter().collect())
+    }
+}
+
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Self::plus)
+    }
+}
+
+impl fmt::Display for Money {
+    /// With two decimals, more where the amount is small.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = if self.0 == 0 || 100_000_000 <= self.0 { 2 } else { 5 };
+        write!(f, "{:.decimals$}", self.units())
+    }
+}
+
+impl Serialize for Money {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.units())
+    }
+}
+
+impl<'de> Deserialize<'de> for Money {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let units = f64::deserialize(deserializer)?;
+        Self::new(units).ok_or_else(|| D::Error::custom(format!("{units} is no amount of money")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price() -> Price {
+        let money = |units| Money::new(units).unwrap();
+        Price { input: money(1.25), cached: money(0.125), output: money(10.0) }
+    }
+
+    #[test]
+    fn tokens_cost_what_the_table_says() {
+        let cases = [
+            ((0, 0, 0), 0.0),
+            ((1_000_000, 0, 0), 1.25),
+            ((1_000_000, 1_000_000, 0), 0.125),
+            ((1_000_000, 600_000, 1_000), 0.585),
+            // A provider that says that it cached more than it read.
+            ((1, 5, 0), 0.000_000_125),
+            ((1, 0, 0), 0.000_001_25),
+        ];
+        for ((input_tokens, cached_input_tokens, output_tokens), expected) in cases {
+            let usage = Usage { input_tokens, cached_input_tokens, output_tokens };
+            assert_eq!(price().of(usage), Money::new(expected).unwrap(), "{usage:?}");
+        }
+        let endless = Usage { input_tokens: u64::MAX, cached_input_tokens: 0, output_tokens: u64::MAX };
+        assert_eq!(price().of(endless), Money(u64::MAX));
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for units in [-0.01, f64::NAN, f64::INFINITY, 1.1e9] {
+            assert_eq!(Money::new(units), None, "{units}");
+        }
+        assert!(serde_json::from_str::<Money>("-1").is_err());
+    }
+
+    #[test]
+    fn an_amount_survives_the_way_through_json() {
+        for nanos in [0, 1, 585_000_000, 1_000_000_000_000_001] {
+            let text = serde_json::to_string(&Money(nanos)).unwrap();
+            assert_eq!(serde_json::from_str::<Money>(&text).unwrap(), Money(nanos), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_found_under_the_whole_name_or_the_model_alone() {
+        let prices = Prices::from_iter([("openai:a".to_owned(), price()), ("b".to_owned(), price())]);
+        let found = ["openai:a", "a", "openai:b", "b", "ollama:a", "replay:openai:a"];
+        assert_eq!(found.map(|model| prices.get(model).is_some()), [true, false, true, true, false, true]);
+    }
+}

@@ -1,0 +1,110 @@
+use std::fmt;
+use std::time::Duration;
+
+use crate::ledger::Money;
+
+/// What may be spent in some span of time. Nothing goes beyond it, whatever the mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cap {
+    /// Tokens read and written, cached ones included.
+    pub tokens: u64,
+    /// Money, as far as prices are known; `None` for no cap.
+    pub money: Option<Money>,
+    /// Wall time of background work.
+    pub time: Duration,
+}
+
+/// What was spent in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Tokens read and written, cached ones included.
+    pub tokens: u64,
+    /// Money, as far as prices are known.
+    pub money: Money,
+    /// Wall time of background work.
+    pub time: Duration,
+}
+
+/// The span of time of a cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Since the user's last turn.
+    Turn,
+    /// Since the session began.
+    Session,
+    /// Since midnight, universal time.
+    Day,
+}
+
+/// What a cap counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Money,
+    /// Time.
+    Time,
+}
+
+impl Cap {
+    /// What there is no room left of, where `next` comes on top of what was spent.
+    pub(super) fn reached(&self, spent: Spent, next: Spent) -> Option<Measure> {
+        let then = spent.plus(next);
+        if self.tokens <= spent.tokens || self.tokens < then.tokens {
+            return Some(Measure::Tokens);
+        }
+        if self.money.is_some_and(|money| money <= spent.money || money < then.money) {
+            return Some(Measure::Money);
+        }
+        (self.time <= spent.time).then_some(Measure::Time)
+    }
+
+    /// What is left of it.
+    pub(super) fn less(&self, spent: Spent) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(spent.tokens),
+            money: self.money.map(|money| money.less(spent.money)),
+            time: self.time.saturating_sub(spent.time),
+        }
+    }
+
+    /// What both allow.
+    pub(super) fn and(self, other: Self) -> Self {
+        let money = match (self.money, other.money) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        Self { tokens: self.tokens.min(other.tokens), money, time: self.time.min(other.time) }
+    }
+}
+
+impl Spent {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            money: self.money.plus(other.money),
+            time: self.time.saturating_add(other.time),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Turn => "this turn",
+            Self::Session => "this session",
+            Self::Day => "today",
+        })
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tokens => "tokens",
+            Self::Money => "money",
+            Self::Time => "time",
+        })
+    }
+}

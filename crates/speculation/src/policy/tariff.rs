@@ -1,0 +1,82 @@
+use headstart_forked_query::Usage;
+
+use crate::ledger::{Money, Price, Prices};
+use crate::limits::CostLimit;
+
+const MILLION: f64 = 1_000_000.0;
+
+/// Makes what different models spend comparable: everything in input tokens of the conversation's own model, by the price
+/// table, or by what is usual where the table lacks one of the models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tariff {
+    prices: Prices,
+    main: String,
+    background: String,
+}
+
+impl Tariff {
+    /// For a conversation with the model `main`, which does the background work, too.
+    pub fn new(main: impl Into<String>, prices: Prices) -> Self {
+        let main = main.into();
+        Self { background: main.clone(), main, prices }
+    }
+
+    /// Another model does the background work.
+    #[must_use]
+    pub fn with_background(self, model: impl Into<String>) -> Self {
+        Self { background: model.into(), ..self }
+    }
+
+    /// What these tokens of a model cost, in input tokens of the conversation's model.
+    pub fn weigh(&self, model: &str, tokens: Usage) -> f64 {
+        match self.priced(model) {
+            Some((price, unit)) => price.of(tokens).units() / unit,
+            None => usual().of(tokens).units() * MILLION,
+        }
+    }
+
+    /// The price table.
+    pub fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    /// What a run may cost, where it may cost so many input tokens and so much money.
+    pub(super) fn limit(&self, tokens: Option<f64>, money: Option<Money>) -> Option<CostLimit> {
+        let by_tokens = |unit: f64| tokens.map(|tokens| amount(tokens * unit));
+        match self.priced(&self.background) {
+            Some((price, unit)) => least(by_tokens(unit), money).map(|most| CostLimit { price, most }),
+            // Two measures that cannot be compared: the user's own cap is the harder one.
+            None => match (money, self.prices.get(&self.background)) {
+                (Some(most), Some(price)) => Some(CostLimit { price, most }),
+                _ => by_tokens(1.0 / MILLION).map(|most| CostLimit { price: usual(), most }),
+            },
+        }
+    }
+
+    /// The price of a model, and that of one input token of the main model.
+    fn priced(&self, model: &str) -> Option<(Price, f64)> {
+        let price = self.prices.get(model)?;
+        let main = self.prices.get(&self.main)?;
+        // A model that costs nothing (it runs on the user's own machine) is no measure for others.
+        let unit = if main.input == Money::ZERO { price.input } else { main.input };
+        let unit = if unit == Money::ZERO { 1.0 } else { unit.units() };
+        Some((price, unit / MILLION))
+    }
+}
+
+/// How tokens usually compare in price: a tenth for those from the cache, four times for those written. A unit a million.
+fn usual() -> Price {
+    let money = |units| Money::new(units).expect("works because the amounts are small");
+    Price { input: money(1.0), cached: money(0.1), output: money(4.0) }
+}
+
+fn amount(units: f64) -> Money {
+    Money::new(units.max(0.0)).unwrap_or(Money::MAX)
+}
+
+fn least(one: Option<Money>, two: Option<Money>) -> Option<Money> {
+    match (one, two) {
+        (Some(one), Some(two)) => Some(one.min(two)),
+        (one, two) => one.or(two),
+    }
+}

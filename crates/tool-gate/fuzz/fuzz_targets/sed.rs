@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|program: &[u8]| headstart_tool_gate::fuzzing::sed(program));

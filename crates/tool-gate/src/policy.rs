@@ -1,0 +1,202 @@
+//! Rules that a user or a project adds to what the gate knows by itself.
+
+mod check;
+mod options;
+mod programs;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::GateError;
+pub(crate) use options::AllowedOption;
+use options::StoppedOption;
+
+/// Most policies of one origin.
+const MAX_RULES: usize = 256;
+
+/// Whether a policy lets a program run or stops it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PolicyDecision {
+    /// It only reads, the user says: it runs if nothing else around it is a boundary.
+    Allow,
+    /// It asks first, whatever the gate knows of it.
+    Boundary,
+}
+
+/// What an allowed program may be given besides its listed words and options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PolicyOperands {
+    /// Nothing.
+    #[default]
+    None,
+    /// Files and folders of the workspace.
+    Files,
+    /// Any text that names nothing outside the workspace.
+    Any,
+}
+
+/// Who wrote a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PolicyOrigin {
+    /// The user, who may allow.
+    User,
+    /// The project, which comes with a repository that may be hostile: it can only add boundaries.
+    Project,
+}
+
+/// One policy, as it is written in a configuration file.
+///
+/// An allow counts for one program: its whole text is compared after quotes and escapes are resolved, and what
+/// is not listed does not fit. A boundary is read generously: it also covers what may turn out to fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub struct PolicyRule {
+    /// The program's plain name.
+    pub program: String,
+    /// The words that follow the name: a sub-command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    /// For an allow: every option that may be given, as `--check`, `--format=json`, `--format=VALUE`,
+    /// `--format VALUE` or `-jVALUE`. For a boundary: options of which one must be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// For an allow: what else may be given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operands: Option<PolicyOperands>,
+    /// Whether it runs or stops.
+    pub decision: PolicyDecision,
+    /// Why, for people; the verdict shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Commands that this policy must decide, checked when it is taken on.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    pub matching: Vec<String>,
+    /// Commands that it must not decide.
+    #[serde(default, rename = "not_match", skip_serializing_if = "Vec::is_empty")]
+    pub not_matching: Vec<String>,
+}
+
+/// Policies that have been checked: each can be held to, and its examples come out as written.
+#[derive(Clone, Default)]
+pub struct Policies {
+    rules: Arc<Vec<Rule>>,
+    /// Whether a policy is noted as fitting also where the gate needs none; for the examples.
+    checks_examples: bool,
+}
+
+/// A policy with what it compares.
+pub(crate) struct Rule {
+    origin: PolicyOrigin,
+    /// Its place among those of its origin, from 1.
+    number: usize,
+    source: PolicyRule,
+    pub(crate) how: How,
+}
+
+/// The two decisions compare differently.
+pub(crate) enum How {
+    Allow { options: Vec<AllowedOption>, operands: PolicyOperands },
+    Boundary { options: Vec<StoppedOption> },
+}
+
+impl Policies {
+    /// Checks policies and runs their examples through the gate.
+    ///
+    /// Examples are judged in the root of a workspace that has no name, without deny rules. Those of the user are
+    /// judged without the project's policies, so that no repository can break a user's file.
+    ///
+    /// # Errors
+    ///
+    /// [`GateError::Policy`] names the first policy that cannot be held to (a project's allow, a program that no
+    /// rule can allow, an option that is none) or whose example comes out differently, with what the gate said.
+    pub fn new(
+        user: impl IntoIterator<Item = PolicyRule>,
+        project: impl IntoIterator<Item = PolicyRule>,
+    ) -> Result<Self, GateError> {
+        let user = check::compile(PolicyOrigin::User, user)?;
+        let of_user = user.len();
+        let mut policies = Self { rules: Arc::new(user), checks_examples: true };
+        check::examples(&policies, 0)?;
+        let mut rules = Arc::into_inner(policies.rules).expect("works because nothing else held the rules");
+        rules.extend(check::compile(PolicyOrigin::Project, project)?);
+        policies = Self { rules: Arc::new(rules), checks_examples: true };
+        check::examples(&policies, of_user)?;
+        Ok(Self { checks_examples: false, ..policies })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The policies of one origin, as they were given.
+    pub fn of(&self, origin: PolicyOrigin) -> impl Iterator<Item = &PolicyRule> {
+        self.rules.iter().filter(move |rule| rule.origin == origin).map(|rule| &rule.source)
+    }
+
+    pub(crate) fn checks_examples(&self) -> bool {
+        self.checks_examples
+    }
+
+    /// The policies about a program, each with its place among all.
+    pub(crate) fn about<'a>(&'a self, program: &'a str) -> impl Iterator<Item = (usize, &'a Rule)> {
+        self.rules.iter().enumerate().filter(move |(_, rule)| rule.source.program == program)
+    }
+
+    /// How a verdict names the policy at a place, with its reason.
+    pub(crate) fn explain(&self, place: usize, does: &str) -> String {
+        let Some(rule) = self.rules.get(place) else { return String::new() };
+        match &rule.source.reason {
+            Some(reason) => format!("{rule} {does}: {reason}"),
+            None => format!("{rule} {does}"),
+        }
+    }
+}
+
+impl Rule {
+    pub(crate) fn words(&self) -> &[String] {
+        &self.source.words
+    }
+}
+
+/// `the user's policy 2 (terraform show)`
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {}'s policy {} ({}", self.origin, self.number, self.source.program)?;
+        for word in &self.source.words {
+            write!(f, " {word}")?;
+        }
+        write!(f, ")")
+    }
+}
+
+impl fmt::Display for PolicyOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::User => "user",
+            Self::Project => "project",
+        })
+    }
+}
+
+impl fmt::Debug for Policies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.rules.iter().map(|rule| (rule.origin, &rule.source))).finish()
+    }
+}
+
+impl PartialEq for Policies {
+    fn eq(&self, other: &Self) -> bool {
+        let rules = |policies: &'_ Self| -> Vec<(PolicyOrigin, PolicyRule)> {
+            policies.rules.iter().map(|rule| (rule.origin, rule.source.clone())).collect()
+        };
+        rules(self) == rules(other)
+    }
+}
+
+impl Eq for Policies {}

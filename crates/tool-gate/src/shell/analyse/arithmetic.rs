@@ -1,0 +1,56 @@
+//! Arithmetic evaluates text once more: names in it must hold numbers.
+
+use super::Judge;
+use crate::EffectKind;
+use crate::environment::is_special_variable;
+use crate::shell::script::{Arithmetic, ArithmeticToken};
+use crate::shell::value::{Shape, Value};
+
+impl Judge<'_> {
+    /// Arithmetic evaluates the values of names again, so they must be numbers.
+    pub(crate) fn arithmetic(&mut self, arithmetic: &Arithmetic) {
+        let tokens = &arithmetic.tokens;
+        for (place, token) in tokens.iter().enumerate() {
+            match token {
+                ArithmeticToken::Name(name) => {
+                    let assigns = |at: Option<usize>| {
+                        at.and_then(|at| tokens.get(at))
+                            .is_some_and(|token| matches!(token, ArithmeticToken::Assign))
+                    };
+                    if !self.is_number(name) {
+                        let detail = format!("the value of {name} is evaluated as an expression");
+                        self.refuse(EffectKind::Executes, detail, arithmetic.span);
+                    }
+                    if assigns(place.checked_sub(1)) || assigns(place.checked_add(1)) {
+                        // It may not come to that: `0 && (x = 1)`, or a division by zero before it.
+                        let kept = self.state.variables.get(name).cloned().unwrap_or_else(Value::empty);
+                        let value = Value::Some(Shape::SIGNED).join(&kept);
+                        self.assign(name, value, arithmetic.span);
+                    }
+                }
+                ArithmeticToken::Value(piece) => {
+                    let value = self.piece_value(piece);
+                    if value.shape().not_number {
+                        self.refuse(
+                            EffectKind::Executes,
+                            "an expansion's result is evaluated as an expression",
+                            arithmetic.span,
+                        );
+                    }
+                }
+                ArithmeticToken::Number | ArithmeticToken::Assign | ArithmeticToken::Operator => {}
+            }
+        }
+    }
+
+    /// Whether a name in arithmetic is a number: it holds one, or it is not set at all.
+    fn is_number(&self, name: &str) -> bool {
+        match self.state.variables.get(name) {
+            Some(value) => !value.shape().not_number || *value == Value::empty(),
+            None => {
+                !is_special_variable(name)
+                    || matches!(name, "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID")
+            }
+        }
+    }
+}

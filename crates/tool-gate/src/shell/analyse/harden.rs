@@ -1,0 +1,196 @@
+//! The hardened form: what is inserted into the text, and which environment the programs need.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headstart_workspace_path::WorkspacePath;
+
+use super::{Folder, Judge, LineEnds};
+use crate::shell::script::Span;
+use crate::shell::table::lines::{LINES, Printed, WORDS};
+use crate::shell::value::{Arg, Shape, Value};
+use crate::{GitNeeds, Hardened};
+
+/// More fixes than a [`Shape`] can number are not made.
+const MAX_FIXES: usize = 32;
+
+/// The first version that starts no program to fetch missing objects when it is told so (`GIT_NO_LAZY_FETCH`); that it
+/// takes attributes from the empty tree (`GIT_ATTR_SOURCE`) is older.
+const GIT_VERSION: (u32, u32) = (2, 45);
+
+#[derive(Default)]
+pub(super) struct Hardening {
+    environment: BTreeMap<String, String>,
+    /// Folders in which git is started.
+    git_folders: BTreeSet<WorkspacePath>,
+    /// Text to insert, by place.
+    edits: BTreeMap<usize, String>,
+    /// How many bytes an insertion replaces, where it does.
+    replaced: BTreeMap<usize, usize>,
+    /// Filters to insert, by place.
+    filters: BTreeMap<usize, (&'static str, &'static str)>,
+    /// What a value may rest on.
+    fixes: Vec<Fix>,
+}
+
+/// An insertion that is made once something rests on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fix {
+    /// A filter behind the listing that ends here.
+    Filter { at: usize, nul: bool },
+    /// `IFS=` before the `read` here, which else takes blanks off a line.
+    WholeLines { at: usize },
+}
+
+impl Hardening {
+    /// The form in which `text` must run, if that is not the plain one.
+    pub(super) fn finish(mut self, text: &str) -> Option<Hardened> {
+        if self.edits.is_empty() && self.filters.is_empty() && self.environment.is_empty() {
+            return None;
+        }
+        for (place, (options, script)) in self.filters {
+            let filter = format!(" | LC_ALL=C sed {options} '{script}'");
+            self.edits.entry(place).or_default().push_str(&filter);
+        }
+        let mut command = String::with_capacity(text.len() + 64);
+        let mut at = 0;
+        for (place, insertion) in &self.edits {
+            command.push_str(text.get(at..*place).unwrap_or_default());
+            command.push_str(insertion);
+            at = *place + self.replaced.get(place).unwrap_or(&0);
+        }
+        command.push_str(text.get(at..).unwrap_or_default());
+        let command = (!self.edits.is_empty()).then_some(command);
+        let git = (!self.git_folders.is_empty()).then(|| GitNeeds {
+            version: GIT_VERSION,
+            folders: self.git_folders.iter().map(ToString::to_string).collect(),
+            hides: vec!["info/attributes".to_owned()],
+        });
+        Some(Hardened { environment: self.environment, command, git })
+    }
+
+    fn number(&mut self, fix: Fix) -> Option<u32> {
+        let known = self.fixes.iter().position(|known| *known == fix);
+        let place = known.unwrap_or(self.fixes.len());
+        if place == self.fixes.len() {
+            self.fixes.push(fix);
+        }
+        (place < MAX_FIXES).then(|| 1 << place)
+    }
+}
+
+impl Judge<'_> {
+    /// The hardened form has `text` inserted behind the word at `span`.
+    pub(crate) fn insert_behind(&mut self, span: Span, text: &str) {
+        let word = self.text.get(span.0..span.1).unwrap_or_default();
+        if word.is_empty() || word.contains(['{', '$', '`']) {
+            return self.unknown("an option has to be inserted where one word becomes several", span);
+        }
+        self.insert(span.1, text.to_owned());
+    }
+
+    /// The hardened form has a `--` before the argument at `span`, so that it is no option.
+    pub(crate) fn end_options(&mut self, span: Span) {
+        let word = self.text.get(span.0..span.1).unwrap_or_default();
+        // Otherwise it is not a word of this command, or one of which something else comes, too.
+        let expands = word.contains(['*', '?', '[', '$', '`']);
+        let meant = word.trim_start_matches(['"', '\'', '\\', '$']).starts_with('-');
+        if !expands || meant || word.replace("${", "").contains('{') {
+            return self.unknown("an argument that is not known before it runs could be an option", span);
+        }
+        self.insert(span.0, "-- ".to_owned());
+    }
+
+    /// The hardened form has `text` in place of the `length` bytes at `at`.
+    pub(crate) fn replace(&mut self, at: usize, length: usize, text: &str) {
+        self.hardening.replaced.insert(at, length);
+        self.insert(at, text.to_owned());
+    }
+
+    /// The source of the word at `span`, if it is written as the program gets it.
+    pub(crate) fn is_plain(&self, span: Span, bytes: &[u8]) -> bool {
+        self.text.as_bytes().get(span.0..span.1) == Some(bytes)
+    }
+
+    /// The hardened form has `text` inserted at `at`.
+    pub(crate) fn insert(&mut self, at: usize, text: String) {
+        let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
+        self.hardening.edits.insert(at, text);
+        if other {
+            self.unknown("a command that would have to run in two ways", (at, at));
+        }
+    }
+
+    pub(crate) fn set_environment(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
+        self.hardening.environment.extend(pairs);
+    }
+
+    /// Git is started in the current folder, with these variables.
+    pub(crate) fn harden_git(&mut self, environment: impl IntoIterator<Item = (String, String)>) {
+        self.set_environment(environment);
+        for folder in &self.state.folders {
+            if let Folder::Inside(folder) = folder {
+                self.hardening.git_folders.insert(folder.clone());
+            }
+        }
+    }
+
+    /// What is known of the lines that the last command printed.
+    pub(super) fn printed_lines(&mut self) -> Value {
+        let at = self.printed_end;
+        match self.printed {
+            Some(Printed::Count) => Value::COUNT,
+            Some(Printed::Names { nul, clean: true }) => {
+                Value::Some(Shape { nul, dash_first: false, ..Shape::LISTED })
+            }
+            Some(Printed::Names { nul, clean: false }) => {
+                let number = self.hardening.number(Fix::Filter { at, nul });
+                number.map_or(Value::ANY, |fixes| Value::Some(Shape { nul, fixes, ..Shape::LISTED }))
+            }
+            Some(Printed::Located) | None => Value::ANY,
+        }
+    }
+
+    /// `line` where the `read` that gives it takes blanks off its ends unless it is told otherwise.
+    pub(crate) fn whole_line(&mut self, line: Value) -> Value {
+        let shape = line.shape();
+        let at = match self.line_ends {
+            LineEnds::Kept => return line,
+            // Nothing to lose.
+            _ if !shape.not_number || line == Value::ANY => return line,
+            LineEnds::Cut(at) => at,
+            LineEnds::Unknown => return Value::ANY,
+        };
+        let number = self.hardening.number(Fix::WholeLines { at });
+        number.map_or(Value::ANY, |fix| Value::Some(Shape { fixes: shape.fixes | fix, ..shape }))
+    }
+
+    /// Something rests on what is known of an argument: the insertions that make it true are made.
+    pub(crate) fn settle(&mut self, arg: &Arg) {
+        if arg.fixes != 0 {
+            self.make(arg.fixes, arg.many);
+        }
+    }
+
+    /// Makes the insertions `fixes`; `words`: what is listed is split into words besides.
+    pub(crate) fn make(&mut self, fixes: u32, words: bool) {
+        for (place, fix) in self.hardening.fixes.iter().enumerate().take(MAX_FIXES) {
+            if fixes & (1 << place) == 0 {
+                continue;
+            }
+            match fix {
+                Fix::Filter { at, nul: true } => {
+                    self.hardening.filters.insert(*at, ("-zE", LINES));
+                }
+                Fix::Filter { at, nul: false } if words => {
+                    self.hardening.filters.insert(*at, ("-E", WORDS));
+                }
+                Fix::Filter { at, nul: false } => {
+                    self.hardening.filters.entry(*at).or_insert(("-E", LINES));
+                }
+                Fix::WholeLines { at } => {
+                    self.hardening.edits.insert(*at, "IFS= ".to_owned());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One command: assignments, redirections, the program and what it reads.
+
+use super::{Judge, LineEnds};
+use crate::EffectKind;
+use crate::environment::is_special_variable;
+use crate::shell::script::{Assignment, Piece, Redirect, RedirectKind, Span, Word};
+use crate::shell::table;
+use crate::shell::value::{Arg, Value};
+
+/// Programs that leave their standard input alone, or read whole lines of it.
+const KEEPS_INPUT: [&str; 16] = [
+    ":", "[", "basename", "break", "cd", "continue", "date", "dirname", "echo", "exit", "false", "printf",
+    "pwd", "read", "test", "true",
+];
+
+/// Files that a command may write to: nothing, and what it was given to print to.
+const HARMLESS_TARGETS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
+impl Judge<'_> {
+    pub(super) fn simple(&mut self, assignments: &[Assignment], words: &[Word]) {
+        let piped = self.piped.take();
+        if words.is_empty() {
+            for assignment in assignments {
+                self.assignment(assignment);
+            }
+            self.printed = None;
+            return;
+        }
+        // What is only shown may lead anywhere.
+        let shown = matches!(words.first().and_then(Word::bare), Some("echo" | "printf"));
+        let args = self.command_args(words, shown);
+        let Some((program, rest)) = args.split_first() else { return };
+        let Some(name) = program.text() else {
+            return self.refuse(
+                EffectKind::Executes,
+                "the program to run is chosen by an expansion",
+                program.span,
+            );
+        };
+        self.line_ends = match name {
+            "read" | "command" | "builtin" => LineEnds::Cut(program.span.0),
+            _ => LineEnds::Unknown,
+        };
+        for assignment in assignments {
+            let values: Vec<Arg> = assignment.values.iter().map(|word| self.text(word)).collect();
+            let value =
+                values.first().and_then(Arg::text).filter(|_| !assignment.array && !assignment.append);
+            if assignment.name == "IFS" && value == Some("") {
+                self.line_ends = LineEnds::Kept;
+            }
+            if !value.is_some_and(|value| table::is_harmless_prefix(&assignment.name, value, name)) {
+                let detail = format!("{} may change what {name} does", assignment.name);
+                self.refuse(EffectKind::Environment, detail, assignment.span);
+            }
+        }
+        let other_ends = |assignment: &Assignment| {
+            assignment.name == "IFS" && assignment.values.first().and_then(Word::literal) != Some(Vec::new())
+        };
+        if assignments.iter().any(other_ends) {
+            self.input = Value::ANY;
+        }
+        self.piped = piped;
+        self.printed = None;
+        self.reads_input = !KEEPS_INPUT.contains(&name);
+        table::judge_program(self, name, program.span, rest, table::Caller::Shell);
+        self.piped = None;
+        // A program that reads on may leave its input anywhere in a line.
+        if self.reads_input {
+            self.input = Value::ANY;
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) {
+        let mut value = Value::empty();
+        for (place, word) in assignment.values.iter().enumerate() {
+            let mut new: Vec<Value> = if assignment.array {
+                self.args(std::slice::from_ref(word)).iter().map(Arg::to_value).collect()
+            } else {
+                vec![self.text(word).to_value()]
+            };
+            if new.is_empty() {
+                new.push(Value::empty());
+            }
+            for (element, new) in new.into_iter().enumerate() {
+                value = if place + element == 0 { new } else { value.join(&new) };
+            }
+            // Arithmetic may fail (a division, an octal 08); then the variable keeps what it had.
+            if word.pieces.iter().any(|piece| matches!(piece, Piece::Arithmetic(_))) {
+                let kept = self.state.variables.get(&assignment.name).cloned().unwrap_or_else(Value::empty);
+                value = value.join(&kept);
+            }
+        }
+        if assignment.append {
+            value = Value::ANY;
+        }
+        if assignment.array && matches!(value, Value::Exact(_)) {
+            // Elements that are not there are empty.
+            value = value.join(&Value::empty());
+        }
+        self.assign(&assignment.name, value.clone(), assignment.span);
+        if assignment.array {
+            self.state.set_array(&assignment.name, value);
+        }
+    }
+
+    /// Gives a variable a value; a variable that does more than hold one is refused.
+    pub(crate) fn assign(&mut self, name: &str, value: Value, span: Span) {
+        if is_special_variable(name) {
+            let detail = format!("{name} changes how later commands run");
+            return self.refuse(EffectKind::Environment, detail, span);
+        }
+        self.state.set(name, value);
+    }
+
+    /// What is known of the lines that the redirection gives the command, if it gives it any.
+    pub(super) fn redirect(&mut self, redirect: &Redirect) -> Option<Value> {
+        match &redirect.kind {
+            RedirectKind::Duplicate => return None,
+            RedirectKind::DuplicateInput => {}
+            RedirectKind::Other => {
+                self.refuse(
+                    EffectKind::WritesWorkspace,
+                    "a redirection that opens a file to write",
+                    redirect.span,
+                );
+            }
+            RedirectKind::Read(word) => {
+                let arg = self.arg(word);
+                if matches!(word.pieces.as_slice(), [Piece::ProcessInput(_)]) {
+                    return Some(self.printed_lines());
+                }
+                // Several names are an error of bash.
+                self.read_file(&arg);
+            }
+            RedirectKind::Write(word) => {
+                let arg = self.arg(word);
+                if !HARMLESS_TARGETS.into_iter().any(|target| arg.is(target)) {
+                    let shown = String::from_utf8_lossy(&arg.prefix).into_owned();
+                    let kind = if arg.bytes().is_some_and(|bytes| {
+                        bytes.starts_with(b"/dev/tcp/") || bytes.starts_with(b"/dev/udp/")
+                    }) {
+                        EffectKind::Network
+                    } else if shown.starts_with('/') || arg.escapes {
+                        EffectKind::WritesOutside
+                    } else {
+                        EffectKind::WritesWorkspace
+                    };
+                    let target = arg.bytes().and_then(|path| self.resolve(path, self.state.folders.first()?));
+                    self.writes.extend(target);
+                    self.refuse(kind, format!("writes to {shown:?}"), redirect.span);
+                }
+                return None;
+            }
+            RedirectKind::Text(word) => {
+                self.text(word);
+            }
+            RedirectKind::Document(place) => {
+                let reading = self.reading;
+                if let Some(body) = reading.documents.get(*place) {
+                    self.text(body);
+                }
+            }
+        }
+        Some(Value::ANY)
+    }
+}

@@ -1,0 +1,432 @@
+//! Lists, pipelines, loops and branches: the state that holds at each place, whichever way led there.
+
+use std::rc::Rc;
+
+use super::{Judge, MAX_WORK, State, state};
+use crate::EffectKind;
+use crate::shell::script::{
+    Arithmetic, ArithmeticToken, Command, CommandKind, Item, Pipeline, RedirectKind, Script, Span, Word,
+};
+use crate::shell::table::lines::Printed;
+use crate::shell::value::{Arg, Value};
+
+/// What a command costs beside its words.
+const COMMAND_WORK: usize = 4;
+/// How often the body of a loop is walked until nothing new is learnt.
+const MAX_ROUNDS: usize = 3;
+/// A loop over at most so many words that are known is walked once for each.
+const MAX_UNROLLED: usize = 8;
+/// Most states that are kept apart where expansions may fail.
+const MAX_FAILURES: usize = 16;
+
+impl Judge<'_> {
+    pub(crate) fn script(&mut self, script: &Script) {
+        self.depth += 1;
+        let mut before: Option<&Item> = None;
+        for item in &script.items {
+            if self.limit {
+                break;
+            }
+            if let Some(before) = before.replace(item) {
+                self.next_line(before, item);
+            }
+            if item.background {
+                self.in_subshell(|judge| judge.item(item));
+                self.printed = None;
+            } else {
+                self.item(item);
+            }
+        }
+        if script.items.len() != 1 {
+            self.printed = None;
+        }
+        self.depth -= 1;
+    }
+
+    /// An expansion that failed ends what stands on its line, and the shell goes on with the next one.
+    fn next_line(&mut self, before: &Item, item: &Item) {
+        if self.failures.is_empty() {
+            return;
+        }
+        let last = before.rest.last().map_or(&before.first, |(_, pipeline)| pipeline);
+        let end = last.stages.last().map_or(0, |stage| stage.span.1);
+        let start = item.first.stages.first().map_or(usize::MAX, |stage| stage.span.0);
+        if self.text.get(end..start).is_some_and(|between| !between.contains('\n')) {
+            return;
+        }
+        for place in 0..self.failures.len() {
+            let state = self.failures[place].clone();
+            self.spend(state.variables.len(), (0, 0));
+            self.state.join(state);
+        }
+        if self.depth == 1 {
+            self.failures.clear();
+        }
+    }
+
+    /// The expansion that is evaluated now may fail.
+    pub(super) fn may_fail(&mut self) {
+        if self.failures.contains(&self.state) {
+            return;
+        }
+        if MAX_FAILURES < self.failures.len() {
+            let state = self.saved();
+            self.failures[0].join(state);
+        } else {
+            let state = self.saved();
+            self.failures.push(state);
+        }
+    }
+
+    /// Runs `walk` on a copy of the state, as a subshell does.
+    pub(crate) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self)) {
+        let before = self.saved();
+        let failures = self.failures.len();
+        walk(self);
+        self.state = before;
+        self.failures.truncate(failures);
+        self.failed_folders = None;
+    }
+
+    /// Walks the commands of a substitution.
+    pub(super) fn substitution(&mut self, script: &Rc<Script>) {
+        self.substitutions.insert(Rc::as_ptr(script));
+        self.in_subshell(|judge| judge.script(script));
+    }
+
+    fn item(&mut self, item: &Item) {
+        self.failed_folders = None;
+        self.pipeline(&item.first);
+        if item.rest.is_empty() {
+            if let Some(folders) = self.failed_folders.take() {
+                self.state.add_folders(folders);
+            }
+            return;
+        }
+        let (mut done, mut failed) = self.ends();
+        for (and, pipeline) in &item.rest {
+            if self.limit {
+                return;
+            }
+            self.spend(self.state.variables.len(), (0, 0));
+            // What is skipped leaves the state, and whether the command before it succeeded, as they are.
+            self.state = if *and { done.clone() } else { failed.clone() };
+            self.pipeline(pipeline);
+            let (new_done, new_failed) = self.ends();
+            if *and {
+                done = new_done;
+                failed.join(new_failed);
+            } else {
+                failed = new_failed;
+                done.join(new_done);
+            }
+        }
+        self.state = done;
+        self.state.join(failed);
+        self.printed = None;
+    }
+
+    /// The state where the last command succeeded, and the one where it failed.
+    fn ends(&mut self) -> (State, State) {
+        let done = self.saved();
+        let mut failed = self.saved();
+        if let Some(folders) = self.failed_folders.take() {
+            failed.folders = folders;
+        }
+        (done, failed)
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) {
+        if let [only] = pipeline.stages.as_slice() {
+            self.piped = None;
+            self.command(only);
+            self.printed_end = only.span.1;
+            if let Some(folders) = self.failed_folders.as_mut().filter(|_| pipeline.negated) {
+                // It succeeds where the command fails.
+                std::mem::swap(folders, &mut self.state.folders);
+            }
+            return;
+        }
+        let mut outer = self.input.clone();
+        let mut lines = outer.clone();
+        let mut piped = None;
+        for (place, stage) in pipeline.stages.iter().enumerate() {
+            if self.limit {
+                return;
+            }
+            let takes = matches!(stage.kind, CommandKind::Simple { .. } | CommandKind::While { .. });
+            self.input = if takes { lines.clone() } else { Value::ANY };
+            self.piped = piped;
+            self.in_subshell(|judge| judge.command(stage));
+            if place == 0 {
+                outer = std::mem::replace(&mut self.input, Value::ANY);
+            }
+            self.printed_end = stage.span.1;
+            let next = pipeline.stages.get(place + 1).map_or(stage.span.1, |next| next.span.0);
+            let joint = self.text.get(stage.span.1..next).unwrap_or_default();
+            if self.printed == Some(Printed::Count) && joint.contains('&') {
+                // With `|&` what it says of errors goes along.
+                self.printed = None;
+            }
+            piped = self.printed;
+            if place + 1 < pipeline.stages.len() {
+                lines = self.printed_lines();
+            }
+        }
+        self.input = outer;
+    }
+
+    fn command(&mut self, command: &Command) {
+        if !self.spend(COMMAND_WORK, command.span) {
+            return;
+        }
+        let piped = self.piped.take();
+        self.printed = None;
+        let mut input = None;
+        let mut errors_too = false;
+        for redirect in &command.redirects {
+            if let Some(new) = self.redirect(redirect) {
+                input = Some(new);
+            }
+            errors_too |= matches!(redirect.kind, RedirectKind::Duplicate);
+        }
+        // A redirection that fails keeps the command from running.
+        let skipped = may_be_skipped(command).then(|| self.saved());
+        match input {
+            None => {
+                self.piped = piped;
+                self.command_kind(command);
+            }
+            Some(input) => {
+                let outer = std::mem::replace(&mut self.input, input);
+                self.command_kind(command);
+                self.input = outer;
+            }
+        }
+        self.piped = None;
+        if let Some(skipped) = skipped {
+            self.state.join(skipped);
+        }
+        let keeps_form = matches!(
+            command.kind,
+            CommandKind::Simple { .. } | CommandKind::Group(_) | CommandKind::Subshell(_)
+        );
+        if !keeps_form || (errors_too && self.printed == Some(Printed::Count)) {
+            self.printed = None;
+        }
+    }
+
+    fn command_kind(&mut self, command: &Command) {
+        match &command.kind {
+            CommandKind::Simple { assignments, words } => self.simple(assignments, words),
+            CommandKind::Subshell(script) => self.in_subshell(|judge| judge.script(script)),
+            CommandKind::Group(script) => self.script(script),
+            CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
+            CommandKind::While { condition, body } => {
+                if self.judged_loops.insert(command.span) && !can_end(condition, body) {
+                    self.refuse(
+                        EffectKind::NonTerminating,
+                        "a loop whose condition never changes",
+                        command.span,
+                    );
+                }
+                self.repeated(|judge| {
+                    judge.script(condition);
+                    judge.jump(false);
+                    judge.script(body);
+                });
+            }
+            CommandKind::Counted { start, condition, step, body } => {
+                self.arithmetic(start);
+                if !counts(condition, step) {
+                    self.refuse(EffectKind::NonTerminating, "a loop that may not end", command.span);
+                }
+                self.repeated(|judge| {
+                    judge.arithmetic(condition);
+                    judge.jump(false);
+                    judge.script(body);
+                    judge.arithmetic(step);
+                });
+            }
+            CommandKind::For { name, words, body } => self.for_command(name, words, body, command.span),
+            CommandKind::Case { subject, arms } => {
+                self.text(subject);
+                let mut ends = Vec::new();
+                for (patterns, body) in arms {
+                    for pattern in patterns {
+                        if self.limit {
+                            return;
+                        }
+                        self.text(pattern);
+                        ends.push(self.saved());
+                    }
+                    let tested = self.saved();
+                    // Any of the patterns may be the one that fits.
+                    let first = ends.len() - patterns.len();
+                    for state in &ends[first..] {
+                        self.spend(state.variables.len(), command.span);
+                        self.state.join(state.clone());
+                    }
+                    self.script(body);
+                    ends.push(std::mem::replace(&mut self.state, tested));
+                }
+                self.join_all(ends);
+            }
+            CommandKind::Test(tokens) => self.double_bracket(tokens, command.span),
+            CommandKind::Arithmetic(arithmetic) => self.arithmetic(arithmetic),
+        }
+    }
+
+    fn if_command(&mut self, branches: &[(Script, Script)], otherwise: Option<&Script>) {
+        let mut ends = Vec::new();
+        for (condition, body) in branches {
+            if self.limit {
+                return;
+            }
+            self.script(condition);
+            let tested = self.saved();
+            self.script(body);
+            ends.push(std::mem::replace(&mut self.state, tested));
+        }
+        if let Some(otherwise) = otherwise {
+            self.script(otherwise);
+        }
+        self.join_all(ends);
+    }
+
+    fn for_command(&mut self, name: &str, words: &[Word], body: &Script, span: Span) {
+        let args = self.args(words);
+        let known: Option<Vec<Vec<u8>>> = args.iter().map(|arg| arg.bytes().map(<[u8]>::to_vec)).collect();
+        if let Some(known) = known.filter(|known| known.len() <= MAX_UNROLLED && self.work < MAX_WORK / 8) {
+            return self.unrolled(name, known, body, span);
+        }
+        let values = args.iter().map(Arg::to_value);
+        let Some(value) = values.reduce(|all, value| all.join(&value)) else { return };
+        let before = self.saved();
+        self.assign(name, value, span);
+        let value = self.state.variables.get(name).cloned();
+        self.repeated(|judge| {
+            if let Some(value) = &value {
+                judge.state.set(name, value.clone());
+            }
+            judge.script(body);
+        });
+        if args.iter().all(|arg| arg.many) {
+            // There may be nothing to loop over.
+            self.state.join(before);
+        }
+    }
+
+    /// Walks the body of a loop once for each of the values, in their order.
+    fn unrolled(&mut self, name: &str, values: Vec<Vec<u8>>, body: &Script, span: Span) {
+        let outer = std::mem::take(&mut self.jumps);
+        for value in values {
+            if self.limit {
+                break;
+            }
+            self.assign(name, Value::Exact(value), span);
+            self.script(body);
+            // A jump may lead to the next value, or behind all of them.
+            for place in 0..self.jumps.len() {
+                let (state, _) = self.jumps[place].clone();
+                self.spend(state.variables.len(), span);
+                self.state.join(state);
+            }
+        }
+        let far = std::mem::replace(&mut self.jumps, outer).into_iter().filter(|(_, far)| *far);
+        self.jumps.extend(far);
+    }
+
+    /// From here it may go on behind the loop, or at its start; `far`: perhaps behind several.
+    pub(crate) fn jump(&mut self, far: bool) {
+        let state = self.saved();
+        self.jumps.push((state, far));
+    }
+
+    /// Walks the body of a loop until the state at its start no longer grows.
+    fn repeated(&mut self, walk: impl Fn(&mut Self)) {
+        for round in 0.. {
+            let (before, input) = (self.saved(), self.input.clone());
+            let outer = std::mem::take(&mut self.jumps);
+            walk(self);
+            for (state, far) in std::mem::replace(&mut self.jumps, outer) {
+                self.state.join(state.clone());
+                if far {
+                    self.jumps.push((state, far));
+                }
+            }
+            self.state.join(before.clone());
+            if (self.state == before && self.input == input) || self.limit {
+                return;
+            }
+            if round == MAX_ROUNDS {
+                self.state.forget_changes(&before);
+            }
+            if MAX_ROUNDS + 2 < round {
+                return self.unknown("a loop that changes too much", (0, 0));
+            }
+        }
+    }
+
+    fn join_all(&mut self, ends: Vec<State>) {
+        for end in ends {
+            self.state.join(end);
+        }
+    }
+}
+
+/// Whether a command that changes the state has a redirection that may fail, so that it does not run.
+fn may_be_skipped(command: &Command) -> bool {
+    let changes = match &command.kind {
+        // Bash assigns even then.
+        CommandKind::Simple { words, .. } => {
+            let changing = [
+                "cd",
+                "pushd",
+                "popd",
+                "read",
+                "mapfile",
+                "readarray",
+                "export",
+                "unset",
+                "command",
+                "builtin",
+                "time",
+            ];
+            words.first().is_some_and(|word| word.bare().is_none_or(|name| changing.contains(&name)))
+        }
+        _ => true,
+    };
+    let may_fail = |kind: &RedirectKind| !matches!(kind, RedirectKind::Write(_) | RedirectKind::Text(_));
+    changes && command.redirects.iter().any(|redirect| may_fail(&redirect.kind))
+}
+
+/// Whether the step of a loop changes a variable that its condition compares with others.
+fn counts(condition: &Arithmetic, step: &Arithmetic) -> bool {
+    let named = |name: &String| {
+        let same = |token: &&ArithmeticToken| matches!(token, ArithmeticToken::Name(other) if other == name);
+        // Compared with itself (`i < i + 1`) it may stay what it was.
+        condition.tokens.iter().filter(same).count() == 1
+    };
+    step.tokens.windows(2).any(|pair| match pair {
+        [ArithmeticToken::Name(name), ArithmeticToken::Assign]
+        | [ArithmeticToken::Assign, ArithmeticToken::Name(name)] => named(name),
+        _ => false,
+    })
+}
+
+/// Whether a loop reads its condition from input, or changes a variable that the condition looks at.
+fn can_end(condition: &Script, body: &Script) -> bool {
+    let reads = |script: &Script| {
+        script.items.iter().any(|item| {
+            item.first.stages.iter().any(|stage| match &stage.kind {
+                CommandKind::Simple { words, .. } => words.first().and_then(Word::bare) == Some("read"),
+                _ => false,
+            })
+        })
+    };
+    let assigned = state::assigned_names(body);
+    let seen = state::seen_names(condition);
+    // A round that is cut short may leave out the assignment.
+    reads(condition) || (seen.iter().any(|name| assigned.contains(name)) && !state::runs(body, "continue"))
+}

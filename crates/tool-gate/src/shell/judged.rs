@@ -1,0 +1,35 @@
+//! Which commands a text holds, and who decided about them.
+
+use super::Span;
+use super::value::Arg;
+
+/// The commands of a text that were judged, and the policies that decided about them, by their places.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    /// Where they stand; what a wrapper starts is part of it.
+    pub(crate) commands: Vec<Span>,
+    pub(crate) allowed: Vec<usize>,
+    pub(crate) stopped: Vec<usize>,
+    /// Those that would have allowed what needs none; only examples are judged so.
+    pub(crate) unneeded: Vec<usize>,
+    /// How many there are, with those that wrappers start.
+    pub(super) count: usize,
+    /// How often a policy vouched for one.
+    pub(super) vouched: usize,
+}
+
+impl Judged {
+    /// Remembers a command by its name and arguments.
+    pub(super) fn command(&mut self, name: Span, args: &[Arg]) {
+        let end = args.iter().map(|arg| arg.span.1).fold(name.1, usize::max);
+        let within = |outer: &Span| outer.0 <= name.0 && end <= outer.1;
+        if !self.commands.last().is_some_and(within) {
+            self.commands.push((name.0, end));
+        }
+    }
+
+    /// How many policies vouched for a command, counted as often as they did.
+    pub(super) fn allowed_so_far(&self) -> usize {
+        self.vouched
+    }
+}

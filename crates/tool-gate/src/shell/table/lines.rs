@@ -1,0 +1,280 @@
+//! What is known of the lines that a program prints, from its options as they were read.
+//!
+//! Two kinds of output are worth knowing: numbers, because arithmetic evaluates text, and names of files, because
+//! what follows opens them. A name may hold a newline, and an index that somebody tampered with any path, so a
+//! listing proves nothing by itself: where names are used, the hardened form has a filter behind the listing that takes out each
+//! line that starts with a dash or a slash or holds a `..`. So what is listed here decides only where the filter
+//! changes nothing for names as people give them, which is where a program prints relative paths, one a line.
+
+use crate::shell::analyse::Judge;
+use crate::shell::options::Parsed;
+use crate::shell::value::Arg;
+
+/// A script of sed that takes out of a listing what leads out of the workspace or looks like an option.
+pub(crate) const LINES: &str = r"\,(^|/)[.][.](/|$)|^[-/],d";
+/// One that takes out besides what the shell would split, or match against names.
+pub(crate) const WORDS: &str = r"\,(^|/)[.][.](/|$)|^[-/]|[]*?\\[:blank:][],d";
+
+/// What every line of an output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Printed {
+    /// Digits; there may be no line at all.
+    Count,
+    /// A relative path, up to a NUL or a newline.
+    Names {
+        nul: bool,
+        /// Whether the program itself lets no other path through.
+        clean: bool,
+    },
+    /// A relative path, a colon and something.
+    Located,
+}
+
+const NAMES: Printed = Printed::Names { nul: false, clean: false };
+
+/// What a program of the tables prints.
+pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Option<Printed> {
+    let only = |names: &[&str]| parsed.options.iter().all(|given| names.contains(&given.name.as_str()));
+    match name {
+        "nproc" => only(&["all", "ignore"]).then_some(Printed::Count),
+        "wc" => {
+            let one = ["c", "l", "m", "w", "L", "bytes", "chars", "lines", "words", "max-line-length"];
+            (parsed.operands.is_empty() && parsed.options.len() == 1 && only(&one)).then_some(Printed::Count)
+        }
+        "stat" => {
+            let numbers = ["%s", "%Y", "%X", "%Z", "%h", "%u", "%g", "%i", "%b", "%B"];
+            let format = |value: &Option<Arg>| {
+                value.as_ref().and_then(Arg::text).is_some_and(|text| numbers.contains(&text))
+            };
+            let numbered = match parsed.options.as_slice() {
+                [given] => matches!(given.name.as_str(), "c" | "format") && format(&given.value),
+                _ => false,
+            };
+            numbered.then_some(Printed::Count)
+        }
+        "seq" => {
+            let whole = |operand: &Arg| operand.number && !operand.dash;
+            (parsed.options.is_empty() && parsed.operands.iter().all(whole)).then_some(Printed::Count)
+        }
+        "ls" => {
+            let plain = ["1", "t", "r", "S", "u", "c", "v", "U", "A", "X", "B", "d", "L", "H", "reverse"];
+            (only(&plain) && are_relative(&parsed.operands)).then_some(NAMES)
+        }
+        "basename" | "dirname" => {
+            (parsed.options.is_empty() && are_relative(&parsed.operands)).then_some(NAMES)
+        }
+        "sort" => passes(judge, parsed, &[]),
+        "uniq" => {
+            let counts = parsed.has(&["c", "count", "group", "all-repeated"]);
+            if counts { None } else { passes(judge, parsed, &[]) }
+        }
+        "head" | "tail" => {
+            let cuts = parsed.has(&["c", "bytes", "v", "verbose"]);
+            if cuts { None } else { passes(judge, parsed, &[]) }
+        }
+        "cat" | "tac" if parsed.options.is_empty() => passes(judge, parsed, &[]),
+        "tr" => {
+            let ends = matches!(parsed.operands.as_slice(), [from, to] if from.is("\\n") && to.is("\\0"));
+            let names = ends && parsed.options.is_empty() && judge.piped == Some(NAMES);
+            names.then_some(Printed::Names { nul: true, clean: false })
+        }
+        "cut" => {
+            let wanted = |letter: &str, text: &str| {
+                parsed.options.iter().any(|given| {
+                    given.name == letter && given.value.as_ref().is_some_and(|value| value.is(text))
+                })
+            };
+            let first = parsed.options.len() == 2 && wanted("d", ":") && wanted("f", "1");
+            let located = matches!(judge.piped, Some(Printed::Located | NAMES));
+            (first && located && parsed.operands.is_empty()).then_some(NAMES)
+        }
+        _ => None,
+    }
+}
+
+/// What programs print that read their arguments in their own way.
+pub(super) fn of_arguments(judge: &Judge<'_>, name: &str, args: &[Arg]) -> Option<Printed> {
+    let words: Vec<&str> = args.iter().map(Arg::text).collect::<Option<_>>()?;
+    match (name, words.as_slice()) {
+        ("date", ["+%s" | "+%Y"]) => Some(Printed::Count),
+        ("awk" | "gawk" | "mawk", ["-F:" | "-F", .., program]) if *program == "{print $1}" => {
+            let colon = matches!(words.as_slice(), ["-F:", _] | ["-F", ":", _]);
+            (colon && judge.piped == Some(Printed::Located)).then_some(NAMES)
+        }
+        ("echo", names @ [_, ..]) | ("printf", ["%s\\n", names @ ..])
+            if names.iter().all(|name| is_plain_name(name)) =>
+        {
+            Some(Printed::Names { nul: false, clean: true })
+        }
+        ("sed", ["-E", LINES | WORDS]) if judge.piped == Some(NAMES) => Some(NAMES),
+        ("sed", ["-zE", LINES]) => {
+            judge.piped.filter(|printed| matches!(printed, Printed::Names { nul: true, .. }))
+        }
+        ("sed", [script]) if takes_away(script) && judge.piped == Some(NAMES) => Some(NAMES),
+        _ => None,
+    }
+}
+
+/// Whether a text is a relative path without anything that a shell or `xargs` would take apart.
+fn is_plain_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
+    !text.starts_with(['-', '/']) && !text.contains("..") && text.bytes().all(plain)
+}
+
+/// Whether a sed script is one `s` that replaces by nothing.
+fn takes_away(script: &str) -> bool {
+    let mut rest = script.strip_prefix('s').unwrap_or_default().chars();
+    let Some(mark) = rest.next().filter(char::is_ascii_punctuation) else { return false };
+    let parts: Vec<&str> = rest.as_str().split(mark).collect();
+    matches!(parts.as_slice(), [_, "", "" | "g"]) && !script.contains('\n')
+}
+
+/// `grep` and `rg`: `files` are the operands after the pattern.
+pub(super) fn of_search(
+    judge: &Judge<'_>,
+    parsed: &Parsed,
+    files: &[Arg],
+    recursive: bool,
+) -> Option<Printed> {
+    const FILTERS: [&str; 27] = [
+        "v",
+        "E",
+        "F",
+        "G",
+        "P",
+        "i",
+        "w",
+        "x",
+        "a",
+        "e",
+        "m",
+        "s",
+        "S",
+        "h",
+        "z",
+        "regexp",
+        "invert-match",
+        "ignore-case",
+        "extended-regexp",
+        "fixed-strings",
+        "basic-regexp",
+        "perl-regexp",
+        "word-regexp",
+        "line-regexp",
+        "max-count",
+        "null-data",
+        "line-buffered",
+    ];
+    let without = |names: &[&str]| parsed.options.iter().all(|given| names.contains(&given.name.as_str()));
+    let relative = are_relative(files);
+    let named = ["l", "L", "files-with-matches", "files-without-match"];
+    if parsed.has(&named) {
+        return relative.then_some(Printed::Names { nul: parsed.has(&["Z", "null", "0"]), clean: false });
+    }
+    let counts = ["c", "count"];
+    if parsed.has(&counts) {
+        let one = match files {
+            [] => true,
+            [file] => !file.many,
+            _ => false,
+        };
+        let plain = parsed.options.iter().all(|given| {
+            let name = given.name.as_str();
+            counts.contains(&name) || FILTERS.contains(&name)
+        });
+        return (one && plain && !recursive).then_some(Printed::Count);
+    }
+    if files.is_empty() && !recursive {
+        return if without(&FILTERS) { passes(judge, parsed, &["z", "null-data"]) } else { None };
+    }
+    let located = recursive || 1 < files.len() || parsed.has(&["H", "with-filename"]);
+    let other =
+        ["h", "no-filename", "o", "only-matching", "q", "quiet", "Z", "null", "0", "json", "A", "B", "C"];
+    (located && relative && !parsed.has(&other)).then_some(Printed::Located)
+}
+
+/// The sub-commands of git, `name` in one or two words.
+pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
+    let only = |names: &str| {
+        let known = |given: &str| names.split_ascii_whitespace().any(|name| name == given);
+        parsed.options.iter().all(|given| known(&given.name))
+    };
+    let names = |nul: bool| Some(Printed::Names { nul, clean: false });
+    // A pathspec with magic reaches up to the root of the repository.
+    let magic = parsed.operands.iter().any(|operand| operand.prefix.starts_with(b":") || !operand.exact);
+    let nul = parsed.has(&["z", "null"]);
+    match name {
+        "ls-files" if !magic => {
+            let plain = "c d m o i z x X cached deleted others modified ignored exclude exclude-standard exclude-from directory \
+                         no-empty-directory deduplicate full-name error-unmatch";
+            if only(plain) { names(nul) } else { None }
+        }
+        "diff" if parsed.has(&["name-only"]) && !magic => {
+            let plain = "name-only cached staged z diff-filter M C find-renames no-renames relative merge-base w b \
+                         ignore-all-space ignore-space-change no-ext-diff no-textconv";
+            if only(plain) { names(nul) } else { None }
+        }
+        "grep" if !magic => {
+            let listing = ["l", "L", "name-only", "files-with-matches", "files-without-match"];
+            if parsed.has(&listing) {
+                return names(nul);
+            }
+            let other = [
+                "h",
+                "o",
+                "only-matching",
+                "c",
+                "count",
+                "q",
+                "quiet",
+                "z",
+                "heading",
+                "A",
+                "B",
+                "C",
+                "p",
+                "W",
+            ];
+            (!parsed.has(&other)).then_some(Printed::Located)
+        }
+        "log" => {
+            let hashes = ["%h", "%H", "format:%h", "format:%H", "tformat:%h", "tformat:%H"];
+            let formats: Vec<&str> = parsed
+                .options
+                .iter()
+                .filter(|given| matches!(given.name.as_str(), "format" | "pretty"))
+                .map(|given| given.value.as_ref().and_then(Arg::text).unwrap_or_default())
+                .collect();
+            let plain = "format pretty n max-count digits all reverse merges no-merges first-parent author since until after before skip";
+            let known =
+                only(plain) && !formats.is_empty() && formats.iter().all(|format| hashes.contains(format));
+            known.then_some(Printed::Names { nul: false, clean: true })
+        }
+        "ls-tree" if parsed.has(&["name-only", "name-status"]) && !magic => names(nul),
+        "rev-list" if parsed.has(&["count"]) => {
+            let plain = "count all no-merges merges first-parent since until after before author max-count n branches \
+                         remotes tags";
+            only(plain).then_some(Printed::Count)
+        }
+        _ => None,
+    }
+}
+
+/// Lines that come in go out as they are, some of them, if the program reads nothing else.
+fn passes(judge: &Judge<'_>, parsed: &Parsed, ends: &[&str]) -> Option<Printed> {
+    let reads_input = parsed.operands.iter().all(|operand| operand.is("-"));
+    let by_nul = parsed.has(&["z", "zero-terminated"]) || parsed.has(ends);
+    match judge.piped.filter(|_| reads_input)? {
+        Printed::Names { nul, clean } if nul == by_nul => Some(Printed::Names { nul, clean }),
+        printed @ (Printed::Count | Printed::Located) if !by_nul => Some(printed),
+        _ => None,
+    }
+}
+
+/// Whether all of them are paths below the current folder.
+pub(super) fn are_relative<'a>(operands: impl IntoIterator<Item = &'a Arg>) -> bool {
+    operands.into_iter().all(|operand| {
+        let climbs = operand.prefix.split(|byte| *byte == b'/').any(|name| name == b"..");
+        !operand.escapes && !climbs && !operand.prefix.starts_with(b"/")
+    })
+}

@@ -1,0 +1,156 @@
+//! Runs the fuzz targets of the gate for a while, each from seeds that are written first.
+//!
+//! The crates forbid unsafe code, so no sanitizer is needed, and without one cargo-fuzz builds with the stable toolchain.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+const FOLDER: &str = "crates/tool-gate/fuzz";
+const DATA: &str = "crates/tool-gate/tests/data";
+/// The targets, and the program whose programs they read.
+const TARGETS: [(&str, Option<&str>); 4] =
+    [("parse", None), ("sed", Some("sed")), ("awk", Some("awk")), ("classify", None)];
+/// Longer inputs are the business of the tests of limits.
+const MAX_LENGTH: &str = "-max_len=2048";
+/// An input that takes so many seconds is a hang.
+const HANG: &str = "-timeout=5";
+const MEMORY: &str = "-rss_limit_mb=1024";
+
+/// Why the targets did not run, or what they found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum FuzzError {
+    #[error("{text:?} is no number of seconds")]
+    Seconds { text: String },
+    #[error("{target} is no fuzz target; there are parse, sed, awk and classify")]
+    Target { target: String },
+    #[error("cargo-fuzz is not installed; run: cargo install cargo-fuzz --locked")]
+    NoTool,
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Row { path: PathBuf, source: serde_json::Error },
+    #[error("cargo could not be started: {0}")]
+    Start(std::io::Error),
+    #[error("the fuzz targets do not build")]
+    Build,
+    #[error(
+        "{target} found an input on which its check fails or hangs, in {FOLDER}/artifacts/{target}; \
+         mend that and copy the input to {DATA}/fuzz/{target}"
+    )]
+    Found { target: &'static str },
+}
+
+/// Runs each target, or the one that is named, for so many seconds.
+pub(crate) fn run(repository: &Path, seconds: &str, only: Option<&str>) -> Result<(), FuzzError> {
+    seconds.parse::<u32>().map_err(|_| FuzzError::Seconds { text: seconds.to_owned() })?;
+    if let Some(target) = only.filter(|only| !TARGETS.iter().any(|(name, _)| name == only)) {
+        return Err(FuzzError::Target { target: target.to_owned() });
+    }
+    let installed = cargo(repository, &["fuzz", "--version"]).output();
+    if !installed.is_ok_and(|output| output.status.success()) {
+        return Err(FuzzError::NoTool);
+    }
+    let commands = commands(repository)?;
+    let build = ["fuzz", "build", "--fuzz-dir", FOLDER, "--sanitizer", "none"];
+    if !cargo(repository, &build).status().map_err(FuzzError::Start)?.success() {
+        return Err(FuzzError::Build);
+    }
+    for (target, program) in TARGETS {
+        if only.is_some_and(|only| only != target) {
+            continue;
+        }
+        write_seeds(repository, target, &seeds(&commands, program))?;
+        let time = format!("-max_total_time={seconds}");
+        let dictionary = format!("-dict={}", repository.join(FOLDER).join("shell.dict").display());
+        let mut command =
+            cargo(repository, &["fuzz", "run", "--fuzz-dir", FOLDER, "--sanitizer", "none", target, "--"]);
+        command.args([&time, &dictionary, MAX_LENGTH, HANG, MEMORY, "-print_final_stats=1", "-verbosity=0"]);
+        if !command.status().map_err(FuzzError::Start)?.success() {
+            return Err(FuzzError::Found { target });
+        }
+    }
+    Ok(())
+}
+
+fn cargo(repository: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.current_dir(repository).args(arguments);
+    command
+}
+
+/// Every command of the gate's fixtures.
+fn commands(repository: &Path) -> Result<Vec<String>, FuzzError> {
+    let read = |name: &str| {
+        let path = repository.join(DATA).join(name);
+        let text = std::fs::read_to_string(&path);
+        text.map_err(|source| FuzzError::File { path: path.clone(), source }).map(|text| (path, text))
+    };
+    let mut commands = Vec::new();
+    for name in ["attacks.txt", "everyday.txt"] {
+        let (_, text) = read(name)?;
+        commands.extend(text.lines().map(|line| line.replace("\\n", "\n").replace("\\t", "\t")));
+    }
+    for name in ["sample.jsonl", "cases.jsonl"] {
+        let (path, text) = read(name)?;
+        for line in text.lines() {
+            let row: serde_json::Value =
+                serde_json::from_str(line).map_err(|source| FuzzError::Row { path: path.clone(), source })?;
+            commands.extend(row["cmd"].as_str().map(str::to_owned));
+        }
+    }
+    Ok(commands)
+}
+
+/// The commands themselves, or what they give `program` between single quotes.
+fn seeds<'a>(commands: &'a [String], program: Option<&str>) -> BTreeSet<&'a str> {
+    match program {
+        None => commands.iter().map(String::as_str).collect(),
+        Some(program) => commands
+            .iter()
+            .filter(|command| command.contains(program))
+            .flat_map(|command| command.split('\'').skip(1).step_by(2))
+            .collect(),
+    }
+}
+
+/// One file for each seed, named by its content: a second run writes the same files.
+fn write_seeds(repository: &Path, target: &str, seeds: &BTreeSet<&str>) -> Result<(), FuzzError> {
+    let folder = repository.join(FOLDER).join("corpus").join(target);
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| FuzzError::File { path, source }
+    };
+    std::fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    for seed in seeds {
+        let path = folder.join(format!("seed-{:016x}", xxh3_64(seed.as_bytes())));
+        std::fs::write(&path, seed).map_err(failed(&path))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_seeds_for_every_target() {
+        let commands = commands(&crate::repository()).unwrap();
+        for (target, program) in TARGETS {
+            assert!(50 < seeds(&commands, program).len(), "{target}");
+        }
+        let commands = ["sed 's/a/b/' x | awk '{print $1}'".to_owned(), "ls 'a'".to_owned()];
+        assert_eq!(seeds(&commands, Some("sed")).into_iter().collect::<Vec<_>>(), ["s/a/b/", "{print $1}"]);
+        assert_eq!(seeds(&commands, None).len(), 2);
+    }
+
+    #[test]
+    fn wrong_arguments_are_told_before_anything_runs() {
+        let nowhere = Path::new("/nowhere");
+        assert!(matches!(run(nowhere, "long", None), Err(FuzzError::Seconds { .. })));
+        assert!(matches!(run(nowhere, "1", Some("grep")), Err(FuzzError::Target { .. })));
+    }
+}
