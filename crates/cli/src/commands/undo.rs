@@ -47,7 +47,8 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let never = "was not accepted, so there is nothing to undo";
     // One that is not marked may have been accepted by a process that died before it could mark it.
     let finished = match (&record.finished, record.state) {
-        (Some(finished), State::Accepted | State::Finished) => finished,
+        (Some(finished), State::Accepted) => finished,
+        (Some(finished), State::Finished) if held.accept_began() => finished,
         _ => return Err(wrong(never)),
     };
     let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
@@ -57,6 +58,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     match outcome {
         UndoOutcome::Undone { paths, .. } => {
             mark(&mut held)?;
+            held.end_accept();
             undone(Some(id.as_str()), &paths, context)
         }
         UndoOutcome::Conflict(conflicts) => conflict(Some(id.as_str()), &conflicts, context),

@@ -19,6 +19,7 @@ fn mark(session: &Session, id: &str, state: &str) {
     let file = session.store().join(id).join("record.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     record["state"] = json!(state);
+    fs::write(file.with_file_name("accepting"), "").unwrap();
     fs::write(file, record.to_string()).unwrap();
 }
 
@@ -35,7 +36,8 @@ fn an_accept_is_taken_back_and_made_again() {
     assert_eq!(session.hash(), before);
     assert_eq!(session.only_row()["status"], "completed");
     let again = session.run(&["undo", &id]);
-    assert_eq!(again.code, Some(0), "it is as it was, and says so again: {again}");
+    assert_eq!(again.code, Some(1), "{again}");
+    assert!(again.stderr.contains("was not accepted"), "{again}");
     assert_eq!(session.run(&["accept", &id]).code, Some(0));
     assert_eq!(session.hash(), after);
     assert_eq!(session.run(&["undo", &id]).code, Some(0));

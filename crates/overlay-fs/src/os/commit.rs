@@ -25,14 +25,13 @@ impl Workspace for OsTree {
     /// undo or sweep of this workspace takes them back.
     ///
     /// A replaced file keeps its permission bits and extended attributes, and its owner where that is allowed; it is a
-    /// new inode. A change set that is in the workspace already, because the process died before its caller could
-    /// note it, is committed at once.
+    /// new inode.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         refuse_reserved_names(changes)?;
         let digest = journal::digest(changes);
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
-        if self.is_committed(digest)? {
+        if options.repeated && self.is_committed(digest)? {
             discard_prepared(self.take_prepared(digest));
             return Ok(CommitOutcome::Committed(Committed::default()));
         }

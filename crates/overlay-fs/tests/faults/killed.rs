@@ -89,7 +89,8 @@ fn check_commit(place: &Place, changes: &ChangeSet, old: &crate::place::Snapshot
     let is_kept = swept.iter().any(|one| matches!(one.outcome, SweepOutcome::Undoable));
     assert_eq!(is_new, is_kept, "{told}: {swept:?}");
     // Its caller could not note what came of it, and asks again: that is no conflict.
-    assert_eq!(place.commit(changes), committed(), "{told}");
+    let again = CommitOptions { repeated: true, ..CommitOptions::default() };
+    assert_eq!(block_on(place.tree.commit(changes, again)), committed(), "{told}");
     assert_eq!(contents(&place.snapshot()), new_contents(), "{told}");
     assert!(matches!(place.tree.undo(changes), Ok(UndoOutcome::Undone { .. })), "{told}");
     assert_eq!(contents(&place.snapshot()), contents(old), "{told}");
