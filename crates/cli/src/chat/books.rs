@@ -193,6 +193,7 @@ fn beyond(now: Usage, before: Usage) -> Usage {
     let mut more = now;
     more.input_tokens = now.input_tokens.saturating_sub(before.input_tokens);
     more.cached_input_tokens = now.cached_input_tokens.saturating_sub(before.cached_input_tokens);
+    more.cache_creation_tokens = now.cache_creation_tokens.saturating_sub(before.cache_creation_tokens);
     more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
     more
 }

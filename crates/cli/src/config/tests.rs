@@ -176,7 +176,7 @@ fn background_work_has_one_switch_a_budget_and_prices() {
     assert_eq!((config.background.mode, config.ledger), (Mode::Always, Keep::Prompts));
     assert!((config.background.second_is_worth - 9_000.0).abs() < 1e-9);
     assert_eq!(config.background.day.money, Money::new(2.5));
-    assert_eq!(config.background.turn.time, std::time::Duration::from_secs(30));
+    assert_eq!(config.background.turn.time, Duration::from_secs(30));
     let price = config.prices.get("openai:m").unwrap();
     assert_eq!((price.cached, price.output), (Money::new(1.5).unwrap(), Money::new(6.0).unwrap()));
     assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);

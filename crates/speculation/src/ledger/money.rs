@@ -154,10 +154,15 @@ mod tests {
             ((1, 0, 0), 0.000_001_25),
         ];
         for ((input_tokens, cached_input_tokens, output_tokens), expected) in cases {
-            let usage = Usage { input_tokens, cached_input_tokens, output_tokens };
+            let usage = Usage { input_tokens, cached_input_tokens, output_tokens, ..Usage::default() };
             assert_eq!(price().of(usage), Money::new(expected).unwrap(), "{usage:?}");
         }
-        let endless = Usage { input_tokens: u64::MAX, cached_input_tokens: 0, output_tokens: u64::MAX };
+        let endless = Usage {
+            input_tokens: u64::MAX,
+            cached_input_tokens: 0,
+            output_tokens: u64::MAX,
+            ..Usage::default()
+        };
         assert_eq!(price().of(endless), Money(u64::MAX));
     }
 

@@ -73,7 +73,7 @@ fn request(prefix: u64, index: u64, cached: bool) -> Usage {
     let input_tokens = prefix + 600 + index * 1_200;
     // What the request before it had sent is in the cache.
     let cached_input_tokens = if index == 0 && !cached { 0 } else { input_tokens - 1_200.min(input_tokens) };
-    Usage { input_tokens, cached_input_tokens, output_tokens: 250 }
+    Usage { input_tokens, cached_input_tokens, output_tokens: 250, ..Usage::default() }
 }
 
 /// A user at work, their ledger, and the provider's own book.
