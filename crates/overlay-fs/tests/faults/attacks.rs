@@ -215,8 +215,8 @@ fn the_oldest_accepts_go_and_what_was_written_to_late_is_kept() {
 #[test]
 fn a_file_keeps_its_attributes_and_is_newer_than_a_build_that_ran_meanwhile() {
     let place = Place::new(Home::State);
-    let changed = place.root().join("changed");
-    let set = rustix::fs::setxattr(&changed, "user.label", b"mine", rustix::fs::XattrFlags::empty());
+    let file = place.root().join("changed");
+    let set = rustix::fs::setxattr(&file, "user.label", b"mine", rustix::fs::XattrFlags::empty());
     if let Err(error) = set {
         eprintln!("NOT TESTED: no extended attributes here ({error})");
     }
@@ -225,25 +225,25 @@ fn a_file_keeps_its_attributes_and_is_newer_than_a_build_that_ran_meanwhile() {
     block_on(place.tree.prepare(&changes)).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
     fs::write(place.outside().join("built"), "").unwrap();
-    let built = |name: PathBuf| fs::metadata(name).unwrap().modified().unwrap();
-    let build = built(place.outside().join("built"));
+    let time_of = |name: PathBuf| fs::metadata(name).unwrap().modified().unwrap();
+    let build = time_of(place.outside().join("built"));
     std::thread::sleep(std::time::Duration::from_millis(20));
     assert_eq!(place.commit(&changes), committed());
     let mut label = [0; 16];
     if set.is_ok() {
-        assert_eq!(rustix::fs::getxattr(&changed, "user.label", &mut label[..]), Ok(4));
+        assert_eq!(rustix::fs::getxattr(&file, "user.label", &mut label[..]), Ok(4));
     }
     for file in ["changed", "new/folders/file", "moved/one"] {
-        assert!(build < built(place.root().join(file)), "{file}");
+        assert!(build < time_of(place.root().join(file)), "{file}");
     }
     let bits = fs::metadata(place.root().join("bits")).unwrap();
     assert_eq!(bits.mtime_nsec(), bits_before.mtime_nsec(), "only its bits changed");
     std::thread::sleep(std::time::Duration::from_millis(20));
     fs::write(place.outside().join("built"), "").unwrap();
-    let build = built(place.outside().join("built"));
+    let build = time_of(place.outside().join("built"));
     std::thread::sleep(std::time::Duration::from_millis(20));
     assert!(matches!(place.tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
-    assert!(build < built(place.root().join("changed")), "what comes back is newer, too");
+    assert!(build < time_of(place.root().join("changed")), "what comes back is newer, too");
 }
 
 #[test]
