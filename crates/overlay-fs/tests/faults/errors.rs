@@ -2,7 +2,7 @@
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
-use headstart_overlay_fs::{ChangeSet, CommitOutcome, TreeError, UndoOutcome, Workspace as _};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, TreeError, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
 use crate::place::{HOMES, Home, Place, committed, contents};
@@ -29,7 +29,10 @@ impl Try {
     fn run(self, place: &Place, changes: &ChangeSet) -> Result<bool, TreeError> {
         match self {
             Self::Commit | Self::PreparedCommit => {
-                Ok(matches!(place.commit(changes)?, CommitOutcome::Committed(_)))
+                // As a caller that does not know whether it was made before.
+                let options = CommitOptions { repeated: true, ..CommitOptions::default() };
+                let outcome = block_on(place.tree.commit(changes, options))?;
+                Ok(matches!(outcome, CommitOutcome::Committed(_)))
             }
             Self::Undo => match place.tree.undo(changes)? {
                 UndoOutcome::Undone { .. } => Ok(true),
