@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::CommitOptions;
 use headstart_speculation::{Consent, Host};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
@@ -12,6 +13,7 @@ pub(crate) struct NativeHost {
     started: Instant,
     rules: Mutex<GateContext>,
     asks: Option<mpsc::UnboundedSender<Ask>>,
+    commit_options: CommitOptions,
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -24,13 +26,23 @@ pub(crate) struct Ask {
 impl NativeHost {
     /// Nobody is there to be asked: a call that needs consent ends the turn.
     pub(crate) fn unattended(rules: GateContext) -> Self {
-        Self { started: Instant::now(), rules: Mutex::new(rules), asks: None }
+        Self {
+            started: Instant::now(),
+            rules: Mutex::new(rules),
+            asks: None,
+            commit_options: CommitOptions::default(),
+        }
     }
 
     /// Calls that need consent are sent to whoever holds the receiver.
     pub(crate) fn attended(rules: GateContext) -> (Self, mpsc::UnboundedReceiver<Ask>) {
         let (asks, receiver) = mpsc::unbounded_channel();
-        (Self { started: Instant::now(), rules: Mutex::new(rules), asks: Some(asks) }, receiver)
+        (Self { asks: Some(asks), ..Self::unattended(rules) }, receiver)
+    }
+
+    /// For an accept that a process may have made before, and died before it could note it.
+    pub(crate) fn repeated(self, repeated: bool) -> Self {
+        Self { commit_options: CommitOptions { repeated, ..self.commit_options }, ..self }
     }
 
     /// Other rules from now on; they count for speculations that have run already, too.
@@ -51,6 +63,10 @@ impl Host for NativeHost {
 
     fn gate_context(&self) -> GateContext {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn commit_options(&self) -> CommitOptions {
+        self.commit_options
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {

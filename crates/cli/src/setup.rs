@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{BackgroundModel, Message, Recording};
-use headstart_overlay_fs::OsTree;
+use headstart_overlay_fs::{Durability, OsOptions, OsTree, SweepOutcome, TreeError, UndoLimit};
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate};
 use headstart_toolbox::Toolbox;
@@ -12,27 +12,65 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::host::{Ask, NativeHost};
 use crate::models::Models;
+use crate::output;
 use crate::runner::BashRunner;
 use crate::session::Session;
 
+/// How many accepts of a workspace can be undone, and how much they may keep.
+const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
+
+/// Who makes the accept of what is speculated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AcceptedBy {
+    /// This process: what is staged waits on the disk, so that an accept only has to move it.
+    This,
+    /// Another one, or nobody.
+    Another,
+}
+
+/// A real workspace, with what dead processes left half done in it ended and told. `state` is the folder of all state;
+/// without it no accept can be undone.
+pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Result<OsTree, CliError> {
+    let options = options(state, by);
+    let failed =
+        |error: TreeError| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() };
+    let tree = OsTree::open_with(workspace, options).map_err(failed)?;
+    for swept in tree.tidy().map_err(failed)? {
+        match swept.outcome {
+            SweepOutcome::RolledBack | SweepOutcome::UndoRolledBack | SweepOutcome::Damaged => {
+                output::note(&format!("{}: {}", swept.name, output::swept(swept.outcome)));
+            }
+            _ => {}
+        }
+    }
+    Ok(tree)
+}
+
+pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {
+    OsOptions {
+        state: state.map(Path::to_owned),
+        durability: Durability::Full,
+        undo: if state.is_some() { UNDO } else { UndoLimit::default() },
+        prepare: by == AcceptedBy::This,
+    }
+}
+
 /// The engine over a real workspace.
 pub(crate) fn engine(
+    tree: OsTree,
     workspace: &str,
     background: BackgroundModel,
     host: Arc<NativeHost>,
     limits: Limits,
-) -> Result<Engine, CliError> {
-    let path = Path::new(workspace);
-    let tree = OsTree::open(path)
-        .map_err(|error| CliError::Workspace { path: path.to_owned(), message: error.to_string() })?;
-    Ok(Engine {
+) -> Engine {
+    Engine {
         background,
-        toolbox: toolbox(path),
+        toolbox: toolbox(Path::new(workspace)),
         workspace: Arc::new(tree),
         gate: Arc::new(Gate::new()),
         host: host as Arc<dyn Host>,
         limits,
-    })
+    }
 }
 
 /// The built-in tools, commands in the real shell.
@@ -44,12 +82,14 @@ pub(crate) fn toolbox(workspace: &Path) -> Toolbox {
 pub(crate) fn session(
     config: &Config,
     workspace: &str,
+    state: Option<&Path>,
     models: &Models,
     history: Vec<Message>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
     let (host, asks) = NativeHost::attended(config.gate_context(workspace.to_owned())?);
     let host = Arc::new(host);
-    let engine = engine(workspace, models.background.clone(), Arc::clone(&host), config.limits)?;
+    let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
+    let engine = engine(tree, workspace, models.background.clone(), Arc::clone(&host), config.limits);
     Ok((Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history), asks))
 }
 
@@ -62,5 +102,7 @@ pub(crate) fn demo_session(
     let models = Models::of_recording(recording, speed);
     let config = Config { mode: ApprovalMode::AutoEdit, ..Config::default() };
     let workspace = crate::workspace::resolve(Some(workspace))?;
-    session(&config, &workspace, &models, Vec::new())
+    // Beside the sample project, in the temporary folder that goes with it.
+    let state = Path::new(&workspace).with_file_name("state");
+    session(&config, &workspace, Some(&state), &models, Vec::new())
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOptions, CommitOutcome, Committed, OsTree, Overlay, Quota, Tree, Workspace,
-    WorkspacePath,
+    ChangeSet, CommitOptions, CommitOutcome, Durability, OsOptions, OsTree, Overlay, Quota, Tree, UndoLimit,
+    UndoOutcome, Workspace, WorkspacePath,
 };
 
 const FILE: usize = 4096;
@@ -102,70 +102,153 @@ fn writes(criterion: &mut Criterion) {
 struct Accept {
     folder: tempfile::TempDir,
     files: Vec<String>,
-    round: Cell<u8>,
+    size: usize,
+    round: Cell<u64>,
 }
 
 impl Accept {
-    fn new(files: usize) -> Self {
+    fn new(files: usize, size: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files: Vec<_> = (0..files).map(|number| format!("folder{}/file{number}", number % 10)).collect();
         for root in ["workspace", "staged"] {
             for file in &files {
                 let at = folder.path().join(root).join(file);
                 fs::create_dir_all(at.parent().unwrap()).unwrap();
-                fs::write(at, vec![b'x'; FILE]).unwrap();
+                fs::write(at, vec![b'x'; size]).unwrap();
             }
         }
-        Self { folder, files, round: Cell::new(0) }
+        Self { folder, files, size, round: Cell::new(0) }
     }
 
     fn root(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
-    fn copy_over_existing(&self) {
+    /// With a state folder on the file system of the workspace, or on another one.
+    fn tree(&self, state: &Path, durability: Durability) -> Arc<OsTree> {
+        let undo = UndoLimit { accepts: 2, bytes: u64::MAX };
+        let options = OsOptions { state: Some(state.to_owned()), durability, undo, ..OsOptions::default() };
+        Arc::new(OsTree::open_with(self.root(), options).unwrap())
+    }
+
+    fn copy_over_existing(&self, from: &Path) {
         for file in &self.files {
-            fs::copy(self.folder.path().join("staged").join(file), self.root().join(file)).unwrap();
+            fs::copy(from.join(file), self.root().join(file)).unwrap();
         }
     }
 
     fn staged(&self, tree: &Arc<OsTree>) -> ChangeSet {
-        self.round.set(self.round.get().wrapping_add(1));
-        let overlay = Overlay::new(tree.clone(), Quota::default());
+        self.round.set(self.round.get() + 1);
+        let mut content = vec![b'y'; self.size];
+        content[..8].copy_from_slice(&self.round.get().to_le_bytes());
+        let overlay = Overlay::new(tree.clone(), Quota { bytes: u64::MAX, ..Quota::default() });
         for file in &self.files {
-            block_on(overlay.write(&path(file), vec![self.round.get(); FILE])).unwrap();
+            block_on(overlay.write(&path(file), content.clone())).unwrap();
         }
         overlay.change_set()
     }
+
+    fn prepared(&self, tree: &Arc<OsTree>) -> ChangeSet {
+        let changes = self.staged(tree);
+        block_on(tree.prepare(&changes)).unwrap();
+        changes
+    }
+
+    fn committed(&self, tree: &Arc<OsTree>) -> ChangeSet {
+        let changes = self.prepared(tree);
+        commit(tree, &changes);
+        changes
+    }
+}
+
+fn commit(tree: &Arc<OsTree>, changes: &ChangeSet) {
+    let outcome = block_on(tree.commit(changes, CommitOptions::default())).unwrap();
+    assert!(matches!(outcome, CommitOutcome::Committed(_)));
 }
 
 fn accepts(criterion: &mut Criterion) {
-    for files in [1, 10, 100, 1_000] {
-        let place = Accept::new(files);
-        let tree = Arc::new(OsTree::open(place.root()).unwrap());
-        let mut group = criterion.benchmark_group(format!("accept {files} files of 4 KB"));
+    for (files, size, told) in [
+        (1, FILE, "4 KB"),
+        (10, FILE, "4 KB"),
+        (100, FILE, "4 KB"),
+        (1_000, FILE, "4 KB"),
+        (10, 1 << 20, "1 MB"),
+    ] {
+        let place = Accept::new(files, size);
+        let state = place.folder.path().join("state");
+        let mut group = criterion.benchmark_group(format!("accept {files} files of {told}"));
         group
             .sample_size(10)
-            .measurement_time(Duration::from_secs(2))
-            .warm_up_time(Duration::from_millis(500));
-        group
-            .bench_function("std::fs::copy over existing", |bench| bench.iter(|| place.copy_over_existing()));
-        group.bench_function("commit", |bench| {
+            .measurement_time(Duration::from_secs(1))
+            .warm_up_time(Duration::from_millis(300));
+        let from = place.folder.path().join("staged");
+        group.bench_function("std::fs::copy over existing", |bench| {
+            bench.iter(|| place.copy_over_existing(&from));
+        });
+        for durability in [Durability::Fast, Durability::Full] {
+            let tree = place.tree(&state, durability);
+            group.bench_function(format!("prepared, {durability:?}"), |bench| {
+                let setup = || place.prepared(&tree);
+                bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+            });
+            group.bench_function(format!("not prepared, {durability:?}"), |bench| {
+                let setup = || place.staged(&tree);
+                bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+            });
+        }
+        let tree = place.tree(&state, Durability::Fast);
+        group.bench_function("undo, Fast", |bench| {
+            let setup = || place.committed(&tree);
+            let undo = |changes| {
+                let outcome = tree.undo(&changes).unwrap();
+                assert!(matches!(outcome, UndoOutcome::Undone { .. }), "{outcome:?}");
+            };
+            bench.iter_batched(setup, undo, BatchSize::PerIteration);
+        });
+        group.bench_function("discard", |bench| {
             bench.iter_batched(
-                || place.staged(&tree),
-                |changes| {
-                    assert_eq!(
-                        block_on(tree.commit(&changes, CommitOptions::default())).unwrap(),
-                        CommitOutcome::Committed(Committed::default())
-                    );
-                    changes
-                },
+                || place.prepared(&tree),
+                |changes| tree.forget(&changes),
                 BatchSize::PerIteration,
             );
+        });
+        group.bench_function("sweep", |bench| {
+            place.committed(&tree);
+            bench.iter(|| tree.sweep().unwrap());
         });
         group.finish();
     }
 }
 
-criterion_group!(benches, reads, writes, accepts);
+/// The state folder, and what a copy copies from, in memory: the workspace's own file system has to take every byte.
+fn accepts_across(criterion: &mut Criterion) {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        eprintln!("accept across file systems: there is no /dev/shm, so it is not measured");
+        return;
+    };
+    for files in [100, 1_000] {
+        let place = Accept::new(files, FILE);
+        for file in &place.files {
+            let at = memory.path().join(file);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            fs::write(at, vec![b'x'; FILE]).unwrap();
+        }
+        let mut group = criterion.benchmark_group(format!("accept {files} files across file systems"));
+        group
+            .sample_size(10)
+            .measurement_time(Duration::from_secs(1))
+            .warm_up_time(Duration::from_millis(300));
+        group.bench_function("std::fs::copy over existing", |bench| {
+            bench.iter(|| place.copy_over_existing(memory.path()));
+        });
+        let tree = place.tree(&memory.path().join("state"), Durability::Fast);
+        group.bench_function("commit, Fast", |bench| {
+            let setup = || place.staged(&tree);
+            bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, reads, writes, accepts, accepts_across);
 criterion_main!(benches);

@@ -12,6 +12,9 @@ pub struct CommitOptions {
     pub stale_reads: StaleReads,
     /// A text that both the work and its user changed.
     pub merge: Merge,
+    /// Whether the caller may have made this very commit before, and died before it could note it: if the changes are
+    /// in the tree, that is then no conflict. A workspace that keeps no journal cannot know.
+    pub repeated: bool,
 }
 
 /// What becomes of a change set that rests on a file that has changed since it was read.

@@ -45,13 +45,18 @@
 //! # Limitations
 //!
 //! * Staged content, and the content of the base that it replaces, is held in memory, bounded by [`Quota`].
-//! * No undo, no `fsync`. A commit survives errors, not the death of its process halfway: the originals
-//!   are then in the staging folder, which a sweep reports and leaves.
+//! * On disk a commit exchanges first and looks then at what came out: what its user saves in the last microseconds is
+//!   put back, and out of sight for so long. A program that holds a replaced file open and writes to it later writes to
+//!   the old one; that is kept when it would go.
+//! * Where the file system can neither exchange nor rename without replacing (network, FAT), nothing is at a path for
+//!   a moment, and a file that is made there in that moment may be replaced.
 //! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
 //!   not fit together. Edits between which no line of the base lies are a conflict.
 //! * What moves is taken as removed here and written there: a file that both sides changed and one moved is a conflict.
-//! * A file with several hard links, a FIFO, a socket or a device is not staged. A commit does not keep extended
-//!   attributes and access lists, and does not cross file systems.
+//! * A file with several hard links, a FIFO, a socket or a device is not staged. A change in a folder on another file
+//!   system than the workspace's own, or behind a bind mount, is refused.
+//! * New files do not take over what their folder says of access lists. Where the system does not let this user set an
+//!   owner or an attribute, the new file is without.
 //! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special
 //!   names: that `.git` is not touched is for the caller to hold.
 //! * Names that differ only in case or Unicode form are different, whatever the disk thinks; a path of more than
@@ -60,6 +65,7 @@
 //! # Features
 //!
 //! * `os` (off by default, Unix): `OsTree`, a workspace on a real disk through cap-std directory handles.
+//! * `failpoints` (off by default): for tests; a numbered fail point in front of every system call of a commit.
 
 mod change_set;
 mod check;
@@ -84,7 +90,10 @@ pub use content::ContentHash;
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use memory::MemoryTree;
 #[cfg(all(feature = "os", unix))]
-pub use os::{OsTree, SweepOutcome, Swept};
+#[cfg(all(feature = "failpoints", unix))]
+pub use os::failpoints;
+#[cfg(all(feature = "os", unix))]
+pub use os::{Durability, OsOptions, OsTree, SweepOutcome, Swept, UndoLimit, UndoOutcome};
 pub use overlay::{Overlay, Quota, StagedUsage};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

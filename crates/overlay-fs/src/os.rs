@@ -1,28 +1,43 @@
 //! A workspace on a real disk. Everything goes through one directory handle.
 
 mod apply;
+mod calls;
 mod commit;
+#[cfg(feature = "failpoints")]
+pub mod failpoints;
+mod folders;
+mod home;
+mod journal;
 mod lock;
+mod options;
 mod plan;
+mod process;
 mod read;
-mod rename;
+mod recover;
+mod seen;
+mod stage;
 mod staging;
 mod sweep;
-#[cfg(test)]
-mod tests;
+mod undo;
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
+use self::commit::discard_prepared;
+use self::home::Homes;
+pub use self::options::{Durability, OsOptions, UndoLimit};
+use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
-use crate::{EntryKind, Fingerprint, Metadata, TreeError};
+pub use self::undo::UndoOutcome;
+use crate::{ContentHash, EntryKind, Fingerprint, Metadata, TreeError};
 
 /// A folder on disk and all that is in it (feature `os`; Linux, macOS and other Unix systems).
 ///
@@ -30,24 +45,70 @@ use crate::{EntryKind, Fingerprint, Metadata, TreeError};
 /// and the kernel (or, where it cannot, cap-std) refuses what would leave it. The calls block: a read from a
 /// local disk takes microseconds. A host whose disk is slow runs them where it may block.
 ///
-/// A commit works in a private folder `.headstart-staging-…` directly in the workspace, which no listing
-/// shows and which is gone when the commit ends; see [`sweep`](Self::sweep) for what a killed process leaves.
+/// A commit works in a private folder: one below [`OsOptions::state`], where a rename from there reaches the workspace,
+/// else `.headstart-staging-…` directly in the workspace, which no listing shows and which git ignores. It is gone
+/// when the commit ends, unless it is kept for an undo; see [`sweep`](Self::sweep) for what a killed process leaves.
 #[derive(Debug)]
 pub struct OsTree {
     root: Dir,
+    homes: Homes,
+    options: OsOptions,
+    /// What waits for a commit.
+    prepared: Mutex<Vec<(ContentHash, Staging)>>,
+    /// What was found half done and ended.
+    notes: Mutex<Vec<Swept>>,
 }
 
 impl OsTree {
     /// Opens a workspace. If `path` is or goes through a symbolic link, where that leads now is the workspace
     /// from here on.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TreeError> {
+        Self::open_with(path, OsOptions::default())
+    }
+
+    /// The same, with a host's choices.
+    pub fn open_with(path: impl AsRef<Path>, options: OsOptions) -> Result<Self, TreeError> {
         let path = path.as_ref();
-        match Dir::open_ambient_dir(path, ambient_authority()) {
-            Ok(root) => Ok(Self { root }),
+        let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
+            let homes = Homes::new(root.try_clone()?, options.state.clone())?;
+            Ok((root, homes))
+        });
+        match opened {
+            Ok((root, homes)) => {
+                Ok(Self { root, homes, options, prepared: Mutex::default(), notes: Mutex::default() })
+            }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
                 Err(TreeError::Io { path: WorkspacePath::root(), message })
             }
+        }
+    }
+
+    fn take_prepared(&self, changes: ContentHash) -> Option<Staging> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = prepared.iter().position(|(digest, _)| *digest == changes)?;
+        Some(prepared.swap_remove(at).1)
+    }
+
+    fn keep_prepared(&self, changes: ContentHash, staging: Staging) {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner).push((changes, staging));
+    }
+
+    fn note(&self, swept: Swept) {
+        self.notes().push(swept);
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Vec<Swept>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OsTree {
+    /// Removes what was prepared and not committed.
+    fn drop(&mut self) {
+        let prepared = std::mem::take(self.prepared.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for (_, staging) in prepared {
+            discard_prepared(Some(staging));
         }
     }
 }

@@ -209,4 +209,13 @@ pub trait Workspace: Tree {
     /// path is still as that answer's base says. On a conflict nothing is changed. An error on the way
     /// (permission, full disk) rolls back what was applied, and is returned.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError>;
+
+    /// Gets ready for a commit of these changes, so that it is quick: while its user still reads. Nothing that can be
+    /// seen changes, and a commit without it is as good. By default there is nothing to do.
+    async fn prepare(&self, _changes: &ChangeSet) -> Result<(), TreeError> {
+        Ok(())
+    }
+
+    /// No commit of these changes will follow: what was prepared for it goes.
+    fn forget(&self, _changes: &ChangeSet) {}
 }

@@ -453,18 +453,19 @@ fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
         }
         fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     };
-    let own = fs::read_to_string("/proc/self/stat").unwrap();
+    let parent = std::os::unix::process::parent_id();
+    let own = fs::read_to_string(format!("/proc/{parent}/stat")).unwrap();
     let start = own.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned();
     let owner = |start: &str, boot: &str| {
-        format!(r#"{{"process":{{"pid":{},"start":"{start}","boot":"{boot}"}}}}"#, std::process::id())
+        format!(r#"{{"process":{{"pid":{parent},"start":"{start}","boot":"{boot}"}}}}"#)
     };
     let (alive, recycled, rebooted) = (owner(&start, &boot), owner("1", &boot), owner(&start, "another"));
     let expected = [
         (1, SweepOutcome::Alive),
         (2, SweepOutcome::Removed),
         (3, SweepOutcome::Removed),
-        (4, SweepOutcome::Interrupted),
+        (4, SweepOutcome::Damaged),
         (5, SweepOutcome::Kept),
         (6, SweepOutcome::Foreign),
         (7, SweepOutcome::Foreign),

@@ -175,6 +175,7 @@ impl Speculation {
     /// accepted before stays.
     pub fn abort(&self) {
         self.shared.slot.abort();
+        self.shared.engine.workspace.forget(&self.shared.overlay.change_set());
         self.shared.overlay.discard();
     }
 
@@ -260,6 +261,8 @@ impl Work {
         // The receivers live as long as the handle; without a handle nobody wants the answer.
         let _ = send_finished.send(Arc::clone(&finished));
         drop(self.events);
+        // Only the speed of an accept rests on it; an accept at this moment waits for it, or does without.
+        let _ = self.engine.workspace.prepare(&finished.changes).await;
         let next = if completed {
             next_suggestion(&self.engine, &self.params, &finished, &self.progress).await
         } else {

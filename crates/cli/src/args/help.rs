@@ -122,9 +122,14 @@ Examples:
   headstart abort 7k2m";
 
 pub(super) const UNDO: &str = "\
+Everything that the accept replaced or removed is back, or nothing is: if one of its files has changed \
+since, the exit code is 4. The last 20 accepts of a workspace are kept, up to 256 MiB. The speculation \
+can be accepted again.
+
 Examples:
+  headstart undo                               the last accept in this workspace, that of a chat too
   headstart undo 7k2m
-  headstart diff 7k2m | git apply --reverse     takes an accepted speculation back today";
+  headstart diff 7k2m --patch | git apply --reverse     for one that is not kept any more";
 
 pub(super) const SWEEP: &str = "\
 Removed: speculations whose process died, those accepted or aborted long ago, and what a killed \

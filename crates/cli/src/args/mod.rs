@@ -61,9 +61,9 @@ pub(crate) enum Command {
     /// Give a speculation up and leave nothing of it
     #[command(after_help = help::ABORT)]
     Abort(OfId),
-    /// Take back an accepted speculation (not available yet; says what to do instead)
+    /// Take an accept back: of a speculation, or the last one in a workspace
     #[command(after_help = help::UNDO)]
-    Undo(OfId),
+    Undo(Undo),
     /// Remove what dead processes left, and what was decided long ago
     #[command(after_help = help::SWEEP)]
     Sweep(Sweep),
@@ -150,6 +150,14 @@ pub(crate) struct Diff {
 pub(crate) struct OfId {
     /// The speculation: its id, or the start of it
     pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// The speculation: its id, or the start of it [default: whatever was accepted last]
+    pub(crate) id: Option<String>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Args)]

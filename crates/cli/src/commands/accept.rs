@@ -14,6 +14,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::models::Models;
+use crate::setup::AcceptedBy;
 use crate::store::{Held, State};
 use crate::{clerk, output, setup, workspace};
 
@@ -56,15 +57,22 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
     let mut held = store.lock(&id)?;
-    let acceptance = accept(&args, &held, context).await?;
+    let repeated = held.begin_accept()?;
+    let acceptance = accept(&args, &held, repeated, context).await?;
     if matches!(acceptance, Acceptance::Accepted(_)) {
         held.mark(State::Accepted)?;
     }
+    held.end_accept();
     clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));
     report(id.as_str(), &acceptance, context)
 }
 
-async fn accept(args: &Accept, held: &Held, context: &Context) -> Result<Acceptance, CliError> {
+async fn accept(
+    args: &Accept,
+    held: &Held,
+    repeated: bool,
+    context: &Context,
+) -> Result<Acceptance, CliError> {
     let record = held.record();
     let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
     let Some(finished) = record.finished.as_ref().filter(|_| record.state == State::Finished) else {
@@ -75,10 +83,13 @@ async fn accept(args: &Accept, held: &Held, context: &Context) -> Result<Accepta
     // environment counts as it is there now.
     let mode = args.mode.mode.or_else(|| record.mode_by_flag.then_some(record.mode));
     let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
-    let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
+    let host = NativeHost::unattended(config.gate_context(workspace.clone())?).repeated(repeated);
+    let host = Arc::new(host);
     // An accept asks no model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
-    let engine = setup::engine(&workspace, silent, host, config.limits)?;
+    let tree =
+        setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
+    let engine = setup::engine(tree, &workspace, silent, host, config.limits);
     Ok(engine.accept(finished).await?)
 }
 

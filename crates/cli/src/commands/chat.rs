@@ -16,7 +16,9 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
-    let (session, asks) = setup::session(&config, &workspace, &models, Vec::new())?;
+    // A chat needs no store; without a state folder its accepts cannot be undone.
+    let state = context.store().ok().map(|store| store.state_folder().to_owned());
+    let (session, asks) = setup::session(&config, &workspace, state.as_deref(), &models, Vec::new())?;
     let books = Books::open(context, &config, &workspace)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {

@@ -18,6 +18,7 @@ use crate::host::NativeHost;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::session::SYSTEM;
+use crate::setup::AcceptedBy;
 use crate::signals::Signals;
 use crate::store::{Draft, Record, Running};
 use crate::{history, setup, workspace};
@@ -53,11 +54,13 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let history = args.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
-    let engine = setup::engine(&workspace, models.background.clone(), host, config.limits)?;
+    let store = context.store()?;
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
+    let engine = setup::engine(tree, &workspace, models.background.clone(), host, config.limits);
     let tools = engine.toolbox.schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
-    let running = context.store()?.create(Draft {
+    let running = store.create(Draft {
         workspace,
         mode: config.mode,
         mode_by_flag: args.mode.mode.is_some(),

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
+use crate::setup::{self, AcceptedBy};
 use crate::store::{Keep, Store, Swept};
 use crate::workspace;
 
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliErro
     let workspaces = workspaces(args, &store)?;
     let spinner = Spinner::start("sweeping");
     let mut swept = store.sweep(clock::unix_ms(), keep)?;
-    swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace)));
+    swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace, &store)));
     drop(spinner);
     swept.iter().try_for_each(|one| print(one, context))?;
     let removed = swept.iter().filter(|one| one.removed).count();
@@ -54,24 +55,18 @@ fn workspaces(args: &Sweep, store: &Store) -> Result<BTreeSet<String>, CliError>
     Ok(workspaces)
 }
 
-fn sweep_workspace(workspace: &str) -> Vec<Swept> {
-    let swept = match OsTree::open(workspace).and_then(|tree| tree.sweep()) {
+fn sweep_workspace(workspace: &str, store: &Store) -> Vec<Swept> {
+    let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
+    let swept = match OsTree::open_with(workspace, options).and_then(|tree| tree.sweep()) {
         Ok(swept) => swept,
         Err(error) => {
             return vec![Swept { name: workspace.to_owned(), removed: false, why: error.to_string() }];
         }
     };
     let tell = |one: headstart_overlay_fs::Swept| {
-        let (removed, why) = match one.outcome {
-            SweepOutcome::Removed => (true, "a dead process left it"),
-            SweepOutcome::Alive => (false, "an accept is at work on it"),
-            SweepOutcome::Interrupted => {
-                (false, "its process died in mid-accept; it may hold your only copy")
-            }
-            SweepOutcome::Kept => (false, "it holds what a failed accept could not put back"),
-            _ => (false, "is not one of headstart's"),
-        };
-        Swept { name: format!("{workspace}/{}", one.name), removed, why: why.to_owned() }
+        let removed = matches!(one.outcome, SweepOutcome::Removed | SweepOutcome::RolledBack);
+        let name = Path::new(workspace).join(one.name).display().to_string();
+        Swept { name, removed, why: output::swept(one.outcome).to_owned() }
     };
     swept.into_iter().map(tell).collect()
 }

@@ -1,21 +1,140 @@
-use crate::args::OfId;
+use std::path::Path;
+
+use headstart_overlay_fs::{Conflict, ContentHash, OsTree, UndoOutcome, WorkspacePath};
+use serde::Serialize;
+
+use crate::args::Undo;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::store::State;
+use crate::setup::{self, AcceptedBy};
+use crate::store::{Held, SpeculationId, State, Store};
+use crate::{output, workspace};
 
-/// Says that undo is not there yet, and what takes the changes back today.
-pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
+/// What came of it, with `--json`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum Line<'a> {
+    Undone {
+        /// Absent for an accept in a chat, which keeps no record.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        paths: &'a [WorkspacePath],
+    },
+    Conflict {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        conflicts: &'a [Conflict],
+    },
+}
+
+/// Takes an accept back: that of a speculation, or the last one in a workspace.
+pub(crate) fn run(args: &Undo, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let id = store.resolve(&args.id)?;
-    let record = store.read(&id)?;
-    if record.state != State::Accepted {
-        let problem = "was not accepted, so there is nothing to undo".to_owned();
-        return Err(CliError::WrongState { id: id.to_string(), problem });
+    match &args.id {
+        Some(id) => {
+            let id = store.resolve(id)?;
+            of_speculation(&store, &id, context)
+        }
+        None => last(&store, args.workspace.path.as_deref(), context),
     }
-    Err(CliError::Unavailable(format!(
-        "undo is not available yet, and nothing was changed; in {workspace}, \
-         `headstart diff {id} | git apply --reverse` takes the changes back",
-        workspace = record.workspace
-    )))
+}
+
+fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Result<ExitStatus, CliError> {
+    let mut held = store.lock(id)?;
+    let wrong = |problem: &str| CliError::WrongState { id: id.to_string(), problem: problem.to_owned() };
+    let record = held.record();
+    let never = "was not accepted, so there is nothing to undo";
+    // One that is not marked may have been accepted by a process that died before it could mark it.
+    let finished = match (&record.finished, record.state) {
+        (Some(finished), State::Accepted) => finished,
+        (Some(finished), State::Finished) if held.accept_began() => finished,
+        _ => return Err(wrong(never)),
+    };
+    let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
+    let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
+        .undo(&finished.changes)
+        .map_err(|error| failed(&workspace, &error))?;
+    match outcome {
+        UndoOutcome::Undone { paths, .. } => {
+            mark(&mut held)?;
+            held.end_accept();
+            undone(Some(id.as_str()), &paths, context)
+        }
+        UndoOutcome::Conflict(conflicts) => conflict(Some(id.as_str()), &conflicts, context),
+        _ if record.state == State::Finished => Err(wrong(never)),
+        _ => Err(wrong(&format!(
+            "is not kept any more, so nothing was changed; in {workspace}, \
+             `headstart diff {id} --patch | git apply --reverse` takes the changes back"
+        ))),
+    }
+}
+
+fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(path)?;
+    let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
+    match tree.undo_last().map_err(|error| failed(&workspace, &error))? {
+        UndoOutcome::Undone { changes, paths } => {
+            let id = mark_record_of(store, &workspace, changes)?;
+            undone(id.as_ref().map(SpeculationId::as_str), &paths, context)
+        }
+        UndoOutcome::Conflict(conflicts) => conflict(None, &conflicts, context),
+        _ => Err(CliError::Unavailable(format!(
+            "no accept in {workspace} is kept that could be undone; `headstart list` shows what there is"
+        ))),
+    }
+}
+
+/// The speculation whose accept was undone waits for a decision again.
+fn mark_record_of(
+    store: &Store,
+    workspace: &str,
+    changes: ContentHash,
+) -> Result<Option<SpeculationId>, CliError> {
+    for id in store.ids()? {
+        // What cannot be read is no record of this accept, and `list` tells of it.
+        let Ok(record) = store.read(&id) else { continue };
+        let is_it = record.workspace == workspace
+            && record.finished.is_some_and(|finished| OsTree::digest(&finished.changes) == changes);
+        if is_it {
+            mark(&mut store.lock(&id)?)?;
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+fn mark(held: &mut Held) -> Result<(), CliError> {
+    if held.record().state == State::Accepted {
+        held.mark(State::Finished)?;
+    }
+    Ok(())
+}
+
+fn undone(id: Option<&str>, paths: &[WorkspacePath], context: &Context) -> Result<ExitStatus, CliError> {
+    if context.output.is_json() {
+        output::print_json(&Line::Undone { id, paths })?;
+        return Ok(ExitStatus::Done);
+    }
+    let lines = paths.iter().map(|path| format!("as before  {}\n", output::one_line(&path.to_string())));
+    output::print(&lines.collect::<String>())?;
+    if let Some(id) = id {
+        output::note(&format!("headstart accept {id} applies it again; abort {id} leaves nothing of it"));
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn conflict(id: Option<&str>, conflicts: &[Conflict], context: &Context) -> Result<ExitStatus, CliError> {
+    if context.output.is_json() {
+        output::print_json(&Line::Conflict { id, conflicts })?;
+    }
+    for conflict in conflicts {
+        output::note(&format!("conflict: {}", output::conflict_line(conflict)));
+    }
+    output::note("what was accepted has changed since, so nothing was undone");
+    Ok(ExitStatus::Conflict)
+}
+
+fn failed(workspace: &str, error: &headstart_overlay_fs::TreeError) -> CliError {
+    CliError::Workspace { path: workspace.into(), message: error.to_string() }
 }

@@ -1,5 +1,5 @@
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, WorkspacePath};
+use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
 
 use crate::terminal::sanitize;
 
@@ -108,6 +108,25 @@ pub(crate) fn age(milliseconds: u64) -> String {
     }
 }
 
+/// What a sweep did with a staging folder, and why.
+pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
+    match outcome {
+        SweepOutcome::Removed => "a dead process left it",
+        SweepOutcome::RolledBack => {
+            "its process died in mid-accept; the workspace is as it was before that accept"
+        }
+        SweepOutcome::UndoRolledBack => {
+            "its process died in mid-undo; the accept stands, and can be undone again"
+        }
+        SweepOutcome::Alive => "an accept is at work on it",
+        SweepOutcome::Undoable => "it holds what an accept replaced; `headstart undo` puts it back",
+        SweepOutcome::Kept => "it holds what could not be put back; take what you need, then remove it",
+        SweepOutcome::Damaged => {
+            "its process died in mid-accept and its journal is damaged, so nothing is guessed; it may hold your only copy"
+        }
+        _ => "is not one of headstart's",
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
+use super::{ACCEPTING, LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
 use crate::error::CliError;
 
 /// Somebody who only looks whether a lock is held keeps it for microseconds; so long do we wait for them.
@@ -48,6 +48,25 @@ impl Held {
         }
         next.state = state;
         self.write(next)
+    }
+
+    /// Notes that an accept begins; `true`: one began before, and was not ended.
+    pub(crate) fn begin_accept(&self) -> Result<bool, CliError> {
+        let began_before = self.accept_began();
+        let file = self.store.folder_of(&self.record.id).join(ACCEPTING);
+        File::create(&file).map_err(CliError::io("create", &file))?;
+        Ok(began_before)
+    }
+
+    /// Whether an accept began, and was not ended.
+    pub(crate) fn accept_began(&self) -> bool {
+        self.store.folder_of(&self.record.id).join(ACCEPTING).exists()
+    }
+
+    /// The accept has its outcome, and the record says so.
+    pub(crate) fn end_accept(&self) {
+        // If it stays, the next accept only looks once more whether it was made.
+        let _ = fs::remove_file(self.store.folder_of(&self.record.id).join(ACCEPTING));
     }
 
     /// Replaces the record.

@@ -4,6 +4,7 @@
 //! STATE/speculations/ID/record.json   what is known of the speculation; replaced as a whole
 //!                       lock          held by whoever works on it: while it runs, or while it is accepted
 //!                       abort         is there when another process wants it to stop
+//!                       accepting     is there from the start of an accept until its outcome is in the record
 //! ```
 //!
 //! A folder appears and disappears by one rename, a record changes by one rename. A record that cannot be read,
@@ -33,6 +34,7 @@ use crate::error::CliError;
 const RECORD: &str = "record.json";
 const LOCK: &str = "lock";
 const ABORT: &str = "abort";
+const ACCEPTING: &str = "accepting";
 
 /// The speculations below one state folder.
 #[derive(Debug, Clone)]

@@ -136,6 +136,8 @@ impl State {
             (self, next),
             (Self::Running, Self::Finished | Self::Aborted)
                 | (Self::Finished, Self::Accepted | Self::Aborted)
+                // An accept that was undone waits for a decision again.
+                | (Self::Accepted, Self::Finished)
         )
     }
 }

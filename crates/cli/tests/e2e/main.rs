@@ -16,3 +16,4 @@ mod policies;
 mod provider;
 mod recording;
 mod suggest;
+mod undo;

@@ -1,38 +1,46 @@
 use std::io;
 
-use cap_std::fs::{Dir, MetadataExt as _};
+use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use super::os_name;
-use super::plan::{Action, Folders, Identity, Step, Stop};
-use super::rename::{Place, exchange, move_to_free};
+use super::calls::{self, Place, exchange, move_to_free};
+use super::folders::{Folders, Stop};
+use super::journal::{Action, Step};
+use super::plan::other_file_system;
+use super::seen::{Seen, hold, is_at, look_if_there, place};
 use super::staging::Staging;
 use crate::{ConflictKind, EntryKind, TreeError};
 
-/// The steps of a commit that are made, so that they can be taken back.
+/// Makes the steps of a journal, and takes them back.
 #[derive(Debug)]
 pub(super) struct Applied<'a> {
     staging: &'a Staging,
     folders: Folders<'a>,
-    done: Vec<&'a Step<'a>>,
+}
+
+/// What a rollback left in the staging folder, because its place in the workspace is taken: path and name.
+pub(super) type Kept = Vec<(WorkspacePath, String)>;
+
+/// What became of one step that was taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TakenBack {
+    /// It is as if it had never been made, but for what its user did since.
+    Clean,
+    /// What it took out cannot go back to its place.
+    Kept,
 }
 
 impl<'a> Applied<'a> {
     pub(super) fn new(root: &'a Dir, staging: &'a Staging) -> Self {
-        Self { staging, folders: Folders::new(root), done: Vec::new() }
+        Self { staging, folders: Folders::new(root) }
     }
 
-    /// Makes the steps in order. What comes out of the workspace is compared with what the change set rests on
-    /// only then: before, its user could still have changed it. An error leaves the steps before it made.
-    pub(super) fn apply(&mut self, steps: &'a [Step<'a>]) -> Result<(), Stop> {
+    /// Makes the steps in order. What comes out of the workspace is compared with what was expected only then: before,
+    /// its user could still have changed it. After an error the steps before it are made.
+    pub(super) fn apply(&mut self, steps: &[Step]) -> Result<(), Stop> {
         for step in steps {
-            #[cfg(test)]
-            super::tests::before_step(&step.path)?;
-            let is_made = self.make(step)?;
-            if is_made {
-                self.done.push(step);
-            }
+            self.make(step)?;
             if matches!(step.action, Action::TakeAway | Action::Replace) {
                 self.check_taken(step)?;
             }
@@ -40,142 +48,287 @@ impl<'a> Applied<'a> {
         Ok(())
     }
 
-    /// Makes one step; `false`: there was nothing to do.
-    fn make(&mut self, step: &Step<'_>) -> Result<bool, Stop> {
+    fn make(&mut self, step: &Step) -> Result<(), Stop> {
         let staging = self.staging;
-        let staged = Place { folder: &staging.folder, name: step.name.as_ref() };
-        let target = self.target(&step.path)?;
+        let staged = staging.at(&step.name);
+        let target = self.folders.target(&step.path)?;
+        let path = &step.path;
+        if matches!(step.action, Action::TakeAway | Action::Replace) {
+            // What comes out is what counts; but what can be seen before need not come out, not even for a moment.
+            let found = look_if_there(target).map_err(|error| Stop::io(path, error))?;
+            if let (Some(found), Some(old)) = (found, &step.old)
+                && !old.is(&found)
+            {
+                let is_kind = old.kind == found.kind;
+                let kind = if is_kind { ConflictKind::Modified } else { ConflictKind::Replaced };
+                return Err(Stop::conflict(path, kind));
+            }
+        }
         let outcome = match step.action {
             Action::TakeAway => move_to_free(target, staged),
             Action::Put => move_to_free(staged, target),
-            Action::Replace => exchange(staged, target),
-            Action::MakeFolder => return make_folder(target, &step.path),
+            Action::Replace => exchange(staged, target, staging.at(&between(step))),
+            Action::MakeFolder => match move_to_free(staged, target) {
+                Err(Errno::EXIST | Errno::NOTEMPTY) if is_folder(target) => Ok(()),
+                outcome => outcome,
+            },
+            Action::RemoveFolder => match calls::remove_folder(target) {
+                Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                    return Err(Stop::conflict(path, ConflictKind::Modified));
+                }
+                Err(Errno::NOTDIR) => return Err(Stop::conflict(path, ConflictKind::Replaced)),
+                outcome => outcome,
+            },
+            Action::RemoveOwnFolder => match calls::remove_folder(target) {
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(()),
+                outcome => outcome,
+            },
         };
-        if step.action == Action::TakeAway {
-            self.folders.forget(&step.path);
+        if !matches!(step.action, Action::Put | Action::Replace) {
+            self.folders.forget(path);
         }
-        match outcome {
-            Ok(()) => Ok(true),
-            Err(Errno::NOENT) => Err(Stop::conflict(&step.path, ConflictKind::Deleted)),
-            Err(Errno::EXIST | Errno::NOTEMPTY) => Err(Stop::conflict(&step.path, ConflictKind::Created)),
-            Err(Errno::XDEV) => {
-                let message = "it is on another file system than the workspace's folder, and cannot be replaced \
-                               without a moment in which it is half written";
-                Err(Stop::Error(TreeError::Io { path: step.path.clone(), message: message.to_owned() }))
-            }
-            Err(error) => Err(Stop::io(&step.path, &error.into())),
+        outcome.map_err(|error| match error {
+            Errno::NOENT => Stop::conflict(path, ConflictKind::Deleted),
+            Errno::EXIST | Errno::NOTEMPTY => Stop::conflict(path, ConflictKind::Created),
+            Errno::XDEV => other_file_system(path),
+            error => Stop::io(path, error),
+        })
+    }
+
+    /// Whether what came out is what was expected.
+    fn check_taken(&self, step: &Step) -> Result<(), Stop> {
+        let Some(old) = &step.old else { return Ok(()) };
+        let held = hold(self.staging.at(&step.name)).map_err(|error| Stop::io(&step.path, error))?;
+        match difference(old, &held) {
+            None => Ok(()),
+            Some(kind) => Err(Stop::conflict(&step.path, kind)),
         }
     }
 
-    fn target<'b>(&'b mut self, path: &'b WorkspacePath) -> Result<Place<'b>, Stop> {
-        let name = os_name(path.file_name().unwrap_or_default());
-        Ok(Place { folder: self.folders.above(path)?, name })
-    }
-
-    /// Whether what came out is what the change set rests on.
-    fn check_taken(&self, step: &Step<'_>) -> Result<(), Stop> {
-        let Some((change, base)) = step.change.and_then(|change| Some((change, change.base.as_ref()?)))
-        else {
-            return Ok(());
-        };
-        let failed = |error: io::Error| Stop::io(&step.path, &error);
-        let folder = &self.staging.folder;
-        let found = folder.symlink_metadata(&step.name).map_err(failed)?;
-        if super::kind_of(found.file_type()) != base.kind {
-            return Err(Stop::conflict(&step.path, ConflictKind::Replaced));
-        }
-        let expected = change.base_content.as_deref();
-        let is_same = match base.kind {
-            EntryKind::Directory => folder.read_dir(&step.name).map_err(failed)?.next().is_none(),
-            EntryKind::Symlink => {
-                let target = folder.read_link_contents(&step.name).map_err(failed)?;
-                expected == Some(target.as_os_str().as_encoded_bytes())
-            }
-            EntryKind::File => {
-                found.nlink() == 1
-                    && step.mode.is_none_or(|mode| mode == found.mode())
-                    && expected.is_some_and(|expected| expected.len() as u64 == found.len())
-                    && folder.read(&step.name).map_err(failed)?.as_slice() == expected.unwrap_or_default()
-            }
-            EntryKind::Other => false,
-        };
-        if is_same { Ok(()) } else { Err(Stop::conflict(&step.path, ConflictKind::Modified)) }
-    }
-
-    /// Takes the steps back, last first. What its user changed again meanwhile stays as the user has it; the
-    /// paths whose former content therefore stays in the staging folder are returned.
-    pub(super) fn roll_back(&mut self) -> Vec<(WorkspacePath, String)> {
+    /// Takes steps back, last first, whether or not they were made: what is where tells. What its user changed again
+    /// meanwhile stays as the user has it.
+    pub(super) fn roll_back(&mut self, steps: &[Step]) -> Kept {
         let mut kept = Vec::new();
-        while let Some(step) = self.done.pop() {
-            if self.take_back(step).is_err()
-                && step.action != Action::MakeFolder
-                && step.action != Action::Put
-            {
-                kept.push((step.path.clone(), step.name.clone()));
+        for step in steps.iter().rev() {
+            self.folders.forget(&step.path);
+            match self.take_back(step) {
+                Ok(TakenBack::Clean) => {}
+                // What waits is not missed; what was taken out is.
+                Err(_) if self.holds_only_ours(step) => {}
+                Ok(TakenBack::Kept) | Err(_) => kept.push((step.path.clone(), step.name.clone())),
             }
         }
         kept
     }
 
-    fn take_back(&mut self, step: &Step<'_>) -> io::Result<()> {
+    fn take_back(&mut self, step: &Step) -> io::Result<TakenBack> {
         let staging = self.staging;
-        let staged = Place { folder: &staging.folder, name: step.name.as_ref() };
-        let above = step.path.parent().unwrap_or_default();
-        let name = os_name(step.path.file_name().unwrap_or_default());
-        let target = Place { folder: self.folders.open(&above)?, name };
+        let staged = staging.at(&step.name);
+        let waits = look_if_there(staged)?;
         match step.action {
-            Action::TakeAway => Ok(move_to_free(staged, target)?),
+            Action::TakeAway => match waits {
+                Some(_) => self.put_back(step, staged),
+                None => Ok(TakenBack::Clean),
+            },
+            Action::RemoveFolder | Action::RemoveOwnFolder => {
+                let target = self.folders.place(&step.path)?;
+                if waits.is_some() && look_if_there(target)?.is_none() {
+                    return self.put_back(step, staged);
+                }
+                Ok(TakenBack::Clean)
+            }
             Action::MakeFolder => {
-                self.folders.forget(&step.path);
-                self.folders.open(&above)?.remove_dir(name)
+                if waits.is_none() {
+                    self.remove_made_folder(step)?;
+                }
+                Ok(TakenBack::Clean)
             }
             Action::Put => {
-                expect_ours(target, step)?;
-                Ok(move_to_free(target, staged)?)
+                if waits.is_none() || self.is_twin(step, staged)? {
+                    self.take_out(step, staged)?;
+                }
+                Ok(TakenBack::Clean)
             }
+            Action::Replace => self.take_replacement_back(step, staged),
+        }
+    }
+
+    fn take_replacement_back(&mut self, step: &Step, staged: Place<'_>) -> io::Result<TakenBack> {
+        let staging = self.staging;
+        let name = between(step);
+        let between = staging.at(&name);
+        let is_new_staged = is_at(staged, step.new.as_ref())?;
+        if look_if_there(between)?.is_some() {
+            // Only where the file system cannot exchange: the old one is out, the new one perhaps in.
+            if is_one_file(between, staged)? {
+                calls::remove_file(between)?;
+                return self.take_replacement_back(step, staged);
+            }
+            if !is_new_staged && !self.take_out(step, staged)? {
+                return Ok(TakenBack::Kept);
+            }
+            if is_new_staged && self.is_twin(step, staged)? {
+                self.take_out(step, staged)?;
+            }
+            return self.put_back(step, between);
+        }
+        if is_new_staged {
+            return Ok(TakenBack::Clean);
+        }
+        let target = self.folders.place(&step.path)?;
+        if !is_at(target, step.new.as_ref())? {
+            return Ok(TakenBack::Kept);
+        }
+        exchange(staged, target, between)?;
+        if is_at(staged, step.new.as_ref())? {
+            return Ok(TakenBack::Clean);
+        }
+        // Saved by its user in the very moment: it goes back to its place.
+        exchange(staged, target, between)?;
+        Ok(TakenBack::Kept)
+    }
+
+    /// Moves what was taken out to its place again.
+    fn put_back(&mut self, step: &Step, from: Place<'_>) -> io::Result<TakenBack> {
+        let target = self.folders.place(&step.path)?;
+        match move_to_free(from, target) {
+            Ok(()) => Ok(TakenBack::Clean),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => {
+                if is_folder(from) && is_folder(target) {
+                    return Ok(TakenBack::Clean);
+                }
+                if is_one_file(from, target)? {
+                    calls::remove_file(from)?;
+                    return Ok(TakenBack::Clean);
+                }
+                Ok(TakenBack::Kept)
+            }
+            Err(Errno::NOENT) => Ok(TakenBack::Kept),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes what a step put into the workspace out again, unless its user changed or removed it; `false`: something
+    /// else is there.
+    fn take_out(&mut self, step: &Step, staged: Place<'_>) -> io::Result<bool> {
+        let is_twin = self.is_twin(step, staged)?;
+        let target = match self.folders.place(&step.path) {
+            Err(error) if is_gone(&error) => return Ok(true),
+            target => target?,
+        };
+        let Some(found) = look_if_there(target)? else { return Ok(true) };
+        if !step.new.as_ref().is_some_and(|new| new.is(&found)) {
+            return Ok(false);
+        }
+        if is_twin {
+            calls::remove_file(target)?;
+            return Ok(true);
+        }
+        move_to_free(target, staged)?;
+        if is_at(staged, step.new.as_ref())? {
+            return Ok(true);
+        }
+        // Saved by its user in the very moment: it goes back to its place.
+        move_to_free(staged, target)?;
+        Ok(false)
+    }
+
+    fn is_twin(&mut self, step: &Step, staged: Place<'_>) -> io::Result<bool> {
+        match self.folders.place(&step.path) {
+            Err(error) if is_gone(&error) => Ok(false),
+            target => is_one_file(staged, target?),
+        }
+    }
+
+    fn remove_made_folder(&mut self, step: &Step) -> io::Result<()> {
+        let target = match self.folders.place(&step.path) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            target => target?,
+        };
+        if !is_at(target, step.new.as_ref())? {
+            return Ok(());
+        }
+        match calls::remove_folder(target) {
+            // Its user put something in it.
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT) => Ok(()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    /// Whether the staging folder holds nothing for the step but what waited there.
+    fn holds_only_ours(&self, step: &Step) -> bool {
+        let is_free = |name: &str| matches!(look_if_there(place(&self.staging.folder, name)), Ok(None));
+        match step.action {
+            Action::Put | Action::MakeFolder | Action::RemoveFolder | Action::RemoveOwnFolder => true,
+            Action::TakeAway => is_free(&step.name),
             Action::Replace => {
-                expect_ours(target, step)?;
-                Ok(exchange(staged, target)?)
+                is_free(&between(step))
+                    && is_at(self.staging.at(&step.name), step.new.as_ref()).unwrap_or(false)
             }
         }
     }
 
-    /// The commit is through: folders that were taken away are removed. If something was put in one meanwhile, by
-    /// somebody who held it open, it goes back to its place; `false`: that place is taken.
-    pub(super) fn finish(&mut self) -> bool {
-        let folders = self.done.iter().copied().filter(|step| {
-            let base = step.change.and_then(crate::ChangeSet::base_kind);
-            step.action == Action::TakeAway && base == Some(EntryKind::Directory)
-        });
-        let mut is_clean = true;
-        for step in folders.collect::<Vec<_>>() {
-            let is_removed = self.staging.folder.remove_dir(&step.name).is_ok();
-            is_clean &= is_removed || self.take_back(step).is_ok();
+    /// Puts the names of all folders that the steps changed on the medium.
+    pub(super) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
+        let mut last = None;
+        for step in steps {
+            let above = step.path.parent().unwrap_or_default();
+            if last.as_ref() == Some(&above) {
+                continue;
+            }
+            match self.folders.open(&above) {
+                Ok(folder) => {
+                    calls::sync_folder(folder).map_err(|error| Stop::io(&above, error))?;
+                }
+                // Removed by a later step, and perhaps a file now.
+                Err(error) if is_gone(&error) => {}
+                Err(error) => {
+                    return Err(Stop::Error(TreeError::Io { path: above, message: error.to_string() }));
+                }
+            }
+            last = Some(above);
         }
-        is_clean
-    }
-}
-
-fn make_folder(target: Place<'_>, path: &WorkspacePath) -> Result<bool, Stop> {
-    match target.folder.create_dir(target.name) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let is_folder = target.folder.symlink_metadata(target.name).is_ok_and(|found| found.is_dir());
-            if is_folder { Ok(false) } else { Err(Stop::conflict(path, ConflictKind::Created)) }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Stop::conflict(path, ConflictKind::Deleted))
-        }
-        Err(error) => Err(Stop::io(path, &error)),
-    }
-}
-
-/// Fails if what is at the place is not what the step put there, or was edited since.
-fn expect_ours(target: Place<'_>, step: &Step<'_>) -> io::Result<()> {
-    let found = target.folder.symlink_metadata(target.name)?;
-    if step.ours == Some(Identity::of(&found)) {
         Ok(())
-    } else {
-        Err(io::Error::other("changed by its user"))
     }
+}
+
+fn between(step: &Step) -> String {
+    format!("{}-between", step.name)
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Whether two names are of one file: a move by link and unlink stopped in the middle.
+fn is_one_file(one: Place<'_>, other: Place<'_>) -> io::Result<bool> {
+    let (one, other) = (look_if_there(one)?, look_if_there(other)?);
+    Ok(one.zip(other).is_some_and(|(one, other)| {
+        one.kind != EntryKind::Directory && (one.inode, one.device) == (other.inode, other.device)
+    }))
+}
+
+fn is_folder(at: Place<'_>) -> bool {
+    calls::look(at).is_ok_and(|found| found.kind == EntryKind::Directory)
+}
+
+/// How what is held differs from what was expected; `None`: not at all. Times and inode do not count, only
+/// content, permission bits, and that no other name has it.
+pub(super) fn difference(expected: &Seen, held: &super::seen::Held) -> Option<ConflictKind> {
+    if expected.kind != held.found.kind {
+        return Some(ConflictKind::Replaced);
+    }
+    let is_same = match expected.kind {
+        EntryKind::Directory => true,
+        EntryKind::Symlink => expected.hash.is_some() && expected.hash == held.hash,
+        EntryKind::File => {
+            held.found.links == 1
+                && held.found.mode == expected.mode
+                && held.found.len == expected.len
+                && expected.hash.is_some()
+                && expected.hash == held.hash
+        }
+        EntryKind::Other => false,
+    };
+    (!is_same).then_some(ConflictKind::Modified)
 }

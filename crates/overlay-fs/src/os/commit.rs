@@ -1,31 +1,40 @@
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 
-use super::apply::Applied;
+use super::apply::{Applied, Kept};
+use super::folders::Stop;
+use super::home::Home;
+use super::journal::{self, Journal};
 use super::lock::CommitLock;
-use super::plan::{Folders, Stop, prepare};
-use super::staging::{self, Staging};
-use super::{OsTree, tree_error};
+use super::plan::Planner;
+use super::stage::{self, Fresh};
+use super::staging::{self, Phase, Staging};
+use super::{Durability, OsTree, tree_error};
 use crate::{
-    ChangeSet, CommitOptions, CommitOutcome, Resolution, TreeError, Workspace, WorkspacePath, resolve,
+    ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
+    WorkspacePath, resolve,
 };
 
 #[async_trait]
 impl Workspace for OsTree {
-    /// Plan, apply, finish: new files are written to a private folder first; then every path is exchanged or moved
-    /// in one step of the kernel, and what came out is compared with what the change set rests on. On a surprise all
-    /// steps are taken back.
+    /// Plan, journal, apply, mark: new files wait in a private folder; a journal says what is about to be done; then
+    /// every path is exchanged or moved in one step of the kernel, and what came out is compared with what the change
+    /// set rests on. On a surprise all steps are taken back. If the process dies in the middle, the next commit,
+    /// undo or sweep of this workspace takes them back.
     ///
-    /// A replaced file keeps its permission bits, and its owner where that is allowed; it is a new inode.
-    /// A process that is killed in the middle leaves some paths new and some old, and the old ones in the
-    /// staging folder.
+    /// A replaced file keeps its permission bits and extended attributes, and its owner where that is allowed; it is a
+    /// new inode.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        for change in &changes.changes {
-            if change.path.is_root() || change.path.names().any(staging::is_staging_name) {
-                let reason = "the name is reserved".to_owned();
-                return Err(TreeError::Unsupported { path: change.path.clone(), reason });
-            }
-        }
+        refuse_reserved_names(changes)?;
+        let digest = journal::digest(changes);
         let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        if options.repeated && self.is_committed(digest)? {
+            discard_prepared(self.take_prepared(digest));
+            return Ok(CommitOutcome::Committed(Committed::default()));
+        }
         let (changes, committed) = match resolve(self, changes, options).await? {
             Resolution::Apply { changes, committed } => (changes, committed),
             Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
@@ -33,52 +42,157 @@ impl Workspace for OsTree {
         if changes.is_empty() {
             return Ok(CommitOutcome::Committed(committed));
         }
-        match self.apply(&changes) {
+        let mut prepared = self.take_prepared(digest);
+        if let Cow::Owned(_) = changes {
+            // It was prepared without what its user did meanwhile, and is merged now.
+            discard_prepared(prepared.take());
+        }
+        match self.apply(&changes, digest, prepared) {
             Ok(()) => Ok(CommitOutcome::Committed(committed)),
             Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
         }
     }
-}
 
-impl OsTree {
-    fn apply(&self, changes: &ChangeSet) -> Result<(), Stop> {
-        let at_root = |error: std::io::Error| Stop::Error(tree_error(&WorkspacePath::root(), &error));
-        let staging = Staging::create(&self.root).map_err(at_root)?;
-        let steps = prepare(&mut Folders::new(&self.root), &staging, changes);
-        let steps = steps.and_then(|steps| {
-            staging.mark_applying().map_err(at_root)?;
-            Ok(steps)
-        });
-        let steps = steps.inspect_err(|_| discard(&staging))?;
-        let mut applied = Applied::new(&self.root, &staging);
-        let outcome = applied.apply(&steps);
-        if outcome.is_ok() && !applied.finish() {
-            // Not lost, and a sweep tells of it; but the commit is through.
-            let _ = staging.mark_kept();
-            return outcome;
+    async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
+        if changes.is_empty() || !self.options.prepare {
+            return Ok(());
         }
-        let kept = if outcome.is_ok() { Vec::new() } else { applied.roll_back() };
-        if kept.is_empty() {
-            // The commit has its outcome; what cannot be removed here is left to a sweep.
-            let _ = staging.mark_idle();
-            discard(&staging);
-            return outcome;
+        refuse_reserved_names(changes)?;
+        // Before an accept nothing appears in the workspace, not even a hidden folder.
+        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
+        let digest = journal::digest(changes);
+        discard_prepared(self.take_prepared(digest));
+        {
+            let _lock = CommitLock::take(&self.root)?;
+            self.recover()?;
+            let bytes = changes.changes.iter().filter_map(|change| change.base_content.as_ref());
+            let bytes = bytes.map(|content| content.len() as u64).sum();
+            // What cannot be removed now is tried again, and told of by a sweep.
+            let _ = self.trim(1, bytes);
         }
-        let _ = staging.mark_kept();
-        Err(Stop::Error(not_put_back(&staging, &kept)))
+        let staging = self.stage(&home, changes, digest).map_err(Stop::into_error)?;
+        self.keep_prepared(digest, staging);
+        Ok(())
+    }
+
+    fn forget(&self, changes: &ChangeSet) {
+        discard_prepared(self.take_prepared(journal::digest(changes)));
     }
 }
 
+impl OsTree {
+    fn stage(&self, home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
+        let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
+        match stage::write_all(&staging, changes, self.is_full()) {
+            Ok(()) => Ok(staging),
+            Err(stop) => {
+                discard(&staging);
+                Err(stop)
+            }
+        }
+    }
+
+    fn apply(&self, changes: &ChangeSet, digest: ContentHash, prepared: Option<Staging>) -> Result<(), Stop> {
+        let (mut staging, fresh) = if let Some(staging) = prepared {
+            (staging, Fresh::No)
+        } else {
+            let home = self.homes.for_new().map_err(Stop::at_root)?;
+            (self.stage(&home, changes, digest)?, Fresh::Yes)
+        };
+        let steps = Planner::new(&self.root, &staging, fresh).and_then(|planner| planner.plan(changes));
+        let journal = steps.map(Journal::new).and_then(|journal| {
+            staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
+            Ok(journal)
+        });
+        let journal = journal.inspect_err(|_| discard(&staging))?;
+        let mut applied = Applied::new(&self.root, &staging);
+        let outcome = applied.apply(&journal.steps).and_then(|()| {
+            if self.is_full() {
+                applied.sync(&journal.steps)?;
+            }
+            staging.end(Phase::Applying, Phase::Committed, self.is_full()).map_err(Stop::at_root)
+        });
+        if let Err(stop) = outcome {
+            let kept = applied.roll_back(&journal.steps);
+            return Err(self.end_rollback(&staging, &kept, stop));
+        }
+        staging.release();
+        let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
+        let limit = self.options.undo;
+        if limit.accepts == 0 || limit.bytes < bytes {
+            discard(&staging);
+        } else if fresh == Fresh::Yes {
+            // The commit is through; what cannot be removed now is left to a sweep.
+            let _ = self.trim(0, 0);
+        }
+        Ok(())
+    }
+
+    /// The steps are taken back: the folder goes, unless it holds what could not be put back.
+    fn end_rollback(&self, staging: &Staging, kept: &Kept, stop: Stop) -> Stop {
+        if kept.is_empty() {
+            discard(staging);
+            return stop;
+        }
+        let from = staging.phase().unwrap_or(Phase::Applying);
+        let _ = staging.go(from, Phase::Kept, self.is_full());
+        Stop::Error(not_put_back(staging, kept))
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.options.durability == Durability::Full
+    }
+}
+
+impl Stop {
+    pub(super) fn into_error(self) -> TreeError {
+        match self {
+            Self::Error(error) => error,
+            Self::Conflict(conflict) => TreeError::Io {
+                path: conflict.path,
+                message: "changed by somebody else meanwhile".to_owned(),
+            },
+        }
+    }
+}
+
+fn refuse_reserved_names(changes: &ChangeSet) -> Result<(), TreeError> {
+    let mut paths = BTreeSet::new();
+    for change in &changes.changes {
+        let refused = |reason: &str| {
+            Err(TreeError::Unsupported { path: change.path.clone(), reason: reason.to_owned() })
+        };
+        if change.path.is_root() || change.path.names().any(staging::is_staging_name) {
+            return refused("the name is reserved");
+        }
+        if !paths.insert(&change.path) {
+            return refused("the change set changes it twice");
+        }
+    }
+    Ok(())
+}
+
 fn discard(staging: &Staging) {
+    // It has its outcome; what cannot be removed here is left to a sweep.
     let _ = staging.remove();
 }
 
-fn not_put_back(staging: &Staging, kept: &[(WorkspacePath, String)]) -> TreeError {
-    let copies = kept.iter().map(|(path, name)| format!("{path} in {}/{name}", staging.name));
+pub(super) fn discard_prepared(prepared: Option<Staging>) {
+    if let Some(staging) = prepared {
+        discard(&staging);
+    }
+}
+
+pub(super) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
+    let copies = kept.iter().map(|(path, name)| format!("{path} in {}/{name}", staging.told));
     let copies = copies.collect::<Vec<_>>().join(", ");
     let message = format!(
         "changed by somebody else while the accept was taken back; the former content is kept: {copies}"
     );
     TreeError::Io { path: kept[0].0.clone(), message }
+}
+
+pub(super) fn at_root(error: &std::io::Error) -> TreeError {
+    tree_error(&WorkspacePath::root(), error)
 }

@@ -1,21 +1,27 @@
-use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::ffi::OsStr;
+use std::io;
 
 use cap_fs_ext::DirExt as _;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::Dir;
+use rustix::fd::OwnedFd;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::sweep::Process;
+use super::calls::{self, Place};
+use super::home::{Home, is_private};
+use super::journal::Journal;
+use super::process::Process;
+use super::seen::{look_if_there, place};
+use crate::{ContentHash, EntryKind};
 
 const PREFIX: &str = ".headstart-staging-";
-/// Who made the folder.
+/// Who made the folder, and for which changes. Its maker holds a lock on it.
 const OWNER: &str = "owner";
-/// There while the workspace is being changed: the folder holds what was taken out of it.
-const APPLYING: &str = "applying";
-/// Instead of it when a rollback could not put everything back.
-const KEPT: &str = "kept";
 /// Keeps the folder out of `git status` without a change to the user's files.
 const IGNORE: &str = ".gitignore";
+/// A journal that is being written.
+const DRAFT: &str = "draft";
 
 /// Whether a name is that of a staging folder: such names are in no listing and cannot be staged.
 pub(super) fn is_staging_name(name: &[u8]) -> bool {
@@ -23,124 +29,265 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
         .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// How far the commit got whose folder it is.
+/// How far it got, each a journal of that name. The first that is there counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The workspace was not touched, or the commit is through: nothing in the folder is needed.
-    Idle,
-    /// The folder may hold the only copy of what was in the workspace.
-    Applying,
     /// The folder holds what a rollback could not put back.
     Kept,
+    /// An undo is being made: the folder may hold the only copy of what was in the workspace.
+    Undoing,
+    /// A commit is being made: the same.
+    Applying,
+    /// The commit was taken back; only the owner and this journal are left.
+    Undone,
+    /// The commit is through; the folder holds what it replaced.
+    Committed,
+    /// The workspace was not touched.
+    Idle,
 }
 
-/// What `owner` says.
+impl Phase {
+    const MARKED: [Self; 5] = [Self::Kept, Self::Undoing, Self::Applying, Self::Undone, Self::Committed];
+
+    fn journal(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Undoing => "undoing",
+            Self::Applying => "applying",
+            Self::Undone => "undone",
+            Self::Committed => "committed",
+            Self::Idle => DRAFT,
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Owner {
     pub(super) process: Process,
+    /// The digest of the change set.
+    #[serde(default)]
+    pub(super) changes: Option<ContentHash>,
 }
 
-/// A private folder in the workspace, on its file system, in which new files wait and old ones are kept until the
-/// commit is through.
+/// A private folder in which new files wait and old ones are kept.
 #[derive(Debug)]
 pub(super) struct Staging {
-    root: Dir,
+    home: Dir,
     pub(super) folder: Dir,
     pub(super) name: String,
+    /// For people.
+    pub(super) told: String,
+    /// The kernel gives it back when the process dies.
+    lock: Option<OwnedFd>,
 }
 
 impl Staging {
-    pub(super) fn create(root: &Dir) -> io::Result<Self> {
+    pub(super) fn create(home: &Home, changes: ContentHash) -> io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let name = format!("{PREFIX}{:032x}", u128::from_ne_bytes(random));
-        let mut builder = DirBuilder::new();
-        builder.mode(0o700);
-        root.create_dir_with(&name, &builder)?;
-        let folder = root.open_dir_nofollow(&name)?;
-        let staging = Self { root: root.try_clone()?, folder, name };
-        staging.prepare().inspect_err(|_| {
-            // The first error is the one to tell; what is left is for a sweep.
-            let _ = staging.remove();
-        })?;
-        Ok(staging)
+        calls::make_folder(place(&home.folder, &name), 0o700)?;
+        let folder = home.folder.open_dir_nofollow(&name)?;
+        let told = home.told(&name);
+        let mut staging = Self { home: home.folder.try_clone()?, folder, name, told, lock: None };
+        match staging.prepare(changes) {
+            Ok(()) => Ok(staging),
+            Err(error) => {
+                // The first error is the one to tell; what is left is for a sweep.
+                let _ = staging.remove();
+                Err(error)
+            }
+        }
     }
 
-    fn prepare(&self) -> io::Result<()> {
-        let owner = serde_json::to_vec(&Owner { process: Process::current() })?;
-        self.create_file(OWNER, 0o600, &owner)?;
-        self.create_file(IGNORE, 0o600, b"*\n")?;
+    fn prepare(&mut self, changes: ContentHash) -> io::Result<()> {
+        if !is_private(&self.folder)? {
+            return Err(io::Error::other("the staging folder is not private: somebody changed it at once"));
+        }
+        let owner = serde_json::to_vec(&Owner { process: Process::current(), changes: Some(changes) })?;
+        let file = calls::create(self.at(OWNER), 0o600, &owner)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        self.lock = Some(file);
+        calls::create(self.at(IGNORE), 0o600, b"*\n")?;
         Ok(())
     }
 
     /// A staging folder that is there already: ours, private and a folder, or `None`.
-    pub(super) fn open(root: &Dir, name: &str) -> io::Result<Option<Self>> {
-        if !root.symlink_metadata(name)?.is_dir() {
+    pub(super) fn open(home: &Home, name: &str) -> io::Result<Option<Self>> {
+        let at = place(&home.folder, name);
+        if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
             return Ok(None);
         }
-        let folder = root.open_dir_nofollow(name)?;
-        let found = folder.dir_metadata()?;
-        let is_ours = found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o777 == 0o700;
-        Ok(is_ours.then_some(Self { root: root.try_clone()?, folder, name: name.to_owned() }))
+        let folder = match home.folder.open_dir_nofollow(name) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            // Its process removed it at this moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        if !is_private(&folder)? {
+            return Ok(None);
+        }
+        let told = home.told(name);
+        Ok(Some(Self { home: home.folder.try_clone()?, folder, name: name.to_owned(), told, lock: None }))
     }
 
-    /// Writes a new file; its permission bits are `mode` without what the process's umask takes.
-    pub(super) fn create_file(&self, name: &str, mode: u32, content: &[u8]) -> io::Result<cap_std::fs::File> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode);
-        let mut file = self.folder.open_with(name, &options)?;
-        file.write_all(content)?;
-        Ok(file)
+    pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
+        place(&self.folder, name)
     }
 
-    pub(super) fn owner(&self) -> Option<Owner> {
-        let is_file = self.folder.symlink_metadata(OWNER).ok()?.is_file();
-        let content = is_file.then(|| self.folder.read(OWNER).ok())??;
-        serde_json::from_slice(&content).ok()
-    }
-
-    pub(super) fn phase(&self) -> Phase {
-        if self.folder.symlink_metadata(KEPT).is_ok() {
-            Phase::Kept
-        } else if self.folder.symlink_metadata(APPLYING).is_ok() {
-            Phase::Applying
-        } else {
-            Phase::Idle
+    /// `None`: nothing says so, or nothing that can be read.
+    pub(super) fn owner(&self) -> io::Result<Option<Owner>> {
+        match look_if_there(self.at(OWNER))? {
+            Some(found) if found.kind == EntryKind::File => match self.content_of(OWNER) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                content => Ok(serde_json::from_slice(&content?).ok()),
+            },
+            _ => Ok(None),
         }
     }
 
-    /// From here on the folder may hold what its user cannot miss.
-    pub(super) fn mark_applying(&self) -> io::Result<()> {
-        self.create_file(APPLYING, 0o600, b"").map(drop)
+    /// Whether its maker is at work: holds the lock, or is a living process.
+    pub(super) fn is_alive(&self) -> io::Result<bool> {
+        let is_locked = match calls::open(self.at(OWNER)) {
+            Ok(file) => match flock(&file, FlockOperation::NonBlockingLockShared) {
+                Ok(()) => false,
+                Err(Errno::WOULDBLOCK) => true,
+                Err(error) => return Err(error.into()),
+            },
+            Err(Errno::NOENT | Errno::LOOP) => false,
+            Err(error) => return Err(error.into()),
+        };
+        // What this process is at work on, it has locked.
+        let is_another = |owner: &Owner| owner.process != Process::current();
+        Ok(is_locked || self.owner()?.filter(is_another).is_some_and(|owner| owner.process.is_alive()))
     }
 
-    /// The workspace is as it should be: nothing in the folder is needed any more.
-    pub(super) fn mark_idle(&self) -> io::Result<()> {
-        self.folder.remove_file(APPLYING)
-    }
-
-    pub(super) fn mark_kept(&self) -> io::Result<()> {
-        self.folder.rename(APPLYING, &self.folder, KEPT)
-    }
-
-    /// Removes the folder and what a commit puts in it: files, links and empty folders. The owner's record goes
-    /// last, so that what is left by a process that dies here is still known.
-    pub(super) fn remove(&self) -> io::Result<()> {
-        for name in self.names()?.into_iter().filter(|name| name != OWNER) {
-            if self.folder.symlink_metadata(&name)?.is_dir() {
-                self.folder.remove_dir(&name)?;
-            } else {
-                self.folder.remove_file(&name)?;
+    pub(super) fn phase(&self) -> io::Result<Phase> {
+        for phase in Phase::MARKED {
+            if look_if_there(self.at(phase.journal()))?.is_some() {
+                return Ok(phase);
             }
         }
-        match self.folder.remove_file(OWNER) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        self.root.remove_dir(&self.name)
+        Ok(Phase::Idle)
     }
 
-    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
-        self.folder.entries()?.map(|entry| Ok(entry?.file_name())).collect()
+    /// Writes what is about to be done, and enters the phase in which it is done.
+    pub(super) fn begin(&self, phase: Phase, journal: &Journal, sync: bool) -> io::Result<()> {
+        match calls::remove_file(self.at(DRAFT)) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let file = calls::create(self.at(DRAFT), 0o600, &journal.to_bytes())?;
+        if sync {
+            calls::sync(&file, OsStr::new(DRAFT))?;
+        }
+        self.go(Phase::Idle, phase, sync)
     }
+
+    /// Leaves the phase in which it is done, or stays in it if that cannot be put on the medium.
+    pub(super) fn end(&self, from: Phase, to: Phase, sync: bool) -> io::Result<()> {
+        self.go(from, to, sync).inspect_err(|_| {
+            // Not there where the rename itself failed. If this fails as well, the caller is told of an error, and
+            // learns when it asks again that it was done.
+            let _ = self.go(to, from, false);
+        })
+    }
+
+    /// From one phase to the next, in one step.
+    pub(super) fn go(&self, from: Phase, to: Phase, sync: bool) -> io::Result<()> {
+        calls::rename_over(&self.folder, from.journal(), to.journal())?;
+        if sync {
+            calls::sync_folder(&self.folder)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves a phase for the one before it, in one step.
+    pub(super) fn leave(&self, phase: Phase) -> io::Result<()> {
+        Ok(calls::remove_file(self.at(phase.journal()))?)
+    }
+
+    /// `None`: it is damaged, or a newer headstart wrote it.
+    pub(super) fn journal(&self, phase: Phase) -> io::Result<Option<Journal>> {
+        Ok(Journal::parse(&self.content_of(phase.journal())?))
+    }
+
+    fn content_of(&self, name: &str) -> io::Result<Vec<u8>> {
+        let file = calls::open(self.at(name))?;
+        let found = calls::look_at(&file)?;
+        if found.kind != EntryKind::File {
+            return Err(io::Error::other(format!("{}/{name} is not a file", self.told)));
+        }
+        Ok(calls::read(file, found.len)?)
+    }
+
+    /// The commit is through, or taken back: the folder is no longer this process's work.
+    pub(super) fn release(&mut self) {
+        self.lock = None;
+    }
+
+    /// Removes the folder and what a commit puts in it. The journals go first: a folder without one is known to hold
+    /// nothing that is needed. The owner's record goes last, so that what is left by a process that dies here is still
+    /// known. An unexpected name stops it before anything is removed.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        self.content()?;
+        for phase in Phase::MARKED.into_iter().rev() {
+            self.remove_if_there(phase.journal())?;
+        }
+        self.remove_content()?;
+        self.remove_if_there(IGNORE)?;
+        self.remove_if_there(OWNER)?;
+        Ok(calls::remove_folder(place(&self.home, &self.name))?)
+    }
+
+    /// Removes all but who made it, and how far it got.
+    pub(super) fn remove_content(&self) -> io::Result<()> {
+        for name in self.content()? {
+            let at = self.at(&name);
+            match look_if_there(at)? {
+                Some(found) if found.kind == EntryKind::Directory => calls::remove_folder(at)?,
+                Some(_) => calls::remove_file(at)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_if_there(&self, name: &str) -> io::Result<()> {
+        match calls::remove_file(self.at(name)) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The names of what waits or is kept; an error for a name that no commit gives.
+    pub(super) fn content(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in self.folder.entries()? {
+            let name = entry?.file_name();
+            let Some(name) = name.to_str().filter(|name| is_content(name) || is_mark(name)) else {
+                let message = format!("{}/{} is not one of ours", self.told, name.display());
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            };
+            if is_content(name) || name == DRAFT {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Whether a commit gives this name to what waits or is kept: a number, for what is beside it, one ending more.
+fn is_content(name: &str) -> bool {
+    let number = name.strip_suffix("-between").unwrap_or(name);
+    let number = number.strip_suffix("-old").unwrap_or(number);
+    let number = number.strip_prefix("above-").unwrap_or(number);
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_mark(name: &str) -> bool {
+    name == OWNER
+        || name == IGNORE
+        || name == DRAFT
+        || Phase::MARKED.iter().any(|phase| phase.journal() == name)
 }

@@ -68,6 +68,7 @@ impl Bytes<'_> {
         CommitOptions {
             stale_reads: if self.below(3) == 2 { StaleReads::Warn } else { StaleReads::Conflict },
             merge: if self.below(4) == 3 { Merge::Never } else { Merge::Text },
+            repeated: false,
         }
     }
 }

@@ -1,0 +1,269 @@
+//! The system calls of a commit. Each does all or nothing, none follows a link, and none that moves ever overwrites.
+
+use std::ffi::OsStr;
+
+use cap_std::fs::Dir;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+};
+use rustix::io::{Errno, Result};
+
+#[cfg(feature = "failpoints")]
+use super::failpoints::before;
+use crate::EntryKind;
+
+/// A name in an open folder.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) folder: &'a Dir,
+    pub(super) name: &'a OsStr,
+}
+
+/// What the system says of a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) kind: EntryKind,
+    pub(super) inode: u64,
+    pub(super) device: u64,
+    pub(super) len: u64,
+    /// Permission bits, with those for set-user-id and the like.
+    pub(super) mode: u32,
+    pub(super) owner: (u32, u32),
+    pub(super) links: u64,
+    pub(super) modified: (i64, i64),
+}
+
+#[cfg(not(feature = "failpoints"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it may fail")]
+fn before(_call: &'static str, _name: &OsStr) -> Result<()> {
+    Ok(())
+}
+
+/// Everything but a file is opened without waiting for its other end.
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// What is at the place; a link is not followed.
+pub(super) fn look(at: Place<'_>) -> Result<Found> {
+    before("look", at.name)?;
+    Ok(found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+/// What is open.
+pub(super) fn look_at(file: impl AsFd) -> Result<Found> {
+    Ok(found(&rustix::fs::fstat(file)?))
+}
+
+/// Opens what is at the place for reading; [`Errno::LOOP`] for a link.
+pub(super) fn open(at: Place<'_>) -> Result<OwnedFd> {
+    before("open", at.name)?;
+    rustix::fs::openat(at.folder, at.name, READ, Mode::empty())
+}
+
+/// The content of an open file, as far as `len` bytes and one more to show that there is more.
+pub(super) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
+    let mut content = vec![0; usize::try_from(len).map_err(|_| Errno::FBIG)?.saturating_add(1)];
+    let mut filled = 0;
+    while filled < content.len() {
+        match rustix::io::read(&file, &mut content[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    content.truncate(filled);
+    Ok(content)
+}
+
+/// Where the link at the place points.
+pub(super) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
+    before("read link", at.name)?;
+    Ok(rustix::fs::readlinkat(at.folder, at.name, Vec::new())?.into_bytes())
+}
+
+/// Makes a file where nothing is; its permission bits are `mode` without what the process's umask takes.
+pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
+    before("create", at.name)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
+    // In two parts, so that a test can stop between them.
+    let (start, rest) = content.split_at(content.len() / 2);
+    for part in [start, rest] {
+        before("write", at.name)?;
+        write_all(&file, part)?;
+    }
+    Ok(file)
+}
+
+fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {
+    while !rest.is_empty() {
+        match rustix::io::write(file, rest) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => rest = &rest[count..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
+    before("make link", at.name)?;
+    rustix::fs::symlinkat(target, at.folder, at.name)
+}
+
+pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
+    before("make folder", at.name)?;
+    rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))
+}
+
+/// Removes an empty folder; [`Errno::NOTEMPTY`] (or [`Errno::EXIST`]) if something is in it.
+pub(super) fn remove_folder(at: Place<'_>) -> Result<()> {
+    before("remove folder", at.name)?;
+    rustix::fs::unlinkat(at.folder, at.name, AtFlags::REMOVEDIR)
+}
+
+pub(super) fn remove_file(at: Place<'_>) -> Result<()> {
+    before("remove file", at.name)?;
+    rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())
+}
+
+pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
+    before("set mode", OsStr::new(""))?;
+    rustix::fs::fchmod(file, Mode::from_raw_mode(mode))
+}
+
+/// Sets the time of the last modification: `None` is now.
+pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Result<()> {
+    before("set time", OsStr::new(""))?;
+    let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let modified = modified.map_or(now, |(tv_sec, part)| Timespec { tv_sec, tv_nsec: part });
+    rustix::fs::futimens(file, &Timestamps { last_access: omit, last_modification: modified })
+}
+
+/// Puts an open file on the medium.
+pub(super) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
+    before("sync", name)?;
+    rustix::fs::fsync(file)
+}
+
+/// Puts the names in a folder on the medium.
+pub(super) fn sync_folder(folder: &Dir) -> Result<()> {
+    let folder = open_folder(folder)?;
+    before("sync folder", OsStr::new(""))?;
+    match rustix::fs::fsync(folder) {
+        // Some file systems cannot sync a folder; what they promise is then all there is.
+        Err(Errno::INVAL | Errno::ROFS) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Puts everything on the medium that was written to the file system of a folder; [`Errno::NOSYS`] where the system
+/// cannot.
+pub(super) fn sync_file_system(folder: &Dir) -> Result<()> {
+    let folder = open_folder(folder)?;
+    before("sync file system", OsStr::new(""))?;
+    #[cfg(target_os = "linux")]
+    return rustix::fs::syncfs(folder);
+    #[cfg(not(target_os = "linux"))]
+    return {
+        drop(folder);
+        Err(Errno::NOSYS)
+    };
+}
+
+/// A handle of a folder that can be synced: others only lead to it.
+fn open_folder(folder: &Dir) -> Result<OwnedFd> {
+    before("open folder", OsStr::new(""))?;
+    rustix::fs::openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty())
+}
+
+/// Moves to a place where nothing is; [`Errno::EXIST`] if something is there.
+pub(super) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<()> {
+    let moved = before("move", to.name).and_then(|()| rename(from, to, RenameFlags::NOREPLACE));
+    match moved {
+        Err(error) if is_missing_feature(error) => move_to_free_without_feature(from, to),
+        outcome => outcome,
+    }
+}
+
+/// Exchanges what is at two places; [`Errno::NOENT`] if one is empty.
+///
+/// `between` is a free place in the folder of `staged`, for file systems that cannot exchange. There nothing is at
+/// the target for a moment; if its user makes something there, the old one stays in between.
+pub(super) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<()> {
+    let exchanged =
+        before("exchange", target.name).and_then(|()| rename(staged, target, RenameFlags::EXCHANGE));
+    match exchanged {
+        Err(error) if is_missing_feature(error) => {}
+        outcome => return outcome,
+    }
+    move_to_free(target, between)?;
+    if let Err(error) = move_to_free(staged, target) {
+        move_to_free(between, target)?;
+        return Err(error);
+    }
+    move_to_free(between, staged)
+}
+
+/// Renames in one folder, over what may be there.
+pub(super) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
+    before("rename", OsStr::new(to))?;
+    rustix::fs::renameat(folder, from, folder, to)
+}
+
+fn rename(from: Place<'_>, to: Place<'_>, flags: RenameFlags) -> Result<()> {
+    rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags)
+}
+
+/// Some file systems (network, FAT, FUSE) have plain renames only.
+fn is_missing_feature(error: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&error)
+}
+
+/// A hard link fails where something is, so it is as good; folders, and systems without hard links, are looked
+/// at first: what its user makes there in between is replaced if it is a file.
+fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
+    if look(from)?.kind != EntryKind::Directory {
+        before("link", to.name)?;
+        match rustix::fs::linkat(from.folder, from.name, to.folder, to.name, AtFlags::empty()) {
+            Ok(()) => return remove_file(from),
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    match look(to) {
+        Ok(_) => Err(Errno::EXIST),
+        Err(Errno::NOENT) => {
+            before("plain rename", to.name)?;
+            rustix::fs::renameat(from.folder, from.name, to.folder, to.name)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn found(stat: &Stat) -> Found {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Directory,
+        FileType::Symlink => EntryKind::Symlink,
+        _ => EntryKind::Other,
+    };
+    let len = if kind == EntryKind::Directory { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) };
+    Found {
+        kind,
+        inode: stat.st_ino,
+        device: stat.st_dev,
+        len,
+        mode: stat.st_mode & 0o7777,
+        owner: (stat.st_uid, stat.st_gid),
+        links: stat.st_nlink,
+        modified: (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+    }
+}

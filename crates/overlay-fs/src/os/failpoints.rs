@@ -1,0 +1,70 @@
+//! A numbered fail point in front of every system call with which a commit, an undo or a sweep works. For tests of
+//! this crate and of its hosts; without the feature `failpoints` it is not there.
+//!
+//! What is armed counts for the thread that armed it.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+
+use rustix::io::Errno;
+
+/// A system call that is about to be made.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Point<'a> {
+    /// Which one since the plan was armed, from 0.
+    pub number: usize,
+    /// What it does: `exchange`, `sync`, …
+    pub call: &'static str,
+    /// The name that it is about, without its folder.
+    pub name: &'a [u8],
+}
+
+/// What happens at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The call is made.
+    GoOn,
+    /// The process is killed, as by `SIGKILL`, before the call.
+    Die,
+    /// The call fails with this number of the system, and does nothing.
+    Fail(i32),
+}
+
+type Plan = Box<dyn FnMut(&Point<'_>) -> Then>;
+
+thread_local! {
+    static ARMED: RefCell<Option<(usize, Plan)>> = const { RefCell::new(None) };
+}
+
+/// From here on `plan` is asked at every point that this thread reaches.
+pub fn arm(plan: impl FnMut(&Point<'_>) -> Then + 'static) {
+    ARMED.set(Some((0, Box::new(plan))));
+}
+
+/// Takes the plan away; returns how many points were reached.
+pub fn disarm() -> usize {
+    ARMED.take().map_or(0, |(reached, _)| reached)
+}
+
+pub(super) fn before(call: &'static str, name: &OsStr) -> Result<(), Errno> {
+    let then = ARMED.with_borrow_mut(|armed| {
+        let Some((reached, plan)) = armed else { return Then::GoOn };
+        let point = Point { number: *reached, call, name: name.as_encoded_bytes() };
+        *reached += 1;
+        plan(&point)
+    });
+    match then {
+        Then::GoOn => Ok(()),
+        Then::Fail(number) => Err(Errno::from_raw_os_error(number)),
+        Then::Die => die(),
+    }
+}
+
+fn die() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    // The signal may arrive a moment later: nothing of the commit may happen in between.
+    loop {
+        std::hint::spin_loop();
+    }
+}

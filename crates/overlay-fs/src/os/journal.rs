@@ -1,0 +1,144 @@
+use serde::{Deserialize, Serialize};
+
+use super::seen::Seen;
+use crate::{ChangeKind, ChangeSet, ContentHash, WorkspacePath};
+
+/// Raised when an older headstart would misread a journal.
+const FORMAT: u32 = 1;
+
+/// What a commit, or an undo, is about to do, in order. It is on the medium before the first step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Journal {
+    format: u32,
+    pub(super) steps: Vec<Step>,
+}
+
+/// One move that changes the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Step {
+    pub(super) path: WorkspacePath,
+    pub(super) action: Action,
+    /// The name in the staging folder of what goes in or comes out.
+    pub(super) name: String,
+    /// What has to come out of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) old: Option<Seen>,
+    /// What goes in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) new: Option<Seen>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Action {
+    /// The file or link at the path moves to the staging folder.
+    TakeAway,
+    /// The folder at the path, empty by now, is removed; a copy of it waits in the staging folder.
+    RemoveFolder,
+    /// The same for a folder that the commit made which is undone: if something is in it, it stays.
+    RemoveOwnFolder,
+    /// The folder in the staging folder moves to the path; if one is there, that is as good.
+    MakeFolder,
+    /// What waits in the staging folder moves to the path, where nothing is.
+    Put,
+    /// Both change places.
+    Replace,
+}
+
+impl Journal {
+    pub(super) fn new(steps: Vec<Step>) -> Self {
+        Self { format: FORMAT, steps }
+    }
+
+    /// As it is on the disk: JSON, and its hash in a line of its own.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("works because no map in it has odd keys");
+        let hash = ContentHash::of(&bytes);
+        bytes.extend_from_slice(format!("\n{hash}\n").as_bytes());
+        bytes
+    }
+
+    /// `None`: not what was written, or from a newer headstart.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.strip_suffix(b"\n")?;
+        let (body, hash) = bytes.split_at(bytes.iter().rposition(|byte| *byte == b'\n')?);
+        if hash.get(1..)? != ContentHash::of(body).to_string().as_bytes() {
+            return None;
+        }
+        serde_json::from_slice::<Self>(body).ok().filter(|journal| journal.format == FORMAT)
+    }
+}
+
+/// What tells a change set from another one: what it does, and what it rests on.
+pub(super) fn digest(changes: &ChangeSet) -> ContentHash {
+    let mut bytes = Vec::new();
+    for change in &changes.changes {
+        let base = (&change.path, &change.base, change.base_content.as_deref().map(ContentHash::of));
+        put(&mut bytes, &base);
+        match &change.kind {
+            ChangeKind::Write { content, executable, moved_from } => {
+                put(&mut bytes, &("write", ContentHash::of(content), executable, moved_from));
+            }
+            kind => put(&mut bytes, kind),
+        }
+    }
+    put(&mut bytes, &changes.reads);
+    ContentHash::of(&bytes)
+}
+
+fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(bytes, value).expect("works because memory takes every write");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> Journal {
+        let path = WorkspacePath::from_bytes(b"odd \xff\n").unwrap();
+        let action = Action::TakeAway;
+        Journal::new(vec![Step { path, action, name: "0-old".to_owned(), old: None, new: None }])
+    }
+
+    #[test]
+    fn a_journal_is_read_as_it_was_written() {
+        assert_eq!(Journal::parse(&journal().to_bytes()), Some(journal()));
+    }
+
+    #[test]
+    fn a_journal_that_is_cut_or_has_another_byte_is_none() {
+        let bytes = journal().to_bytes();
+        for end in 0..bytes.len() {
+            assert_eq!(Journal::parse(&bytes[..end]), None, "cut at {end}");
+        }
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert_eq!(Journal::parse(&damaged), None, "damaged at {at}");
+        }
+        let newer = Journal { format: FORMAT + 1, steps: Vec::new() };
+        assert_eq!(Journal::parse(&newer.to_bytes()), None);
+    }
+
+    #[test]
+    fn change_sets_that_differ_have_digests_that_differ() {
+        let change = |text: &str, executable| {
+            let path = WorkspacePath::parse("a").unwrap();
+            let kind = ChangeKind::Write { content: text.into(), executable, moved_from: None };
+            crate::Change { path, base: None, base_content: None, kind }
+        };
+        let set = |changes| digest(&ChangeSet { changes, reads: Vec::new() });
+        let all = [
+            set(vec![]),
+            set(vec![change("x", false)]),
+            set(vec![change("y", false)]),
+            set(vec![change("x", true)]),
+            set(vec![change("x", false), change("x", false)]),
+        ];
+        for (index, one) in all.iter().enumerate() {
+            assert!(all[index + 1..].iter().all(|other| other != one), "{index}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+use std::path::PathBuf;
+
+/// A host's choices for a workspace on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OsOptions {
+    /// A folder of the host, outside the workspace and private to its user, for what is staged and what is kept for an
+    /// undo. It is made when it is needed. `None`, or on another file system than the workspace: a hidden folder in
+    /// the workspace is used.
+    pub state: Option<PathBuf>,
+    /// What a commit survives.
+    pub durability: Durability,
+    /// How many commits can be undone.
+    pub undo: UndoLimit,
+    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk; it does so in the state folder
+    /// alone. A host whose accepts are made by
+    /// another process has no use of it: what is prepared goes with the value that prepared it.
+    pub prepare: bool,
+}
+
+/// What a commit survives, all of it or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The death of its process.
+    Fast,
+    /// The loss of power, too, as far as the medium keeps what it was told to: data, journal and folders are synced.
+    #[default]
+    Full,
+}
+
+/// What is kept so that commits can be undone. The oldest go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UndoLimit {
+    /// So many commits; 0: none.
+    pub accepts: usize,
+    /// So many bytes of replaced content.
+    pub bytes: u64,
+}
+
+impl Default for OsOptions {
+    /// No state folder, full durability, no undo.
+    fn default() -> Self {
+        Self { state: None, durability: Durability::default(), undo: UndoLimit::default(), prepare: true }
+    }
+}

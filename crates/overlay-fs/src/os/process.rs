@@ -1,0 +1,48 @@
+use serde::{Deserialize, Serialize};
+
+/// A process, told apart from a later one with the same number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Process {
+    pid: i32,
+    /// When it started, in the kernel's ticks since boot; empty where the system does not tell.
+    start: String,
+    /// The boot it belongs to; empty where the system does not tell.
+    boot: String,
+}
+
+impl Process {
+    pub(super) fn current() -> Self {
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        Self { pid, start: start_of(pid).unwrap_or_default(), boot: boot() }
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        let Some(pid) = rustix::process::Pid::from_raw(self.pid).filter(|_| 0 < self.pid) else {
+            return false;
+        };
+        if self.boot != boot() {
+            return false;
+        }
+        let exists = rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH);
+        exists && start_of(self.pid).is_none_or(|start| start == self.start)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "whether a process lives can only be asked of the system")]
+fn start_of(pid: i32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may hold anything; the start is the 22nd.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    // A zombie has ended: its parent has only not looked yet.
+    if fields.next()? == "Z" {
+        return Some(String::new());
+    }
+    fields.nth(18).map(str::to_owned)
+}
+
+#[expect(clippy::disallowed_methods, reason = "which boot this is can only be asked of the system")]
+fn boot() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    boot.trim().to_owned()
+}

@@ -1,0 +1,162 @@
+use std::io;
+
+use super::OsTree;
+use super::apply::Applied;
+use super::calls;
+use super::commit::at_root;
+use super::folders::Stop;
+use super::journal::Action;
+use super::seen::{is_at, look_if_there};
+use super::staging::{Phase, Staging};
+use super::sweep::{SweepOutcome, Swept};
+use crate::{ContentHash, TreeError, WorkspacePath};
+
+impl OsTree {
+    /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
+    /// other process is at work.
+    pub(super) fn recover(&self) -> Result<(), TreeError> {
+        for staging in self.stagings().map_err(|error| at_root(&error))? {
+            let phase = staging.phase().map_err(|error| at_root(&error))?;
+            if !matches!(phase, Phase::Applying | Phase::Undoing) {
+                continue;
+            }
+            let outcome = self.take_back(&staging, phase).map_err(|error| at_root(&error))?;
+            if outcome == SweepOutcome::Damaged {
+                let message = format!(
+                    "a former accept was interrupted, and its journal is damaged, so nothing is guessed; what the \
+                     accept took out of the workspace is in {}: move it away when you have looked",
+                    staging.told
+                );
+                return Err(TreeError::Io { path: WorkspacePath::root(), message });
+            }
+            self.note(Swept { name: staging.told.clone(), outcome });
+        }
+        Ok(())
+    }
+
+    /// Takes back what was begun in this folder.
+    pub(super) fn take_back(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
+        let Some(journal) = staging.journal(phase)? else { return Ok(SweepOutcome::Damaged) };
+        let mut applied = Applied::new(&self.root, staging);
+        let kept = applied.roll_back(&journal.steps);
+        if !kept.is_empty() {
+            staging.go(phase, Phase::Kept, self.is_full())?;
+            return Ok(SweepOutcome::Kept);
+        }
+        if self.is_full() {
+            applied.sync(&journal.steps).map_err(|stop| io::Error::other(stop.into_error().to_string()))?;
+        }
+        if phase == Phase::Undoing {
+            // The accept stands, and can be undone again.
+            staging.leave(phase)?;
+            return Ok(SweepOutcome::UndoRolledBack);
+        }
+        staging.remove()?;
+        Ok(SweepOutcome::RolledBack)
+    }
+
+    /// Every staging folder of this workspace that is ours.
+    pub(super) fn stagings(&self) -> io::Result<Vec<Staging>> {
+        let mut stagings = Vec::new();
+        for home in self.homes.existing()? {
+            for name in home.names()? {
+                stagings.extend(Staging::open(&home, &name)?);
+            }
+        }
+        Ok(stagings)
+    }
+
+    /// The folder of a commit that is through, or was undone.
+    pub(super) fn find(&self, changes: ContentHash) -> io::Result<Option<(Staging, Phase)>> {
+        let mut found = None;
+        for staging in self.stagings()? {
+            let phase = staging.phase()?;
+            let is_ended = matches!(phase, Phase::Committed | Phase::Undone);
+            if is_ended && staging.owner()?.is_some_and(|owner| owner.changes == Some(changes)) {
+                // A commit that was undone and made again counts as made.
+                if phase == Phase::Committed {
+                    return Ok(Some((staging, phase)));
+                }
+                found = Some((staging, phase));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether these very changes are in the workspace already.
+    pub(super) fn is_committed(&self, changes: ContentHash) -> Result<bool, TreeError> {
+        let found = self.find(changes).map_err(|error| at_root(&error))?;
+        let Some((staging, Phase::Committed)) = found else { return Ok(false) };
+        let journal = staging.journal(Phase::Committed).map_err(|error| at_root(&error))?;
+        let Some(journal) = journal else { return Ok(false) };
+        // The same changes may be wanted again, by another speculation or after its user took them back: only where
+        // all of them are still there, there is nothing to do.
+        Ok(self.changed_since(&journal.steps).map_err(Stop::into_error)?.is_empty())
+    }
+
+    /// Removes the oldest accepts that could be undone, until there is room for so many more within the limit.
+    pub(super) fn trim(&self, accepts: usize, bytes: u64) -> io::Result<()> {
+        let limit = self.options.undo;
+        let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
+        for (staging, phase) in self.ended()?.into_iter().rev() {
+            let size = match size_of(&staging) {
+                // A name that no commit gives: a sweep tells of it, and leaves it.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
+                size => size?,
+            };
+            if 0 < room.0 && size <= room.1 {
+                room = (room.0 - 1, room.1 - size);
+                continue;
+            }
+            // From here on all are older.
+            room = (0, 0);
+            self.drop_ended(&staging, phase)?;
+        }
+        Ok(())
+    }
+
+    /// The folders of commits that are through, or were undone, oldest first.
+    pub(super) fn ended(&self) -> io::Result<Vec<(Staging, Phase)>> {
+        let mut ended = Vec::new();
+        for staging in self.stagings()? {
+            let (phase, name) = match staging.phase()? {
+                Phase::Committed => (Phase::Committed, "committed"),
+                Phase::Undone => (Phase::Undone, "undone"),
+                _ => continue,
+            };
+            let written = look_if_there(staging.at(name))?.map(|found| found.modified);
+            ended.push((written, staging, phase));
+        }
+        ended.sort_by_key(|one| one.0);
+        Ok(ended.into_iter().map(|(_, staging, phase)| (staging, phase)).collect())
+    }
+
+    /// Removes what could be undone; what was written to after it was replaced, by a program that held it open, is kept.
+    fn drop_ended(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
+        if phase == Phase::Committed && !is_as_replaced(staging)? {
+            staging.go(phase, Phase::Kept, self.is_full())?;
+            return Ok(SweepOutcome::Kept);
+        }
+        staging.remove()?;
+        Ok(SweepOutcome::Removed)
+    }
+}
+
+fn is_as_replaced(staging: &Staging) -> io::Result<bool> {
+    let Some(journal) = staging.journal(Phase::Committed)? else { return Ok(false) };
+    for step in journal.steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace))
+    {
+        if !is_at(staging.at(&step.name), step.old.as_ref())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn size_of(staging: &Staging) -> io::Result<u64> {
+    let mut size = 0;
+    for name in staging.content()? {
+        size += calls::look(staging.at(&name))?.len;
+    }
+    Ok(size)
+}

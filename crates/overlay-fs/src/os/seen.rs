@@ -1,0 +1,83 @@
+use std::ffi::OsStr;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::calls::{self, Found, Place};
+use crate::{ContentHash, EntryKind};
+
+/// What something on disk was at one moment: enough to know it again, and to know whether it was edited.
+///
+/// The device is missing because its number may be another one after the next boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Seen {
+    pub(super) kind: EntryKind,
+    pub(super) inode: u64,
+    pub(super) len: u64,
+    /// Permission bits.
+    pub(super) mode: u32,
+    /// Seconds and nanoseconds since the Unix epoch.
+    pub(super) modified: (i64, i64),
+    /// Of a file's content or a link's target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hash: Option<ContentHash>,
+}
+
+impl Seen {
+    pub(super) fn new(found: &Found, hash: Option<ContentHash>) -> Self {
+        let Found { kind, inode, len, mode, modified, .. } = *found;
+        Self { kind, inode, len, mode, modified, hash }
+    }
+
+    /// Whether it is the same thing on the disk and was not edited since. It may have been renamed.
+    pub(super) fn is(&self, found: &Found) -> bool {
+        let is_same = self.kind == found.kind && self.inode == found.inode;
+        is_same
+            && (self.kind == EntryKind::Directory
+                || (self.len == found.len && self.modified == found.modified))
+    }
+}
+
+/// What a place holds: what the system says of it, and the hash of its content.
+pub(super) struct Held {
+    pub(super) found: Found,
+    pub(super) hash: Option<ContentHash>,
+}
+
+/// Reads what is at a place. A link is not followed; of a file that grows while it is read the hash is another one.
+pub(super) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
+    let found = calls::look(at)?;
+    let (found, hash) = match found.kind {
+        EntryKind::File => {
+            let file = calls::open(at)?;
+            let found = calls::look_at(&file)?;
+            let content = calls::read(&file, found.len)?;
+            (found, Some(ContentHash::of(&content)))
+        }
+        EntryKind::Symlink => (found, Some(ContentHash::of(&calls::read_link(at)?))),
+        _ => (found, None),
+    };
+    Ok(Held { found, hash })
+}
+
+/// Whether something is there, and is `seen`.
+pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+    match look_if_there(at)? {
+        Some(found) => Ok(seen.is_some_and(|seen| seen.is(&found))),
+        None => Ok(false),
+    }
+}
+
+pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
+    match calls::look(at) {
+        Ok(found) => Ok(Some(found)),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A place by its name in a folder.
+pub(super) fn place<'a>(folder: &'a cap_std::fs::Dir, name: &'a str) -> Place<'a> {
+    Place { folder, name: OsStr::new(name) }
+}

@@ -1,0 +1,220 @@
+use std::io;
+
+use super::apply::{Applied, difference};
+use super::commit::{at_root, not_put_back};
+use super::folders::{Folders, Stop};
+use super::journal::{self, Action, Journal, Step};
+use super::lock::CommitLock;
+use super::seen::{Seen, hold, look_if_there};
+use super::staging::{Phase, Staging};
+use super::{OsTree, stage};
+use crate::{ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind, TreeError, WorkspacePath};
+
+/// How an undo ended, when nothing went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UndoOutcome {
+    /// The workspace is as it was before the accept.
+    Undone {
+        /// Of which changes; see [`OsTree::digest`].
+        changes: ContentHash,
+        /// What was put back, removed or restored.
+        paths: Vec<WorkspacePath>,
+    },
+    /// Its user changed what was accepted. Nothing was changed.
+    Conflict(Vec<Conflict>),
+    /// There is no such accept (any more): never made here, or older than what is kept.
+    NotKept,
+}
+
+impl OsTree {
+    /// What tells these changes from others: what they do, and what they rest on.
+    pub fn digest(changes: &ChangeSet) -> ContentHash {
+        journal::digest(changes)
+    }
+
+    /// Takes the commit of these changes back, as long as nothing of it has changed since.
+    ///
+    /// It is as safe as a commit: all or nothing, verified path by path, taken back by the next run if the process dies
+    /// in the middle. What was replaced comes back as the same inode with its attributes, but with the time of now, so
+    /// that builds see it. A folder that the commit made and that is not empty now stays.
+    pub fn undo(&self, changes: &ChangeSet) -> Result<UndoOutcome, TreeError> {
+        let digest = journal::digest(changes);
+        self.undo_found(|| self.find(digest))
+    }
+
+    /// Takes the last commit to this workspace back that is not taken back yet; see [`undo`](Self::undo).
+    pub fn undo_last(&self) -> Result<UndoOutcome, TreeError> {
+        self.undo_found(|| {
+            let ended = self.ended()?.into_iter();
+            Ok(ended.rev().find(|(_, phase)| *phase == Phase::Committed))
+        })
+    }
+
+    fn undo_found(
+        &self,
+        find: impl FnOnce() -> io::Result<Option<(Staging, Phase)>>,
+    ) -> Result<UndoOutcome, TreeError> {
+        let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        let Some((staging, phase)) = find().map_err(|error| at_root(&error))? else {
+            return Ok(UndoOutcome::NotKept);
+        };
+        let journal = staging.journal(phase).map_err(|error| at_root(&error))?;
+        let Some(journal) = journal else {
+            let message = format!("the journal in {} is damaged; nothing was undone", staging.told);
+            return Err(TreeError::Io { path: WorkspacePath::root(), message });
+        };
+        let paths = journal.steps.iter().filter(|step| step.action != Action::MakeFolder);
+        let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        let owner = staging.owner().map_err(|error| at_root(&error))?;
+        let Some(changes) = owner.and_then(|owner| owner.changes) else { return Ok(UndoOutcome::NotKept) };
+        if phase == Phase::Undone {
+            // The process died before its caller could note it.
+            return Ok(UndoOutcome::Undone { changes, paths });
+        }
+        let conflicts = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
+        if !conflicts.is_empty() {
+            return Ok(UndoOutcome::Conflict(conflicts));
+        }
+        match self.take_commit_back(&staging, &journal.steps) {
+            Ok(()) => Ok(UndoOutcome::Undone { changes, paths }),
+            Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    /// What is not as the commit left it.
+    pub(super) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
+        let mut folders = Folders::new(&self.root);
+        let mut conflicts = Vec::new();
+        let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict::new(path.clone(), kind));
+        for step in steps {
+            // What is removed first and made anew at the same path has a later step that says more.
+            let is_remade = || steps.iter().filter(|other| other.path == step.path).count() > 1;
+            let target = match folders.target(&step.path) {
+                Ok(target) => target,
+                Err(Stop::Conflict(_)) if step.action == Action::MakeFolder => continue,
+                Err(Stop::Conflict(conflict)) => {
+                    // The folder above went with the commit.
+                    if step.new.is_some() || conflict.kind != ConflictKind::Deleted {
+                        add(&step.path, conflict.kind);
+                    }
+                    continue;
+                }
+                Err(stop) => return Err(stop),
+            };
+            let there = look_if_there(target).map_err(|error| Stop::io(&step.path, error))?;
+            match (step.action, there, &step.new) {
+                (Action::Put | Action::Replace, None, _) => add(&step.path, ConflictKind::Deleted),
+                (Action::Put | Action::Replace, Some(_), Some(new)) => {
+                    let held = hold(target).map_err(|error| Stop::io(&step.path, error))?;
+                    if let Some(kind) = difference(new, &held) {
+                        add(&step.path, kind);
+                    }
+                }
+                (Action::TakeAway, Some(_), _) if !is_remade() => add(&step.path, ConflictKind::Created),
+                (Action::RemoveFolder, Some(found), _)
+                    if found.kind != EntryKind::Directory && !is_remade() =>
+                {
+                    add(&step.path, ConflictKind::Created);
+                }
+                _ => {}
+            }
+        }
+        conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+        conflicts.dedup();
+        Ok(conflicts)
+    }
+
+    fn take_commit_back(&self, staging: &Staging, made: &[Step]) -> Result<(), Stop> {
+        let mut steps = Vec::with_capacity(made.len());
+        for step in made.iter().rev() {
+            steps.push(self.reverse(staging, step)?);
+        }
+        let journal = Journal::new(steps);
+        staging.begin(Phase::Undoing, &journal, self.is_full()).map_err(Stop::at_root)?;
+        let mut applied = Applied::new(&self.root, staging);
+        let outcome = applied.apply(&journal.steps).and_then(|()| {
+            if self.is_full() {
+                applied.sync(&journal.steps)?;
+            }
+            staging.end(Phase::Undoing, Phase::Undone, self.is_full()).map_err(Stop::at_root)
+        });
+        let Err(stop) = outcome else {
+            // The undo is through; what cannot be removed now is left to a sweep.
+            let _ = staging.remove_content();
+            return Ok(());
+        };
+        let kept = applied.roll_back(&journal.steps);
+        if kept.is_empty() {
+            let _ = staging.leave(Phase::Undoing);
+            return Err(stop);
+        }
+        let _ = staging.go(Phase::Undoing, Phase::Kept, self.is_full());
+        Err(Stop::Error(not_put_back(staging, &kept)))
+    }
+
+    /// The step that takes a step back. What goes in again must be what came out.
+    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Step, Stop> {
+        let failed = |error: io::Error| Stop::io(&made.path, error);
+        let (action, new) = match made.action {
+            Action::Replace => (Action::Replace, Some(Self::kept(staging, made)?)),
+            Action::TakeAway => (Action::Put, Some(Self::kept(staging, made)?)),
+            Action::Put => (Action::TakeAway, None),
+            Action::RemoveFolder | Action::RemoveOwnFolder => {
+                let at = staging.at(&made.name);
+                if look_if_there(at).map_err(failed)?.is_none() {
+                    // An undo that was taken back used the copy.
+                    let bits = made.old.as_ref().map_or(0o777, |old| old.mode);
+                    stage::folder(at, bits).map_err(failed)?;
+                }
+                let found = look_if_there(at).map_err(failed)?;
+                (Action::MakeFolder, found.map(|found| Seen::new(&found, None)))
+            }
+            Action::MakeFolder => {
+                let mut folders = Folders::new(&self.root);
+                if let Ok(target) = folders.target(&made.path)
+                    && look_if_there(target)
+                        .map_err(failed)?
+                        .is_some_and(|found| found.kind == EntryKind::Directory)
+                {
+                    stage::copy_of_folder(target, staging.at(&made.name)).map_err(failed)?;
+                }
+                (Action::RemoveOwnFolder, None)
+            }
+        };
+        let mut old = made.new.clone();
+        if let Some(old) = &mut old {
+            // It may have gone out and come back since, by a later accept and its undo.
+            let mut folders = Folders::new(&self.root);
+            let target = folders.target(&made.path);
+            if let Some(found) = target.ok().map(look_if_there).transpose().map_err(failed)?.flatten() {
+                (old.inode, old.modified) = (found.inode, found.modified);
+            }
+        }
+        Ok(Step { path: made.path.clone(), action, name: made.name.clone(), old, new })
+    }
+
+    /// What came out of the workspace, made ready to go in again.
+    fn kept(staging: &Staging, made: &Step) -> Result<Seen, Stop> {
+        let at = staging.at(&made.name);
+        let held = hold(at).map_err(|error| Stop::io(&made.path, error))?;
+        let is_same = made.old.as_ref().is_some_and(|old| difference(old, &held).is_none());
+        if !is_same {
+            let message = format!(
+                "what was kept of it ({}/{}) was changed by somebody else; nothing was undone",
+                staging.told, made.name
+            );
+            return Err(Stop::Error(TreeError::Io { path: made.path.clone(), message }));
+        }
+        let content_changes = made.new.as_ref().is_none_or(|new| new.hash != held.hash);
+        if held.found.kind != EntryKind::File || !content_changes {
+            return Ok(Seen::new(&held.found, held.hash));
+        }
+        let touched = stage::touch(staging, &made.name).map_err(|error| Stop::io(&made.path, error))?;
+        Ok(Seen::new(&touched, held.hash))
+    }
+}

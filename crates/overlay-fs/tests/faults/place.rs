@@ -1,0 +1,180 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use headstart_overlay_fs::{
+    ChangeSet, CommitOptions, CommitOutcome, Committed, Durability, OsOptions, OsTree, Overlay, Quota,
+    TreeError, UndoLimit, Workspace, WorkspacePath,
+};
+use tempfile::TempDir;
+
+pub(crate) fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::parse(text).unwrap()
+}
+
+/// What a commit says that went through without anything to tell.
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with what a commit returns")]
+pub(crate) fn committed() -> Result<CommitOutcome, TreeError> {
+    Ok(CommitOutcome::Committed(Committed::default()))
+}
+
+/// Where staging folders are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    Workspace,
+    State,
+}
+
+pub(crate) const HOMES: [Home; 2] = [Home::Workspace, Home::State];
+
+/// A workspace with everything that a change can touch, and a neighbour outside.
+pub(crate) struct Place {
+    pub(crate) folder: Folder,
+    pub(crate) home: Home,
+    pub(crate) tree: Arc<OsTree>,
+}
+
+/// The folder of a place; it goes with the value in the process that made it.
+pub(crate) struct Folder {
+    path: PathBuf,
+    temporary: Option<TempDir>,
+}
+
+impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        self.temporary.as_ref().map_or(&self.path, TempDir::path)
+    }
+}
+
+/// Path, and what is there: permission bits, time of a file's content, content.
+pub(crate) type Snapshot = BTreeMap<PathBuf, (u32, i64, Vec<u8>)>;
+
+/// In memory where the system has such a place: these tests sync thousands of times.
+pub(crate) fn temporary() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+pub(crate) fn open(folder: &Path, home: Home) -> OsTree {
+    let state = (home == Home::State).then(|| folder.join("state"));
+    let undo = UndoLimit { accepts: 3, bytes: 1024 * 1024 };
+    let options = OsOptions { state, durability: Durability::Full, undo, ..OsOptions::default() };
+    OsTree::open_with(folder.join("workspace"), options).unwrap()
+}
+
+impl Place {
+    pub(crate) fn new(home: Home) -> Self {
+        Self::at(temporary(), home)
+    }
+
+    /// A place that another process made.
+    pub(crate) fn in_folder(folder: &Path, home: Home) -> Self {
+        let tree = Arc::new(open(folder, home));
+        Self { folder: Folder { path: folder.to_owned(), temporary: None }, home, tree }
+    }
+
+    pub(crate) fn at(folder: TempDir, home: Home) -> Self {
+        let root = folder.path().join("workspace");
+        fs::create_dir_all(root.join("dir/deep")).unwrap();
+        fs::create_dir(root.join("empty")).unwrap();
+        fs::create_dir(folder.path().join("outside")).unwrap();
+        fs::set_permissions(root.join("empty"), fs::Permissions::from_mode(0o711)).unwrap();
+        for file in ["changed", "removed", "bits", "dir/one", "dir/deep/two", "file then folder"] {
+            fs::write(root.join(file), format!("old {file}\n")).unwrap();
+        }
+        fs::set_permissions(root.join("changed"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("changed", root.join("link")).unwrap();
+        let tree = Arc::new(open(folder.path(), home));
+        let folder = Folder { path: folder.path().to_owned(), temporary: Some(folder) };
+        Self { folder, home, tree }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.folder.path().join("outside")
+    }
+
+    pub(crate) fn overlay(&self) -> Overlay {
+        Overlay::new(self.tree.clone(), Quota::default())
+    }
+
+    /// Staged changes with every kind of step.
+    pub(crate) fn staged(&self) -> ChangeSet {
+        let overlay = self.overlay();
+        block_on(async {
+            overlay.write(&path("changed"), b"new\n".to_vec()).await.unwrap();
+            overlay.set_executable(&path("bits"), true).await.unwrap();
+            overlay.remove(&path("removed")).await.unwrap();
+            overlay.remove(&path("empty")).await.unwrap();
+            overlay.write(&path("empty"), b"a file now\n".to_vec()).await.unwrap();
+            overlay.rename(&path("dir"), &path("moved")).await.unwrap();
+            overlay.rename(&path("link"), &path("other link")).await.unwrap();
+            overlay.remove(&path("file then folder")).await.unwrap();
+            overlay.write(&path("file then folder/inside"), b"in\n".to_vec()).await.unwrap();
+            overlay.write(&path("new/folders/file"), b"n\n".to_vec()).await.unwrap();
+        });
+        overlay.change_set()
+    }
+
+    pub(crate) fn commit(&self, changes: &ChangeSet) -> Result<CommitOutcome, TreeError> {
+        block_on(self.tree.commit(changes, CommitOptions::default()))
+    }
+
+    /// The workspace, without staging folders.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        snapshot(&self.root())
+    }
+
+    /// The staging folders that are left.
+    pub(crate) fn stagings(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut todo = vec![self.root(), self.folder.path().join("state")];
+        while let Some(at) = todo.pop() {
+            for entry in fs::read_dir(&at).into_iter().flatten().map(Result::unwrap) {
+                if is_staging(&entry.path()) {
+                    found.push(entry.path());
+                } else if entry.file_type().unwrap().is_dir() {
+                    todo.push(entry.path());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Without the times.
+pub(crate) fn contents(snapshot: &Snapshot) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    snapshot.iter().map(|(at, (mode, _, content))| (at.clone(), (*mode, content.clone()))).collect()
+}
+
+pub(crate) fn is_staging(path: &Path) -> bool {
+    path.file_name().unwrap().to_string_lossy().starts_with(".headstart-staging-")
+}
+
+pub(crate) fn snapshot(root: &Path) -> Snapshot {
+    let mut found = BTreeMap::new();
+    let mut todo = vec![root.to_owned()];
+    while let Some(at) = todo.pop() {
+        let metadata = fs::symlink_metadata(&at).unwrap();
+        let (mut modified, content) = if metadata.is_file() {
+            (metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec(), fs::read(&at).unwrap())
+        } else if metadata.is_symlink() {
+            (0, fs::read_link(&at).unwrap().into_os_string().into_encoded_bytes())
+        } else {
+            let entries = fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path());
+            todo.extend(entries.filter(|entry| !is_staging(entry)));
+            (0, Vec::new())
+        };
+        if metadata.nlink() != 1 && metadata.is_file() {
+            // A second name that nobody gave it.
+            modified = -1;
+        }
+        found.insert(at.strip_prefix(root).unwrap().to_owned(), (metadata.mode(), modified, content));
+    }
+    found
+}
