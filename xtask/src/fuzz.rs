@@ -1,4 +1,4 @@
-//! Runs the fuzz targets of the gate for a while, each from seeds that are written first.
+//! Runs the fuzz targets of the gate and of the overlay for a while; the gate's from seeds that are written first.
 //!
 //! The crates forbid unsafe code, so no sanitizer is needed, and without one cargo-fuzz builds with the stable toolchain.
 
@@ -8,13 +8,34 @@ use std::process::Command;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-const FOLDER: &str = "crates/tool-gate/fuzz";
 const DATA: &str = "crates/tool-gate/tests/data";
-/// The targets, and the program whose programs they read.
-const TARGETS: [(&str, Option<&str>); 4] =
-    [("parse", None), ("sed", Some("sed")), ("awk", Some("awk")), ("classify", None)];
-/// Longer inputs are the business of the tests of limits.
-const MAX_LENGTH: &str = "-max_len=2048";
+
+/// A fuzz target.
+struct Target {
+    name: &'static str,
+    /// The crate in whose `fuzz` folder it is.
+    room: &'static str,
+    seeds: Seeds,
+    /// Longer inputs are the business of other tests, in bytes.
+    longest: u32,
+}
+
+/// Where a target starts from.
+enum Seeds {
+    Nothing,
+    /// The commands of the gate's fixtures.
+    Commands,
+    /// What these commands give a program between single quotes.
+    Programs(&'static str),
+}
+
+const TARGETS: [Target; 5] = [
+    Target { name: "parse", room: "crates/tool-gate", seeds: Seeds::Commands, longest: 2048 },
+    Target { name: "sed", room: "crates/tool-gate", seeds: Seeds::Programs("sed"), longest: 2048 },
+    Target { name: "awk", room: "crates/tool-gate", seeds: Seeds::Programs("awk"), longest: 2048 },
+    Target { name: "classify", room: "crates/tool-gate", seeds: Seeds::Commands, longest: 2048 },
+    Target { name: "histories", room: "crates/overlay-fs", seeds: Seeds::Nothing, longest: 300 },
+];
 /// An input that takes so many seconds is a hang.
 const HANG: &str = "-timeout=5";
 const MEMORY: &str = "-rss_limit_mb=1024";
@@ -25,7 +46,7 @@ const MEMORY: &str = "-rss_limit_mb=1024";
 pub(crate) enum FuzzError {
     #[error("{text:?} is no number of seconds")]
     Seconds { text: String },
-    #[error("{target} is no fuzz target; there are parse, sed, awk and classify")]
+    #[error("{target} is no fuzz target; there are parse, sed, awk, classify and histories")]
     Target { target: String },
     #[error("cargo-fuzz is not installed; run: cargo install cargo-fuzz --locked")]
     NoTool,
@@ -38,16 +59,16 @@ pub(crate) enum FuzzError {
     #[error("the fuzz targets do not build")]
     Build,
     #[error(
-        "{target} found an input on which its check fails or hangs, in {FOLDER}/artifacts/{target}; \
-         mend that and copy the input to {DATA}/fuzz/{target}"
+        "{target} found an input on which its check fails or hangs, in {room}/fuzz/artifacts/{target}; \
+         mend that and make the input a test of {room}"
     )]
-    Found { target: &'static str },
+    Found { target: &'static str, room: &'static str },
 }
 
 /// Runs each target, or the one that is named, for so many seconds.
 pub(crate) fn run(repository: &Path, seconds: &str, only: Option<&str>) -> Result<(), FuzzError> {
     seconds.parse::<u32>().map_err(|_| FuzzError::Seconds { text: seconds.to_owned() })?;
-    if let Some(target) = only.filter(|only| !TARGETS.iter().any(|(name, _)| name == only)) {
+    if let Some(target) = only.filter(|only| !TARGETS.iter().any(|target| target.name == *only)) {
         return Err(FuzzError::Target { target: target.to_owned() });
     }
     let installed = cargo(repository, &["fuzz", "--version"]).output();
@@ -55,22 +76,24 @@ pub(crate) fn run(repository: &Path, seconds: &str, only: Option<&str>) -> Resul
         return Err(FuzzError::NoTool);
     }
     let commands = commands(repository)?;
-    let build = ["fuzz", "build", "--fuzz-dir", FOLDER, "--sanitizer", "none"];
-    if !cargo(repository, &build).status().map_err(FuzzError::Start)?.success() {
-        return Err(FuzzError::Build);
-    }
-    for (target, program) in TARGETS {
-        if only.is_some_and(|only| only != target) {
-            continue;
+    for target in TARGETS.iter().filter(|target| only.is_none_or(|only| only == target.name)) {
+        let folder = format!("{}/fuzz", target.room);
+        let build = ["fuzz", "build", "--fuzz-dir", &folder, "--sanitizer", "none"];
+        if !cargo(repository, &build).status().map_err(FuzzError::Start)?.success() {
+            return Err(FuzzError::Build);
         }
-        write_seeds(repository, target, &seeds(&commands, program))?;
-        let time = format!("-max_total_time={seconds}");
-        let dictionary = format!("-dict={}", repository.join(FOLDER).join("shell.dict").display());
-        let mut command =
-            cargo(repository, &["fuzz", "run", "--fuzz-dir", FOLDER, "--sanitizer", "none", target, "--"]);
-        command.args([&time, &dictionary, MAX_LENGTH, HANG, MEMORY, "-print_final_stats=1", "-verbosity=0"]);
+        let mut command = cargo(
+            repository,
+            &["fuzz", "run", "--fuzz-dir", &folder, "--sanitizer", "none", target.name, "--"],
+        );
+        command.args([&format!("-max_total_time={seconds}"), &format!("-max_len={}", target.longest)]);
+        command.args([HANG, MEMORY, "-print_final_stats=1", "-verbosity=0"]);
+        if let Some(seeds) = seeds(&commands, &target.seeds) {
+            write_seeds(repository, target, &seeds)?;
+            command.arg(format!("-dict={}", repository.join(&folder).join("shell.dict").display()));
+        }
         if !command.status().map_err(FuzzError::Start)?.success() {
-            return Err(FuzzError::Found { target });
+            return Err(FuzzError::Found { target: target.name, room: target.room });
         }
     }
     Ok(())
@@ -105,21 +128,20 @@ fn commands(repository: &Path) -> Result<Vec<String>, FuzzError> {
     Ok(commands)
 }
 
-/// The commands themselves, or what they give `program` between single quotes.
-fn seeds<'a>(commands: &'a [String], program: Option<&str>) -> BTreeSet<&'a str> {
-    match program {
-        None => commands.iter().map(String::as_str).collect(),
-        Some(program) => commands
-            .iter()
-            .filter(|command| command.contains(program))
-            .flat_map(|command| command.split('\'').skip(1).step_by(2))
-            .collect(),
+fn seeds<'a>(commands: &'a [String], seeds: &Seeds) -> Option<BTreeSet<&'a str>> {
+    match seeds {
+        Seeds::Nothing => None,
+        Seeds::Commands => Some(commands.iter().map(String::as_str).collect()),
+        Seeds::Programs(program) => {
+            let commands = commands.iter().filter(|command| command.contains(program));
+            Some(commands.flat_map(|command| command.split('\'').skip(1).step_by(2)).collect())
+        }
     }
 }
 
 /// One file for each seed, named by its content: a second run writes the same files.
-fn write_seeds(repository: &Path, target: &str, seeds: &BTreeSet<&str>) -> Result<(), FuzzError> {
-    let folder = repository.join(FOLDER).join("corpus").join(target);
+fn write_seeds(repository: &Path, target: &Target, seeds: &BTreeSet<&str>) -> Result<(), FuzzError> {
+    let folder = repository.join(target.room).join("fuzz/corpus").join(target.name);
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| FuzzError::File { path, source }
@@ -139,12 +161,14 @@ mod tests {
     #[test]
     fn there_are_seeds_for_every_target() {
         let commands = commands(&crate::repository()).unwrap();
-        for (target, program) in TARGETS {
-            assert!(50 < seeds(&commands, program).len(), "{target}");
+        for target in &TARGETS {
+            let seeds = seeds(&commands, &target.seeds);
+            assert!(seeds.is_none_or(|seeds| 50 < seeds.len()), "{}", target.name);
         }
         let commands = ["sed 's/a/b/' x | awk '{print $1}'".to_owned(), "ls 'a'".to_owned()];
-        assert_eq!(seeds(&commands, Some("sed")).into_iter().collect::<Vec<_>>(), ["s/a/b/", "{print $1}"]);
-        assert_eq!(seeds(&commands, None).len(), 2);
+        let programs = seeds(&commands, &Seeds::Programs("sed")).unwrap();
+        assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["s/a/b/", "{print $1}"]);
+        assert_eq!(seeds(&commands, &Seeds::Commands).unwrap().len(), 2);
     }
 
     #[test]
