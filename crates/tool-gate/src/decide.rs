@@ -25,7 +25,9 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
             Verdict::boundary(reason(worst.kind), worst.detail.clone())
         }
     };
-    if let Some(denied) = denied(&accesses, context) {
+    // A pattern may look like a path that is closed; what is not allowed might do more with it than compare.
+    let named: &[Access] = if verdict.decision == Decision::Allow { &[] } else { &judged.closed };
+    if let Some(denied) = denied(&accesses, "may read", context).or_else(|| denied(named, "names", context)) {
         // Whatever else it does: a path that is closed is closed, also for a user who would allow the rest.
         let effects = [denied.effects, effects].concat();
         return Verdict { effects, reads, ..denied };
@@ -101,7 +103,7 @@ fn policies_say(places: &[usize], does: &str, context: &GateContext) -> String {
 }
 
 /// The first access that a deny rule covers, or may cover.
-fn denied(accesses: &[Access], context: &GateContext) -> Option<Verdict> {
+fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verdict> {
     for access in accesses {
         let rule = match access.extent {
             // Names alone disclose nothing that the rule is about, unless the folder itself is denied.
@@ -109,11 +111,11 @@ fn denied(accesses: &[Access], context: &GateContext) -> Option<Verdict> {
             Extent::Below => context.deny.matching_below(&access.path),
         };
         if let Some(rule) = rule {
-            let detail = format!("the command may read what the deny rule {:?} covers", rule.0);
+            let detail = format!("the command {does} what the deny rule {:?} covers", rule.0);
             let mut verdict = Verdict::boundary(Reason::DeniedPath, detail);
             verdict.effects.push(Effect {
                 kind: EffectKind::Unknown,
-                detail: format!("reads {}", access.path),
+                detail: format!("{does} {}", access.path),
                 span: Some(access.span),
             });
             return Some(verdict);

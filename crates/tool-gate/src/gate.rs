@@ -173,35 +173,40 @@ fn judge_lsp(args: &Map<String, Value>, context: &GateContext) -> Verdict {
 }
 
 fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContext) -> Verdict {
-    if !context.mode.edits_files() {
+    let asks = || {
         let path = tool.path_arg(args).unwrap_or("a file");
-        return Verdict::boundary(
-            Reason::WriteToolNoAuto,
-            format!("{} asks first in this mode", tool.name()),
-        )
-        .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"));
-    }
+        let detail = format!("{} asks first in this mode", tool.name());
+        Verdict::boundary(Reason::WriteToolNoAuto, detail)
+            .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"))
+    };
+    let asks_first = !context.mode.edits_files();
     let path = match tool.path_argument(args) {
         Ok(Some(path)) => path,
+        _ if asks_first => return asks(),
         Ok(None) => return refused_by_tool("no argument names a file"),
         Err(error) => return path_error(&error),
     };
     let path = match context.resolve(path) {
         Ok(path) => path,
+        Err(_) if asks_first => return asks(),
         Err(PathError::Empty) => return refused_by_tool("the path is empty"),
         Err(error) => return outside(&error),
     };
+    // What no answer of the user's opens, and what they must know before they answer, comes before the mode.
     if let Some(rule) = context.deny.matching(&path) {
         return denied(&path, &rule.0);
     }
-    // File systems that fold case reach the same folder by another spelling.
-    if path.names().any(|name| name.eq_ignore_ascii_case(b".git")) {
-        return Verdict::boundary(Reason::ProtectedPath, format!("{path} configures programs that git runs"))
-            .with_effect(EffectKind::Executes, "git runs what its configuration and hooks name");
+    if let Some((kind, effect, why)) = protected(&path) {
+        let asked = asks();
+        let detail = format!("{}; {path} {why}", asked.detail);
+        return if asks_first {
+            Verdict { detail, ..asked }.with_effect(kind, effect)
+        } else {
+            Verdict::boundary(Reason::ProtectedPath, format!("{path} {why}")).with_effect(kind, effect)
+        };
     }
-    if path.names().any(|name| name.eq_ignore_ascii_case(b".headstart")) {
-        return Verdict::boundary(Reason::ProtectedPath, format!("{path} sets the rules for this workspace"))
-            .with_effect(EffectKind::WritesWorkspace, "changes what runs without a question");
+    if asks_first {
+        return asks();
     }
     let mut verdict =
         Verdict::new(Decision::Redirect, Reason::StagedWrite, format!("{} is staged", tool.name()))
@@ -209,6 +214,21 @@ fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateConte
     verdict.reads.push(path.to_string());
     verdict.writes.push(path.to_string());
     verdict
+}
+
+/// What a write to a path that other programs trust would bring about, and why it is protected.
+fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static str, &'static str)> {
+    // File systems that fold case reach the same folder by another spelling.
+    let has = |folder: &[u8]| path.names().any(|name| name.eq_ignore_ascii_case(folder));
+    if has(b".git") {
+        let effect = "git runs what its configuration and hooks name";
+        return Some((EffectKind::Executes, effect, "configures programs that git runs"));
+    }
+    has(b".headstart").then_some((
+        EffectKind::WritesWorkspace,
+        "changes what runs without a question",
+        "sets the rules for this workspace",
+    ))
 }
 
 /// The tool finds no path either, so it can only answer with an error. No file is named: nothing is read or

@@ -1,7 +1,7 @@
 //! Which commands a text holds, and who decided about them.
 
-use super::Span;
 use super::value::Arg;
+use super::{Access, Span};
 
 /// The commands of a text that were judged, and the policies that decided about them, by their places.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub(crate) struct Judged {
     pub(crate) stopped: Vec<usize>,
     /// Those that would have allowed what needs none; only examples are judged so.
     pub(crate) unneeded: Vec<usize>,
+    /// What a deny rule covers and a command names.
+    pub(crate) closed: Vec<Access>,
     /// How many there are, with those that wrappers start.
     pub(super) count: usize,
     /// How often a policy vouched for one.

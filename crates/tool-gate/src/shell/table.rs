@@ -61,6 +61,7 @@ fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], ca
         _ => (name, caller),
     };
     judge.judged.command(span, args);
+    judge.note_closed(args);
     if !judge.context.policies.is_empty() {
         return by_policy::judge(judge, name, span, args, caller);
     }

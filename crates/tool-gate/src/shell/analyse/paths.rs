@@ -65,6 +65,31 @@ impl Judge<'_> {
     }
 
     /// The path inside the workspace, where the text alone says which one.
+    /// Remembers the words that name what a deny rule covers, alone or as the value of an option: a program that
+    /// the gate does not let run might write or send it.
+    pub(crate) fn note_closed(&mut self, args: &[Arg]) {
+        if self.context.deny.is_empty() {
+            return;
+        }
+        for arg in args {
+            let Some(bytes) = arg.bytes() else { continue };
+            let value = bytes.iter().position(|byte| *byte == b'=').map(|at| &bytes[at + 1..]);
+            let attached = bytes.strip_prefix(b"-").and_then(|rest| rest.get(1..));
+            for text in [Some(bytes), value, attached].into_iter().flatten() {
+                self.note_closed_path(text.strip_prefix(b"@").unwrap_or(text), arg.span);
+            }
+        }
+    }
+
+    pub(crate) fn note_closed_path(&mut self, path: &[u8], span: Span) {
+        for place in 0..self.state.folders.len() {
+            let Some(path) = self.resolve(path, &self.state.folders[place]) else { continue };
+            if self.context.deny.matching(&path).is_some() {
+                self.judged.closed.push(Access { path, extent: Extent::File, span });
+            }
+        }
+    }
+
     pub(crate) fn resolve(&self, path: &[u8], folder: &Folder) -> Option<WorkspacePath> {
         // What `..` after a name leads to depends on whether the name is a link.
         let mut named = false;

@@ -147,6 +147,7 @@ impl Judge<'_> {
                     };
                     let target = arg.bytes().and_then(|path| self.resolve(path, self.state.folders.first()?));
                     self.writes.extend(target);
+                    self.note_closed(std::slice::from_ref(&arg));
                     self.refuse(kind, format!("writes to {shown:?}"), redirect.span);
                 }
                 return None;
