@@ -84,6 +84,12 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
     if does_not_bundle(name, args) {
         return judge.unknown("options that this program does not bundle as others do", span);
     }
+    if name == "tail" && args.iter().any(|arg| arg.prefix.starts_with(b"+") && arg.prefix.contains(&b'f')) {
+        return judge.refuse(EffectKind::NonTerminating, "follows a file and does not end", span);
+    }
+    if name == "iconv" && names_a_character_map(args) {
+        return judge.unknown("iconv reads a file as the map of an encoding", span);
+    }
     if let Some(spec) = find_spec(name) {
         let parsed = options::judge(judge, spec, args, span);
         judge.printed = lines::of_program(judge, name, &parsed);
@@ -208,7 +214,10 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
     };
     match name {
         "LANG" | "LC_ALL" | "LC_COLLATE" | "LC_CTYPE" | "LC_MESSAGES" | "LC_NUMERIC" | "LC_TIME" => {
-            plain("_.-@")
+            // In another encoding a backslash or a quote may be the second byte of a character.
+            let encoding = value.to_ascii_lowercase();
+            let utf8 = encoding.ends_with(".utf-8") || encoding.ends_with(".utf8");
+            plain("_.-@") && (utf8 || matches!(value, "C" | "POSIX" | ""))
         }
         "TZ" => plain("_/+-") && !value.starts_with('/'),
         "NO_COLOR" | "CLICOLOR" | "FORCE_COLOR" | "COLUMNS" | "LINES" => plain(""),
@@ -219,10 +228,23 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
         "IFS" => program == "read",
         // A command of the shell itself looks at special variables only.
         _ => {
-            matches!(program, "echo" | "printf" | "pwd" | "true" | "false" | ":" | "read")
+            matches!(program, "echo" | "printf" | "pwd" | "true" | "false" | ":")
                 && !is_special_variable(name)
         }
     }
+}
+
+/// Whether the name of an encoding, which follows an option, may be the path of its map.
+fn names_a_character_map(args: &[Arg]) -> bool {
+    let mut after_option = false;
+    args.iter().any(|arg| {
+        let of_option = std::mem::replace(&mut after_option, arg.dash) || arg.dash;
+        let name = arg.bytes().map(|bytes| {
+            let ends: [&[u8]; 3] = [b"//TRANSLIT", b"//IGNORE", b"//"];
+            ends.into_iter().find_map(|end| bytes.strip_suffix(end)).unwrap_or(bytes)
+        });
+        of_option && name.is_none_or(|name| name.contains(&b'/'))
+    })
 }
 
 /// Whether one of `args` may be read as another option, or as a file to write, by a program that parses options by hand.

@@ -73,10 +73,17 @@ impl Judge<'_> {
                     if parameter.all {
                         builder.all();
                     }
-                    builder.value(&value, parameter.quoted || !splits);
+                    let whole = parameter.quoted || !splits;
+                    // What lies between NULs may hold anything that the shell splits at.
+                    let kept = splits && parameter.quoted;
+                    let value = if !kept && value.shape().nul { Value::ANY } else { value };
+                    builder.value(&value, whole);
                 }
                 Piece::Substitution { quoted, .. } => {
                     let value = self.piece_value(piece);
+                    // Several lines of digits are one number no longer once they are kept together.
+                    let lines = !splits && value.shape().splits && !value.shape().not_number;
+                    let value = if lines { Value::ANY } else { value };
                     builder.value(&value, *quoted || !splits);
                 }
                 Piece::Tilde | Piece::Braces | Piece::ProcessInput(_) | Piece::Arithmetic(_) => {

@@ -26,6 +26,8 @@ pub(super) struct Hardening {
     edits: BTreeMap<usize, String>,
     /// How many bytes an insertion replaces, where it does.
     replaced: BTreeMap<usize, usize>,
+    /// Where something was inserted since the body of an unrolled loop began.
+    pub(super) touched: BTreeSet<usize>,
     /// Filters to insert, by place.
     filters: BTreeMap<usize, (&'static str, &'static str)>,
     /// What a value may rest on.
@@ -114,6 +116,7 @@ impl Judge<'_> {
     /// The hardened form has `text` inserted at `at`.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
         let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
+        self.hardening.touched.insert(at);
         self.hardening.edits.insert(at, text);
         if other {
             self.unknown("a command that would have to run in two ways", (at, at));
@@ -139,6 +142,7 @@ impl Judge<'_> {
         let at = self.printed_end;
         match self.printed {
             Some(Printed::Count) => Value::COUNT,
+            Some(Printed::Counts) => Value::Some(Shape { splits: true, ..Shape::COUNT }),
             Some(Printed::Names { nul, clean: true }) => {
                 Value::Some(Shape { nul, dash_first: false, ..Shape::LISTED })
             }

@@ -93,9 +93,13 @@ pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
             if words.is_empty() {
                 names.extend(assignments.iter().map(|assignment| assignment.name.clone()));
             }
-            if words.first().and_then(Word::bare) == Some("read") {
+            let assigning = ["read", "unset", "mapfile", "readarray", "export"];
+            if words.first().and_then(Word::bare).is_some_and(|name| assigning.contains(&name)) {
                 names.extend(words.iter().skip(1).filter_map(Word::bare).map(str::to_owned));
             }
+        }
+        CommandKind::For { name, .. } => {
+            names.insert(name.clone());
         }
         CommandKind::Arithmetic(arithmetic) => {
             for pair in arithmetic.tokens.windows(2) {

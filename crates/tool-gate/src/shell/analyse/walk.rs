@@ -164,9 +164,9 @@ impl Judge<'_> {
             self.printed_end = stage.span.1;
             let next = pipeline.stages.get(place + 1).map_or(stage.span.1, |next| next.span.0);
             let joint = self.text.get(stage.span.1..next).unwrap_or_default();
-            if self.printed == Some(Printed::Count) && joint.contains('&') {
+            if joint.contains('&') {
                 // With `|&` what it says of errors goes along.
-                self.printed = None;
+                self.printed = with_errors(self.printed);
             }
             piped = self.printed;
             if place + 1 < pipeline.stages.len() {
@@ -188,7 +188,11 @@ impl Judge<'_> {
             if let Some(new) = self.redirect(redirect) {
                 input = Some(new);
             }
-            errors_too |= matches!(redirect.kind, RedirectKind::Duplicate);
+            errors_too |= match &redirect.kind {
+                RedirectKind::Duplicate => true,
+                RedirectKind::Write(word) => word.bare() != Some("/dev/null"),
+                _ => false,
+            };
         }
         // A redirection that fails keeps the command from running.
         let skipped = may_be_skipped(command).then(|| self.saved());
@@ -211,8 +215,10 @@ impl Judge<'_> {
             command.kind,
             CommandKind::Simple { .. } | CommandKind::Group(_) | CommandKind::Subshell(_)
         );
-        if !keeps_form || (errors_too && self.printed == Some(Printed::Count)) {
+        if !keeps_form {
             self.printed = None;
+        } else if errors_too {
+            self.printed = with_errors(self.printed);
         }
     }
 
@@ -238,7 +244,7 @@ impl Judge<'_> {
             }
             CommandKind::Counted { start, condition, step, body } => {
                 self.arithmetic(start);
-                if !counts(condition, step) {
+                if !counts(condition, step, body) {
                     self.refuse(EffectKind::NonTerminating, "a loop that may not end", command.span);
                 }
                 self.repeated(|judge| {
@@ -320,12 +326,21 @@ impl Judge<'_> {
     /// Walks the body of a loop once for each of the values, in their order.
     fn unrolled(&mut self, name: &str, values: Vec<Vec<u8>>, body: &Script, span: Span) {
         let outer = std::mem::take(&mut self.jumps);
+        let mut inserted = None;
         for value in values {
             if self.limit {
                 break;
             }
             self.assign(name, Value::Exact(value), span);
+            let mut before = std::mem::take(&mut self.hardening.touched);
             self.script(body);
+            let touched = self.hardening.touched.clone();
+            if inserted.as_ref().is_some_and(|inserted| *inserted != touched) && !self.limit {
+                // An insertion would hold in a round that was proved without it.
+                self.unknown("a command that would have to run in two ways", span);
+            }
+            self.hardening.touched.append(&mut before);
+            inserted = Some(touched);
             // A jump may lead to the next value, or behind all of them.
             for place in 0..self.jumps.len() {
                 let (state, _) = self.jumps[place].clone();
@@ -375,6 +390,14 @@ impl Judge<'_> {
     }
 }
 
+/// What is printed where errors are among it: their lines hold words of the command and names of files.
+fn with_errors(printed: Option<Printed>) -> Option<Printed> {
+    match printed? {
+        Printed::Names { nul: false, .. } => Some(Printed::Names { nul: false, clean: false }),
+        _ => None,
+    }
+}
+
 /// Whether a command that changes the state has a redirection that may fail, so that it does not run.
 fn may_be_skipped(command: &Command) -> bool {
     let changes = match &command.kind {
@@ -402,11 +425,12 @@ fn may_be_skipped(command: &Command) -> bool {
 }
 
 /// Whether the step of a loop changes a variable that its condition compares with others.
-fn counts(condition: &Arithmetic, step: &Arithmetic) -> bool {
+fn counts(condition: &Arithmetic, step: &Arithmetic, body: &Script) -> bool {
+    let assigned = state::assigned_names(body);
     let named = |name: &String| {
         let same = |token: &&ArithmeticToken| matches!(token, ArithmeticToken::Name(other) if other == name);
         // Compared with itself (`i < i + 1`) it may stay what it was.
-        condition.tokens.iter().filter(same).count() == 1
+        !assigned.contains(name) && condition.tokens.iter().filter(same).count() == 1
     };
     step.tokens.windows(2).any(|pair| match pair {
         [ArithmeticToken::Name(name), ArithmeticToken::Assign]
@@ -420,7 +444,12 @@ fn can_end(condition: &Script, body: &Script) -> bool {
     let reads = |script: &Script| {
         script.items.iter().any(|item| {
             item.first.stages.iter().any(|stage| match &stage.kind {
-                CommandKind::Simple { words, .. } => words.first().and_then(Word::bare) == Some("read"),
+                // With a redirection of its own it reads the same line again and again.
+                CommandKind::Simple { words, .. } => {
+                    words.first().and_then(Word::bare) == Some("read")
+                        && stage.redirects.is_empty()
+                        && item.first.stages.len() == 1
+                }
                 _ => false,
             })
         })

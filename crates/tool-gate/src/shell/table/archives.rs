@@ -76,7 +76,7 @@ pub(super) fn unzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span)
     judge.read_file(&longer);
 }
 
-/// `ar t` and `ar p`: what is in a library.
+/// `ar t`: what is in a library. What it holds may lie elsewhere, if it is a thin one.
 pub(super) fn ar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let [operation, library, members @ ..] = args else {
         return judge.refuse(WritesWorkspace, "ar may write a library", span);
@@ -84,7 +84,7 @@ pub(super) fn ar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if members.iter().any(|member| member.dash || member.prefix.starts_with(b"@")) {
         return judge.unknown("a member that could be an option", span);
     }
-    if !["t", "-t", "tv", "-tv", "p", "-p", "pv"].into_iter().any(|list| operation.is(list)) {
+    if !["t", "-t", "tv", "-tv"].into_iter().any(|list| operation.is(list)) {
         return judge.refuse(WritesWorkspace, "ar may write a library", span);
     }
     if library.dash || library.prefix.first().is_none_or(|first| *first == b'@') {

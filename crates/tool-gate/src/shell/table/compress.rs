@@ -47,7 +47,6 @@ pub(super) const XZ: Spec = Spec {
 
 pub(super) const ZSTD: Spec = Spec {
     flags: "cdfhHklqtvVz0123456789",
-    attached: "T",
     long: "stdout decompress uncompress compress force keep list test quiet verbose no-progress ultra single-thread help version",
     refuses: &[
         ("o", WritesWorkspace, "zstd writes its output to a file"),

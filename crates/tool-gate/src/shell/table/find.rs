@@ -4,7 +4,7 @@ use super::lines::{self, Printed};
 use super::wrappers;
 use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
-use crate::shell::value::Arg;
+use crate::shell::value::{Arg, Value};
 use crate::shell::{Extent, Span};
 
 /// Tests and actions without an argument.
@@ -116,7 +116,11 @@ fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
             if value.many && (value.dash || value.prefix.is_empty() || b"(!,".contains(&value.prefix[0])) {
                 return judge.unknown("an argument that could be an action", value.span);
             }
-            if listed(FILES, text) || (is_newer(text) && !text.ends_with('t')) {
+            let date = is_newer(text) && text.ends_with('t');
+            if date && !value.bytes().is_some_and(|value| !value.windows(3).any(|part| part == b"TZ=")) {
+                return judge.unknown("a date that may name a file as its time zone", value.span);
+            }
+            if listed(FILES, text) || (is_newer(text) && !date) {
                 judge.read_file(value);
             }
             continue;
@@ -140,6 +144,8 @@ fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
                     let words: Vec<Arg> = rest[..length].iter().map(|word| replaced(word, name)).collect();
                     wrappers::inner(judge, &words, span);
                 }
+                // It may leave the input anywhere in a line.
+                judge.input = Value::ANY;
                 at += length + 1;
             }
             "-execdir" | "-ok" | "-okdir" => {

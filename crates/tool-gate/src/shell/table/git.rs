@@ -206,6 +206,11 @@ fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span)
     judge.read_workspace(if content { Extent::Below } else { Extent::Names }, span);
 }
 
+/// `%G…`, also as `%+G`, `%-G` and `% G`.
+fn checks_signature(format: &str) -> bool {
+    format.split('%').skip(1).any(|rest| rest.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+}
+
 /// Formats can ask for a signature to be checked, or for git to be started again.
 fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
     const NAMED: [&str; 9] =
@@ -222,7 +227,7 @@ fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
             "sort" => text.contains("signature") || text.contains("describe"),
             "pretty" | "format" => {
                 let named = text.starts_with("format:") || text.starts_with("tformat:") || text.contains('%');
-                let asks = text.contains("%G") || text.contains("signature") || text.contains("describe");
+                let asks = checks_signature(text) || text.contains("signature") || text.contains("describe");
                 // A name may stand for a format of the repository's own.
                 asks || (!named && !text.is_empty() && !NAMED.contains(&text))
             }

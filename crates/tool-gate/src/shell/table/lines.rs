@@ -18,8 +18,10 @@ pub(crate) const WORDS: &str = r"\,(^|/)[.][.](/|$)|^[-/]|[]*?\\[:blank:][],d";
 /// What every line of an output is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printed {
-    /// Digits; there may be no line at all.
+    /// Digits in one line; it may be missing.
     Count,
+    /// Digits in each of several lines.
+    Counts,
     /// A relative path, up to a NUL or a newline.
     Names {
         nul: bool,
@@ -31,6 +33,34 @@ pub(crate) enum Printed {
 }
 
 const NAMES: Printed = Printed::Names { nul: false, clean: false };
+
+/// Options of `sort` with which it prints lines of its input and nothing else.
+const SORTS: [&str; 24] = [
+    "n",
+    "r",
+    "u",
+    "f",
+    "g",
+    "h",
+    "V",
+    "k",
+    "t",
+    "b",
+    "d",
+    "i",
+    "M",
+    "s",
+    "z",
+    "key",
+    "reverse",
+    "unique",
+    "numeric-sort",
+    "version-sort",
+    "human-numeric-sort",
+    "field-separator",
+    "stable",
+    "zero-terminated",
+];
 
 /// What a program of the tables prints.
 pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Option<Printed> {
@@ -46,15 +76,16 @@ pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Opti
             let format = |value: &Option<Arg>| {
                 value.as_ref().and_then(Arg::text).is_some_and(|text| numbers.contains(&text))
             };
+            let one_operand = matches!(parsed.operands.as_slice(), [only] if !only.many);
             let numbered = match parsed.options.as_slice() {
                 [given] => matches!(given.name.as_str(), "c" | "format") && format(&given.value),
                 _ => false,
             };
-            numbered.then_some(Printed::Count)
+            numbered.then_some(if one_operand { Printed::Count } else { Printed::Counts })
         }
         "seq" => {
             let whole = |operand: &Arg| operand.number && !operand.dash;
-            (parsed.options.is_empty() && parsed.operands.iter().all(whole)).then_some(Printed::Count)
+            (parsed.options.is_empty() && parsed.operands.iter().all(whole)).then_some(Printed::Counts)
         }
         "ls" => {
             let plain = ["1", "t", "r", "S", "u", "c", "v", "U", "A", "X", "B", "d", "L", "H", "reverse"];
@@ -63,14 +94,28 @@ pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Opti
         "basename" | "dirname" => {
             (parsed.options.is_empty() && are_relative(&parsed.operands)).then_some(NAMES)
         }
-        "sort" => passes(judge, parsed, &[]),
-        "uniq" => {
-            let counts = parsed.has(&["c", "count", "group", "all-repeated"]);
-            if counts { None } else { passes(judge, parsed, &[]) }
+        "sort" if only(&SORTS) => passes(judge, parsed, &[]),
+        "uniq"
+            if only(&[
+                "d",
+                "u",
+                "i",
+                "f",
+                "s",
+                "w",
+                "z",
+                "repeated",
+                "unique",
+                "ignore-case",
+                "zero-terminated",
+            ]) =>
+        {
+            passes(judge, parsed, &[])
         }
-        "head" | "tail" => {
-            let cuts = parsed.has(&["c", "bytes", "v", "verbose"]);
-            if cuts { None } else { passes(judge, parsed, &[]) }
+        "head" | "tail"
+            if only(&["n", "lines", "digits", "q", "quiet", "silent", "z", "zero-terminated"]) =>
+        {
+            passes(judge, parsed, &[])
         }
         "cat" | "tac" if parsed.options.is_empty() => passes(judge, parsed, &[]),
         "tr" => {
@@ -266,7 +311,7 @@ fn passes(judge: &Judge<'_>, parsed: &Parsed, ends: &[&str]) -> Option<Printed> 
     let by_nul = parsed.has(&["z", "zero-terminated"]) || parsed.has(ends);
     match judge.piped.filter(|_| reads_input)? {
         Printed::Names { nul, clean } if nul == by_nul => Some(Printed::Names { nul, clean }),
-        printed @ (Printed::Count | Printed::Located) if !by_nul => Some(printed),
+        printed @ (Printed::Count | Printed::Counts | Printed::Located) if !by_nul => Some(printed),
         _ => None,
     }
 }

@@ -92,6 +92,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         if value.many || (value.dash && reads) {
             return judge.unknown("a value of openssl that is not known before it runs", value.span);
         }
+        if reads && value.bytes().is_none_or(|value| value.contains(&b':')) {
+            return judge.unknown("openssl reads an address that is not a plain file", value.span);
+        }
         if reads {
             judge.read_file(value);
         }

@@ -155,7 +155,7 @@ pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 }
 
 pub(super) const AG: Spec = Spec {
-    flags: "acDFhHilLnoQrRsStuUvw0V",
+    flags: "acDFghHilLnoQrRsStuUvw0V",
     values: "ABCGm",
     long: "ackmate all-text all-types after= before= break nobreak case-sensitive color nocolor column context= count depth= \
            files-with-matches files-without-matches fixed-strings nofollow group nogroup heading noheading hidden ignore= \
@@ -173,12 +173,15 @@ pub(super) const AG: Spec = Spec {
 };
 
 pub(super) fn ag(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let mut rest = args.to_vec();
-    // `-g PATTERN` looks for names; what follows it is where.
-    if let Some(place) = rest.iter().position(|arg| arg.is("-g")) {
-        rest.remove(place);
+    let parsed = parse(judge, &AG, args);
+    // Without a number it takes the next word for the pattern, and what follows for where.
+    const NUMBERS: [&str; 9] = ["A", "B", "C", "m", "after", "before", "context", "depth", "max-count"];
+    let digits =
+        |value: &Arg| value.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = |value: &Option<Arg>| value.as_ref().is_some_and(digits);
+    if parsed.options.iter().any(|given| NUMBERS.contains(&given.name.as_str()) && !number(&given.value)) {
+        return judge.unknown("an option of ag that takes a number", span);
     }
-    let parsed = parse(judge, &AG, &rest);
     if parsed.has(&["help", "version", "V", "list-file-types"]) && parsed.operands.is_empty() {
         return;
     }

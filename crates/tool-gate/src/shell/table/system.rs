@@ -149,6 +149,14 @@ pub(super) const DATE: Spec = Spec {
 
 /// `date`: prints the time unless it is told one.
 pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
+    // A date may name a file: that of its time zone.
+    let zone = |arg: &Arg| match arg.bytes() {
+        Some(bytes) => bytes.windows(3).any(|part| part == b"TZ="),
+        None => !arg.number && !matches!(arg.prefix.first(), Some(b'+' | b'@' | b'0'..=b'9')),
+    };
+    if let Some(arg) = args.iter().find(|arg| zone(arg)) {
+        return judge.unknown("a date that may name a file as its time zone", arg.span);
+    }
     // A date that only a run knows is a date, also where it looks like an option.
     let known: Vec<Arg> = match args {
         [option, date, rest @ ..]

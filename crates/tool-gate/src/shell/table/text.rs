@@ -161,8 +161,8 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["getopt"], Operands::Data)
     },
     Spec {
-        flags: "tenxJLd",
-        values: "csoNHRTECWOIprl",
+        flags: "texJLd",
+        values: "csonNHRTECWOIprl",
         long: "table separator= output-separator= columns= fillrows table-columns= table-right= table-truncate= table-noheadings \
                json table-name= keep-empty-lines output-width= help version",
         ..Spec::new(&["column"], FILES)

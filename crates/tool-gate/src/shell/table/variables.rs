@@ -51,6 +51,7 @@ pub(super) fn mapfile(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         .iter()
         .any(|given| given.name == "d" && given.value.as_ref().is_some_and(|value| value.is("")));
     let whole = parsed.has(&["t"])
+        && parsed.options.iter().filter(|given| given.name == "d").count() < 2
         && !parsed.has(&["n", "s"])
         && (nul || !(parsed.has(&["d"]) || judge.input.shape().nul));
     let value = if whole { judge.input.join(&Value::empty()) } else { Value::ANY };
@@ -114,7 +115,7 @@ pub(super) fn unset(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 }
 
 /// Settings of `shopt` that change only which names a wild card stands for.
-const GLOBBING: &str = "nullglob globstar dotglob failglob nocaseglob";
+const GLOBBING: &str = "nullglob globstar dotglob nocaseglob";
 
 pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let known =

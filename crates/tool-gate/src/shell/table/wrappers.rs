@@ -86,7 +86,10 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
 
 /// `word` with each `mark` in it replaced by what is known of `given`.
 pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
-    let Some(text) = word.text() else { return word.clone() };
+    let Some(text) = word.text() else {
+        // The mark may be in what is not known.
+        return Arg { escapes: true, dash: true, really_dash: true, ..word.clone() };
+    };
     let Some(at) = text.find(mark) else { return word.clone() };
     let prefix = text.as_bytes()[..at].to_vec();
     let dash = if prefix.is_empty() { given.dash } else { prefix.starts_with(b"-") };
