@@ -156,14 +156,15 @@ impl Accept {
 
     fn committed(&self, tree: &Arc<OsTree>) -> ChangeSet {
         let changes = self.prepared(tree);
-        commit(tree, &changes);
-        changes
+        commit(tree, changes)
     }
 }
 
-fn commit(tree: &Arc<OsTree>, changes: &ChangeSet) {
-    let outcome = block_on(tree.commit(changes, CommitOptions::default())).unwrap();
+/// Gives the changes back, so that the time to free their memory is not measured.
+fn commit(tree: &Arc<OsTree>, changes: ChangeSet) -> ChangeSet {
+    let outcome = block_on(tree.commit(&changes, CommitOptions::default())).unwrap();
     assert!(matches!(outcome, CommitOutcome::Committed(_)));
+    changes
 }
 
 fn accepts(criterion: &mut Criterion) {
@@ -189,11 +190,11 @@ fn accepts(criterion: &mut Criterion) {
             let tree = place.tree(&state, durability);
             group.bench_function(format!("prepared, {durability:?}"), |bench| {
                 let setup = || place.prepared(&tree);
-                bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+                bench.iter_batched(setup, |changes| commit(&tree, changes), BatchSize::PerIteration);
             });
             group.bench_function(format!("not prepared, {durability:?}"), |bench| {
                 let setup = || place.staged(&tree);
-                bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+                bench.iter_batched(setup, |changes| commit(&tree, changes), BatchSize::PerIteration);
             });
         }
         let tree = place.tree(&state, Durability::Fast);
@@ -243,8 +244,9 @@ fn accepts_across(criterion: &mut Criterion) {
         });
         let tree = place.tree(&memory.path().join("state"), Durability::Fast);
         group.bench_function("commit, Fast", |bench| {
-            let setup = || place.staged(&tree);
-            bench.iter_batched(setup, |changes| commit(&tree, &changes), BatchSize::PerIteration);
+            // As the engine does: with a state folder elsewhere, it only makes room.
+            let setup = || place.prepared(&tree);
+            bench.iter_batched(setup, |changes| commit(&tree, changes), BatchSize::PerIteration);
         });
         group.finish();
     }

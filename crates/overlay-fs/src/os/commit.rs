@@ -61,8 +61,6 @@ impl Workspace for OsTree {
             return Ok(());
         }
         refuse_reserved_names(changes)?;
-        // Before an accept nothing appears in the workspace, not even a hidden folder.
-        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
         let digest = Digest::of(changes);
         discard_prepared(self.take_prepared(digest.whole));
         {
@@ -73,6 +71,8 @@ impl Workspace for OsTree {
             // What cannot be removed now is tried again, and told of by a sweep.
             let _ = self.trim(1, bytes);
         }
+        // Before an accept nothing appears in the workspace, not even a hidden folder.
+        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
         let mut staging = self.stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
         // Without it, an accept reads again what it puts in.
         let _ = stage::vouch(&mut staging, &digest.changes);
@@ -128,8 +128,7 @@ impl OsTree {
         if limit.accepts == 0 || limit.bytes < bytes {
             discard(&staging);
         } else if fresh == Fresh::Yes {
-            // The commit is through; what cannot be removed now is left to a sweep.
-            let _ = self.trim(0, 0);
+            self.keep_one_more(bytes);
         }
         Ok(())
     }
