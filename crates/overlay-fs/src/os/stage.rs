@@ -67,7 +67,7 @@ pub(super) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> 
     let mut clock = (0, 0);
     for (number, stamp) in stamps.iter_mut().enumerate() {
         let name = number.to_string();
-        if look_if_there(staging.at(&name))?.filter(is_large).is_none() {
+        if !look_if_there(staging.at(&name))?.is_some_and(is_large) {
             continue;
         }
         if !is_clock_asked {
@@ -84,7 +84,7 @@ pub(super) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> 
     Ok(())
 }
 
-fn is_large(found: &Found) -> bool {
+fn is_large(found: Found) -> bool {
     found.kind == EntryKind::File && LARGE <= found.len
 }
 

@@ -79,14 +79,14 @@ fn an_edit_in_place_that_keeps_size_and_time_is_seen_and_kept() {
 
 #[test]
 fn what_was_changed_in_a_large_prepared_file_is_not_put_in() {
-    for number in 0..NAMES.len() {
+    for (number, name) in NAMES.into_iter().enumerate() {
         let (place, changes) = place(Home::State);
         block_on(place.tree.prepare(&changes)).unwrap();
         edit_unseen(&place.stagings()[0].join(number.to_string()), SIZE as u64 - 6);
         let before = place.snapshot();
         let outcome = place.commit(&changes);
         let Err(TreeError::Io { path: at, message }) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(at, path(NAMES[number]));
+        assert_eq!(at, path(name));
         assert!(message.contains("was changed by somebody else"), "{message}");
         assert_eq!(place.snapshot(), before);
         assert_eq!(place.commit(&changes), committed(), "staged anew");
