@@ -5,6 +5,7 @@
     reason = "a workspace is made, and processes started"
 )]
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
+#![expect(clippy::print_stdout, reason = "it prints what it measured")]
 
 use std::fs;
 use std::process::Command;
