@@ -2,6 +2,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+#[cfg(feature = "os")]
+use xxhash_rust::xxh3::Xxh3;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{EntryKind, Fingerprint};
@@ -16,6 +18,21 @@ impl ContentHash {
     /// The hash of these bytes.
     pub fn of(content: &[u8]) -> Self {
         Self(xxh3_128(content))
+    }
+
+    /// The hash of what comes part by part, until a part is empty.
+    #[cfg(feature = "os")]
+    pub(crate) fn of_parts<E>(
+        buffer: &mut [u8],
+        mut read: impl FnMut(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Self, E> {
+        let mut hash = Xxh3::new();
+        loop {
+            match read(buffer)? {
+                0 => return Ok(Self(hash.digest128())),
+                count => hash.update(&buffer[..count]),
+            }
+        }
     }
 
     /// Part of it, as a number that JavaScript can hold.

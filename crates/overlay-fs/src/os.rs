@@ -55,6 +55,8 @@ pub struct OsTree {
     options: OsOptions,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
+    /// What commits kept for an undo since there was last made room.
+    untrimmed: Mutex<Untrimmed>,
     /// What was found half done and ended.
     notes: Mutex<Vec<Swept>>,
 }
@@ -75,7 +77,8 @@ impl OsTree {
         });
         match opened {
             Ok((root, homes)) => {
-                Ok(Self { root, homes, options, prepared: Mutex::default(), notes: Mutex::default() })
+                let (prepared, untrimmed, notes) = Default::default();
+                Ok(Self { root, homes, options, prepared, untrimmed, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -94,6 +97,10 @@ impl OsTree {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).push((changes, staging));
     }
 
+    fn untrimmed(&self) -> MutexGuard<'_, Untrimmed> {
+        self.untrimmed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn note(&self, swept: Swept) {
         self.notes().push(swept);
     }
@@ -103,13 +110,21 @@ impl OsTree {
     }
 }
 
+/// How much is kept for an undo.
+#[derive(Debug, Clone, Copy, Default)]
+struct Untrimmed {
+    accepts: usize,
+    bytes: u64,
+}
+
 impl Drop for OsTree {
-    /// Removes what was prepared and not committed.
+    /// Removes what was prepared and not committed, and the accepts that are too old to be kept.
     fn drop(&mut self) {
         let prepared = std::mem::take(self.prepared.get_mut().unwrap_or_else(PoisonError::into_inner));
         for (_, staging) in prepared {
             discard_prepared(Some(staging));
         }
+        self.make_room_at_end();
     }
 }
 

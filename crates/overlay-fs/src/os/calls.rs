@@ -11,7 +11,7 @@ use rustix::io::{Errno, Result};
 
 #[cfg(feature = "failpoints")]
 use super::failpoints::before;
-use crate::EntryKind;
+use crate::{ContentHash, EntryKind};
 
 /// A name in an open folder.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,8 @@ pub(super) struct Found {
     pub(super) owner: (u32, u32),
     pub(super) links: u64,
     pub(super) modified: (i64, i64),
+    /// The last change to content, bits, owner or names; nobody can set it.
+    pub(super) changed: (i64, i64),
 }
 
 #[cfg(not(feature = "failpoints"))]
@@ -78,6 +80,28 @@ pub(super) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
     }
     content.truncate(filled);
     Ok(content)
+}
+
+/// Small enough to stay in the processor's cache from the reading to the hashing.
+const PART: u64 = 64 * 1024;
+
+/// The hash of the content of an open file, as far as `len` bytes and at least one more, if there is more.
+pub(super) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
+    let part = usize::try_from(PART.min(len + 1)).map_err(|_| Errno::FBIG)?;
+    let mut rest = u128::from(len) + 1;
+    ContentHash::of_parts(&mut vec![0; part], |buffer| {
+        if rest == 0 {
+            return Ok(0);
+        }
+        let count = loop {
+            match rustix::io::read(&file, &mut *buffer) {
+                Err(Errno::INTR) => {}
+                outcome => break outcome?,
+            }
+        };
+        rest = rest.saturating_sub(count as u128);
+        Ok(count)
+    })
 }
 
 /// Where the link at the place points.
@@ -265,5 +289,6 @@ fn found(stat: &Stat) -> Found {
         owner: (stat.st_uid, stat.st_gid),
         links: stat.st_nlink,
         modified: (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+        changed: (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
     }
 }

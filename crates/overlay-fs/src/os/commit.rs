@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::apply::{Applied, Kept};
 use super::folders::Stop;
 use super::home::Home;
-use super::journal::{self, Journal};
+use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
 use super::stage::{self, Fresh};
@@ -28,11 +28,12 @@ impl Workspace for OsTree {
     /// new inode.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         refuse_reserved_names(changes)?;
-        let digest = journal::digest(changes);
+        let mut digest = Digest::of(changes);
+        let name = digest.whole;
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
-        if options.repeated && self.is_committed(digest)? {
-            discard_prepared(self.take_prepared(digest));
+        if options.repeated && self.is_committed(name)? {
+            discard_prepared(self.take_prepared(name));
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
         let (changes, committed) = match resolve(self, changes, options).await? {
@@ -42,12 +43,13 @@ impl Workspace for OsTree {
         if changes.is_empty() {
             return Ok(CommitOutcome::Committed(committed));
         }
-        let mut prepared = self.take_prepared(digest);
+        let mut prepared = self.take_prepared(name);
         if let Cow::Owned(_) = changes {
             // It was prepared without what its user did meanwhile, and is merged now.
             discard_prepared(prepared.take());
+            digest = Digest { whole: name, ..Digest::of(&changes) };
         }
-        match self.apply(&changes, digest, prepared) {
+        match self.apply(&changes, &digest, prepared) {
             Ok(()) => Ok(CommitOutcome::Committed(committed)),
             Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
@@ -59,10 +61,8 @@ impl Workspace for OsTree {
             return Ok(());
         }
         refuse_reserved_names(changes)?;
-        // Before an accept nothing appears in the workspace, not even a hidden folder.
-        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
-        let digest = journal::digest(changes);
-        discard_prepared(self.take_prepared(digest));
+        let digest = Digest::of(changes);
+        discard_prepared(self.take_prepared(digest.whole));
         {
             let _lock = CommitLock::take(&self.root)?;
             self.recover()?;
@@ -71,13 +71,17 @@ impl Workspace for OsTree {
             // What cannot be removed now is tried again, and told of by a sweep.
             let _ = self.trim(1, bytes);
         }
-        let staging = self.stage(&home, changes, digest).map_err(Stop::into_error)?;
-        self.keep_prepared(digest, staging);
+        // Before an accept nothing appears in the workspace, not even a hidden folder.
+        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
+        let mut staging = self.stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        // Without it, an accept reads again what it puts in.
+        let _ = stage::vouch(&mut staging, &digest.changes);
+        self.keep_prepared(digest.whole, staging);
         Ok(())
     }
 
     fn forget(&self, changes: &ChangeSet) {
-        discard_prepared(self.take_prepared(journal::digest(changes)));
+        discard_prepared(self.take_prepared(Digest::of(changes).whole));
     }
 }
 
@@ -93,14 +97,15 @@ impl OsTree {
         }
     }
 
-    fn apply(&self, changes: &ChangeSet, digest: ContentHash, prepared: Option<Staging>) -> Result<(), Stop> {
+    fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
         let (mut staging, fresh) = if let Some(staging) = prepared {
             (staging, Fresh::No)
         } else {
             let home = self.homes.for_new().map_err(Stop::at_root)?;
-            (self.stage(&home, changes, digest)?, Fresh::Yes)
+            (self.stage(&home, changes, digest.whole)?, Fresh::Yes)
         };
-        let steps = Planner::new(&self.root, &staging, fresh).and_then(|planner| planner.plan(changes));
+        let steps = Planner::new(&self.root, &staging, fresh)
+            .and_then(|planner| planner.plan(changes, &digest.changes));
         let journal = steps.map(Journal::new).and_then(|journal| {
             staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
             Ok(journal)
@@ -123,8 +128,7 @@ impl OsTree {
         if limit.accepts == 0 || limit.bytes < bytes {
             discard(&staging);
         } else if fresh == Fresh::Yes {
-            // The commit is through; what cannot be removed now is left to a sweep.
-            let _ = self.trim(0, 0);
+            self.keep_one_more(bytes);
         }
         Ok(())
     }

@@ -71,21 +71,51 @@ impl Journal {
     }
 }
 
-/// What tells a change set from another one: what it does, and what it rests on.
-pub(super) fn digest(changes: &ChangeSet) -> ContentHash {
-    let mut bytes = Vec::new();
-    for change in &changes.changes {
-        let base = (&change.path, &change.base, change.base_content.as_deref().map(ContentHash::of));
-        put(&mut bytes, &base);
-        match &change.kind {
-            ChangeKind::Write { content, executable, moved_from } => {
-                put(&mut bytes, &("write", ContentHash::of(content), executable, moved_from));
-            }
-            kind => put(&mut bytes, kind),
+/// A change set, hashed: each content once for all that a commit needs it for.
+#[derive(Debug)]
+pub(super) struct Digest {
+    /// What tells it from another one: what it does, and what it rests on.
+    pub(super) whole: ContentHash,
+    /// Of its changes, in their order.
+    pub(super) changes: Vec<Hashes>,
+}
+
+/// The hashes of one change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hashes {
+    /// Of the content on which it rests.
+    pub(super) old: Option<ContentHash>,
+    /// Of the content, or the target of the link, that it makes.
+    pub(super) new: Option<ContentHash>,
+}
+
+impl Digest {
+    pub(super) fn of(changes: &ChangeSet) -> Self {
+        let mut bytes = Vec::new();
+        let mut hashes = Vec::with_capacity(changes.changes.len());
+        for change in &changes.changes {
+            let old = change.base_content.as_deref().map(ContentHash::of);
+            put(&mut bytes, &(&change.path, &change.base, old));
+            let new = match &change.kind {
+                ChangeKind::Write { content, executable, moved_from } => {
+                    let new = ContentHash::of(content);
+                    put(&mut bytes, &("write", new, executable, moved_from));
+                    Some(new)
+                }
+                kind => {
+                    put(&mut bytes, kind);
+                    if let ChangeKind::Link { target, .. } = kind {
+                        Some(ContentHash::of(target))
+                    } else {
+                        None
+                    }
+                }
+            };
+            hashes.push(Hashes { old, new });
         }
+        put(&mut bytes, &changes.reads);
+        Self { whole: ContentHash::of(&bytes), changes: hashes }
     }
-    put(&mut bytes, &changes.reads);
-    ContentHash::of(&bytes)
 }
 
 fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
@@ -129,7 +159,7 @@ mod tests {
             let kind = ChangeKind::Write { content: text.into(), executable, moved_from: None };
             crate::Change { path, base: None, base_content: None, kind }
         };
-        let set = |changes| digest(&ChangeSet { changes, reads: Vec::new() });
+        let set = |changes| Digest::of(&ChangeSet { changes, reads: Vec::new() }).whole;
         let all = [
             set(vec![]),
             set(vec![change("x", false)]),

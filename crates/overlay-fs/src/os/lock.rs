@@ -24,9 +24,7 @@ pub(super) struct CommitLock {
 impl CommitLock {
     pub(super) fn take(root: &Dir) -> Result<Self, TreeError> {
         let failed = |message: String| TreeError::Io { path: WorkspacePath::root(), message };
-        // A lock belongs to one opening of the folder: two threads with clones of one handle would share it.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(root, ".", flags, Mode::empty())
+        let folder = open(root)
             .map_err(|error| failed(format!("the workspace folder cannot be opened to lock it: {error}")))?;
         for _ in 0..ATTEMPTS {
             match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
@@ -37,6 +35,19 @@ impl CommitLock {
         }
         Err(failed("another process is committing to this workspace and does not end; try again".to_owned()))
     }
+
+    /// `None`: another one has it, or nobody can. For what can as well be done later.
+    pub(super) fn take_if_free(root: &Dir) -> Option<Self> {
+        let folder = open(root).ok()?;
+        flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Self { _folder: folder })
+    }
+}
+
+/// A lock belongs to one opening of the folder: two threads with clones of one handle would share it.
+fn open(root: &Dir) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(root, ".", flags, Mode::empty())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the lock of another process can only be waited for")]

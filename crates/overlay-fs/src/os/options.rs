@@ -27,7 +27,9 @@ pub enum Durability {
     Full,
 }
 
-/// What is kept so that commits can be undone. The oldest go first.
+/// What is kept so that commits can be undone. The oldest go first: not while an accept is waited for, but at the next
+/// `prepare` or sweep, or when the tree is dropped; at the latest when this tree alone has
+/// committed as much again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UndoLimit {
     /// So many commits; 0: none.

@@ -7,11 +7,11 @@ use rustix::io::Errno;
 
 use super::calls::{self, Found, Place};
 use super::folders::{Folders, Stop};
-use super::journal::{Action, Step};
+use super::journal::{Action, Hashes, Step};
 use super::seen::Seen;
 use super::stage::{self, Fresh};
 use super::staging::Staging;
-use crate::{Change, ChangeKind, ChangeSet, ConflictKind, ContentHash, EntryKind, TreeError};
+use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 
 /// Turns changes into the steps that make them, with what goes in waiting in the staging folder as it will be in the
 /// workspace. The workspace is only looked at.
@@ -35,42 +35,42 @@ impl<'a> Planner<'a> {
     }
 
     /// The steps, in order.
-    pub(super) fn plan(mut self, changes: &ChangeSet) -> Result<Vec<Step>, Stop> {
+    pub(super) fn plan(mut self, changes: &ChangeSet, hashes: &[Hashes]) -> Result<Vec<Step>, Stop> {
         for change in &changes.changes {
             if change.kind == ChangeKind::CreateDirectory {
                 self.there.insert(change.path.clone());
             }
         }
-        for (number, change) in changes.changes.iter().enumerate() {
-            self.add(number, change)?;
+        for (number, (change, hashes)) in changes.changes.iter().zip(hashes).enumerate() {
+            self.add(number, change, *hashes)?;
         }
         Ok(self.steps)
     }
 
-    fn add(&mut self, number: usize, change: &Change) -> Result<(), Stop> {
+    fn add(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
         let base = ChangeSet::base_kind(change);
         let goes_in = number.to_string();
         let comes_out = format!("{number}-old");
         match (&change.kind, base) {
             (ChangeKind::Delete, Some(EntryKind::Directory)) => self.remove_folder(change, comes_out),
-            (ChangeKind::Delete, _) => self.take_away(change, comes_out),
+            (ChangeKind::Delete, _) => self.take_away(change, hashes, comes_out),
             (ChangeKind::CreateDirectory, None) => self.make_folder(&change.path, goes_in),
             (ChangeKind::CreateDirectory, Some(_)) => {
-                self.take_away(change, comes_out)?;
+                self.take_away(change, hashes, comes_out)?;
                 self.make_folder(&change.path, goes_in)
             }
-            (_, None) => self.put(change, goes_in),
+            (_, None) => self.put(number, change, hashes),
             (_, Some(EntryKind::Directory)) => {
                 self.remove_folder(change, comes_out)?;
-                self.put(change, goes_in)
+                self.put(number, change, hashes)
             }
-            (_, Some(_)) => self.replace(change, goes_in),
+            (_, Some(_)) => self.replace(number, change, hashes),
         }
     }
 
-    fn take_away(&mut self, change: &Change, name: String) -> Result<(), Stop> {
+    fn take_away(&mut self, change: &Change, hashes: Hashes, name: String) -> Result<(), Stop> {
         let found = self.look(&change.path)?;
-        let old = expected(change, &found);
+        let old = expected(change, hashes, &found);
         self.push(&change.path, Action::TakeAway, name, Some(old), None);
         Ok(())
     }
@@ -101,20 +101,37 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn put(&mut self, change: &Change, name: String) -> Result<(), Stop> {
+    fn put(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
+        let name = number.to_string();
         self.make_folders_above(&change.path)?;
-        let new = stage::ready(self.staging.at(&name), change, None, self.fresh)?;
+        let new = self.ready(number, change, hashes, None)?;
         self.push(&change.path, Action::Put, name, None, Some(new));
         Ok(())
     }
 
-    fn replace(&mut self, change: &Change, name: String) -> Result<(), Stop> {
+    fn replace(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
         let found = self.look(&change.path)?;
-        let old = expected(change, &found);
-        let target = self.folders.target(&change.path)?;
-        let new = stage::ready(self.staging.at(&name), change, Some((target, &found)), self.fresh)?;
-        self.push(&change.path, Action::Replace, name, Some(old), Some(new));
+        let old = expected(change, hashes, &found);
+        let new = self.ready(number, change, hashes, Some(&found))?;
+        self.push(&change.path, Action::Replace, number.to_string(), Some(old), Some(new));
         Ok(())
+    }
+
+    /// Makes what waits for a change as it will be in the workspace, where it replaces what was found.
+    fn ready(
+        &mut self,
+        number: usize,
+        change: &Change,
+        hashes: Hashes,
+        found: Option<&Found>,
+    ) -> Result<Seen, Stop> {
+        let name = number.to_string();
+        let old = match found {
+            Some(found) => Some((self.folders.target(&change.path)?, found)),
+            None => None,
+        };
+        let stamp = self.staging.stamps.get(number).and_then(Option::as_ref);
+        stage::ready(self.staging.at(&name), change, hashes.new, old, (self.fresh, stamp))
     }
 
     fn look(&mut self, path: &WorkspacePath) -> Result<Found, Stop> {
@@ -178,12 +195,11 @@ impl<'a> Planner<'a> {
 }
 
 /// What has to come out: what is there now, with the content on which the change rests.
-fn expected(change: &Change, found: &Found) -> Seen {
+fn expected(change: &Change, hashes: Hashes, found: &Found) -> Seen {
     let base = change.base.as_ref();
-    let hash = change.base_content.as_deref().map(ContentHash::of);
     let kind = base.map_or(found.kind, |base| base.kind);
     let len = change.base_content.as_ref().map_or(0, |content| content.len() as u64);
-    Seen { kind, len, ..Seen::new(found, hash) }
+    Seen { kind, len, ..Seen::new(found, hashes.old) }
 }
 
 pub(super) fn other_file_system(path: &WorkspacePath) -> Stop {

@@ -1,14 +1,15 @@
 use std::io;
 
-use super::OsTree;
 use super::apply::Applied;
 use super::calls;
 use super::commit::at_root;
 use super::folders::Stop;
 use super::journal::Action;
+use super::lock::CommitLock;
 use super::seen::{is_at, look_if_there};
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
+use super::{OsTree, Untrimmed};
 use crate::{ContentHash, TreeError, WorkspacePath};
 
 impl OsTree {
@@ -94,9 +95,36 @@ impl OsTree {
         Ok(self.changed_since(&journal.steps).map_err(Stop::into_error)?.is_empty())
     }
 
+    /// One more accept is kept. The oldest ones are not removed by every accept but together, when that would be as many
+    /// as are to be kept, unless a `prepare`, a sweep or the end comes first: while its user waits, it would cost as
+    /// much as the accept.
+    pub(super) fn keep_one_more(&self, bytes: u64) {
+        let limit = self.options.undo;
+        let is_much = {
+            let mut kept = self.untrimmed();
+            kept.accepts += 1;
+            kept.bytes = kept.bytes.saturating_add(bytes);
+            limit.accepts < kept.accepts || limit.bytes < kept.bytes
+        };
+        if is_much {
+            // The commit is through; what cannot be removed now is left to a sweep.
+            let _ = self.trim(0, 0);
+        }
+    }
+
+    /// What `keep_one_more` left; another process that is at work here does it as well.
+    pub(super) fn make_room_at_end(&self) {
+        if self.untrimmed().accepts != 0
+            && let Some(_lock) = CommitLock::take_if_free(&self.root)
+        {
+            let _ = self.trim(0, 0);
+        }
+    }
+
     /// Removes the oldest accepts that could be undone, until there is room for so many more within the limit.
     pub(super) fn trim(&self, accepts: usize, bytes: u64) -> io::Result<()> {
         let limit = self.options.undo;
+        *self.untrimmed() = Untrimmed::default();
         let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
         for (staging, phase) in self.ended()?.into_iter().rev() {
             let size = match size_of(&staging) {

@@ -39,6 +39,29 @@ impl Seen {
     }
 }
 
+/// What the system said of a file, in a folder of this process alone, when its content was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    len: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn new(found: &Found) -> Self {
+        let Found { device, inode, len, modified, changed, .. } = *found;
+        Self { device, inode, len, modified, changed }
+    }
+
+    /// Whether a file is known by it to hold what was read. Who changes the content changes the last of the times as
+    /// well, and nobody can set that.
+    pub(super) fn vouches_for(&self, found: &Found) -> bool {
+        *self == Self::new(found)
+    }
+}
+
 /// What a place holds: what the system says of it, and the hash of its content.
 pub(super) struct Held {
     pub(super) found: Found,
@@ -52,8 +75,7 @@ pub(super) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
         EntryKind::File => {
             let file = calls::open(at)?;
             let found = calls::look_at(&file)?;
-            let content = calls::read(&file, found.len)?;
-            (found, Some(ContentHash::of(&content)))
+            (found, Some(calls::hash(&file, found.len)?))
         }
         EntryKind::Symlink => (found, Some(ContentHash::of(&calls::read_link(at)?))),
         _ => (found, None),

@@ -12,12 +12,12 @@ use super::calls::{self, Place};
 use super::home::{Home, is_private};
 use super::journal::Journal;
 use super::process::Process;
-use super::seen::{look_if_there, place};
+use super::seen::{Stamp, look_if_there, place};
 use crate::{ContentHash, EntryKind};
 
 const PREFIX: &str = ".headstart-staging-";
 /// Who made the folder, and for which changes. Its maker holds a lock on it.
-const OWNER: &str = "owner";
+pub(super) const OWNER: &str = "owner";
 /// Keeps the folder out of `git status` without a change to the user's files.
 const IGNORE: &str = ".gitignore";
 /// A journal that is being written.
@@ -79,6 +79,8 @@ pub(super) struct Staging {
     pub(super) told: String,
     /// The kernel gives it back when the process dies.
     lock: Option<OwnedFd>,
+    /// Of the files that were found to hold what they should, by the number of the change.
+    pub(super) stamps: Vec<Option<Stamp>>,
 }
 
 impl Staging {
@@ -89,7 +91,8 @@ impl Staging {
         calls::make_folder(place(&home.folder, &name), 0o700)?;
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
-        let mut staging = Self { home: home.folder.try_clone()?, folder, name, told, lock: None };
+        let home = home.folder.try_clone()?;
+        let mut staging = Self { home, folder, name, told, lock: None, stamps: Vec::new() };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -128,7 +131,8 @@ impl Staging {
             return Ok(None);
         }
         let told = home.told(name);
-        Ok(Some(Self { home: home.folder.try_clone()?, folder, name: name.to_owned(), told, lock: None }))
+        let (home, name) = (home.folder.try_clone()?, name.to_owned());
+        Ok(Some(Self { home, folder, name, told, lock: None, stamps: Vec::new() }))
     }
 
     pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {

@@ -3,7 +3,7 @@ use std::io;
 use super::apply::{Applied, difference};
 use super::commit::{at_root, not_put_back};
 use super::folders::{Folders, Stop};
-use super::journal::{self, Action, Journal, Step};
+use super::journal::{Action, Digest, Journal, Step};
 use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
 use super::staging::{Phase, Staging};
@@ -30,7 +30,7 @@ pub enum UndoOutcome {
 impl OsTree {
     /// What tells these changes from others: what they do, and what they rest on.
     pub fn digest(changes: &ChangeSet) -> ContentHash {
-        journal::digest(changes)
+        Digest::of(changes).whole
     }
 
     /// Takes the commit of these changes back, as long as nothing of it has changed since.
@@ -39,7 +39,7 @@ impl OsTree {
     /// in the middle. What was replaced comes back as the same inode with its attributes, but with the time of now, so
     /// that builds see it. A folder that the commit made and that is not empty now stays.
     pub fn undo(&self, changes: &ChangeSet) -> Result<UndoOutcome, TreeError> {
-        let digest = journal::digest(changes);
+        let digest = Digest::of(changes).whole;
         self.undo_found(|| self.find(digest))
     }
 

@@ -12,6 +12,8 @@ mod attacks;
 mod child;
 mod errors;
 mod killed;
+mod large;
 mod last_moment;
 mod place;
+mod room;
 mod together;
