@@ -21,6 +21,7 @@ pub use limiter::Limiter;
 pub use patient::Patient;
 
 use crate::provider_error::shorten;
+use crate::redact::Redactor;
 use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire, gemini};
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
@@ -102,7 +103,7 @@ impl HttpModel {
         }
         let body = self.beginning(&mut response).await;
         let name = gemini::read_cache(&body);
-        let name = name.ok_or_else(|| self.provider.malformed("the cache that was made has no name"))?;
+        let name = name.ok_or_else(|| self.malformed("the cache that was made has no name"))?;
         Ok(gemini::CachedPrefix { name, request: Arc::new(request) })
     }
 
@@ -150,9 +151,19 @@ impl HttpModel {
         let status = response.status();
         let retry_after = retry_after::read(response.headers());
         let body = self.beginning(&mut response).await;
-        // Some servers show the key that they refuse.
-        let body = self.key.as_ref().map_or_else(|| body.clone(), |key| key.hide_in(&body));
-        self.provider.error(status.as_u16(), retry_after, &body)
+        self.provider.error(status.as_u16(), retry_after, &body, &self.hide())
+    }
+
+    fn key_text(&self) -> &str {
+        self.key.as_ref().map_or("", ApiKey::text)
+    }
+
+    fn hide(&self) -> Redactor {
+        Redactor::new(self.key_text())
+    }
+
+    fn malformed(&self, message: &str) -> ModelError {
+        self.provider.malformed(message, &self.hide())
     }
 
     /// As much of a body as is worth a moment.
@@ -184,9 +195,9 @@ impl Model for HttpModel {
         let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
         let is = |prefix: &[u8]| kind.as_ref().is_some_and(|kind| kind.starts_with(prefix));
         if is(b"text/html") {
-            return Err(self.provider.malformed("it is a web page; check the base URL"));
+            return Err(self.malformed("it is a web page; check the base URL"));
         }
-        let mut decoder = Decoder::new(&self.provider, request);
+        let mut decoder = Decoder::new(&self.provider, request).hiding(self.key_text());
         // Lines of JSON are such documents, too.
         if is(b"application/json") && self.provider.wire.accept() == "text/event-stream" {
             decoder = decoder.unstreamed();
@@ -195,7 +206,6 @@ impl Model for HttpModel {
             provider: self.provider.label(),
             decoder,
             response,
-            key: self.key.clone(),
             patience: self.timeouts.first_byte,
             timeouts: self.timeouts,
             ready: VecDeque::new(),

@@ -66,6 +66,7 @@ mod provider_error;
 mod query;
 mod recorder;
 mod recording;
+mod redact;
 mod replay;
 pub mod responses;
 mod retry;

@@ -4,14 +4,21 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::redact::Redactor;
 use crate::{ModelError, Provider};
 
 /// Longer messages are cut: a provider that echoes the request would flood the terminal.
 const MESSAGE_CHARS: usize = 300;
 
 impl Provider {
-    /// The error of a response with this status.
-    pub(crate) fn error(&self, status: u16, retry_after: Option<Duration>, body: &str) -> ModelError {
+    /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
+    pub(crate) fn error(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &str,
+        hide: &Redactor,
+    ) -> ModelError {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let provider = self.label();
         let variable = self.key_variable.clone();
@@ -22,24 +29,25 @@ impl Provider {
             429 => {
                 ModelError::RateLimited { provider, retry_after: retry_after.or_else(|| retry_delay(&json)) }
             }
-            500.. => ModelError::Server { provider, status, message: said(&json, body), retry_after },
+            500.. => ModelError::Server { provider, status, message: said(&json, body, hide), retry_after },
             404 => {
-                let message = format!("{}; check the name of the model and the base URL", said(&json, body));
+                let message =
+                    format!("{}; check the name of the model and the base URL", said(&json, body, hide));
                 ModelError::Rejected { provider, status, message }
             }
-            _ => ModelError::Rejected { provider, status, message: said(&json, body) },
+            _ => ModelError::Rejected { provider, status, message: said(&json, body, hide) },
         }
     }
 
     /// The error in the middle of an answer that began well.
-    pub(crate) fn error_in_stream(&self, error: &Value) -> ModelError {
+    pub(crate) fn error_in_stream(&self, error: &Value, hide: &Redactor) -> ModelError {
         let places = ["status", "code", "status_code", "type"];
         let code = places.iter().find_map(|name| status(error.get(name)?));
-        self.error(code.unwrap_or(500), None, &error.to_string())
+        self.error(code.unwrap_or(500), None, &error.to_string(), hide)
     }
 
-    pub(crate) fn malformed(&self, message: impl AsRef<str>) -> ModelError {
-        ModelError::Malformed { provider: self.label(), message: shorten(message.as_ref()) }
+    pub(crate) fn malformed(&self, message: impl AsRef<str>, hide: &Redactor) -> ModelError {
+        ModelError::Malformed { provider: self.label(), message: hide.shorten(message.as_ref()) }
     }
 }
 
@@ -65,10 +73,10 @@ fn status(code: &Value) -> Option<u16> {
 }
 
 /// The provider's own words in the body of an error.
-fn said(json: &Value, body: &str) -> String {
+fn said(json: &Value, body: &str, hide: &Redactor) -> String {
     let places = [json.pointer("/error/message"), json.get("message"), json.get("error"), json.get("detail")];
     let message = places.into_iter().flatten().find_map(Value::as_str);
-    let message = shorten(message.unwrap_or(body));
+    let message = hide.shorten(message.unwrap_or(body));
     if message.is_empty() { "no further message".into() } else { message }
 }
 
@@ -89,20 +97,41 @@ fn retry_delay(json: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// One line of at most some hundred characters, nothing in it that a terminal would act on.
+/// One line of at most some hundred characters, nothing in it that a terminal would act on. What a server says goes
+/// through [`Redactor::shorten`].
+#[cfg(feature = "http")]
 pub(crate) fn shorten(text: &str) -> String {
-    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let mut line = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        if MESSAGE_CHARS < line.len() {
+    cut(&one_line(text, MESSAGE_CHARS + 1))
+}
+
+/// At most so many characters of the text, what a terminal would act on and all white space as single spaces.
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    let mut is_apart = false;
+    let mut chars = 0;
+    for c in text.chars() {
+        if limit <= chars {
             break;
         }
-        line.push(' ');
-        line.push_str(word);
+        if c.is_whitespace() || c.is_control() {
+            is_apart = !line.is_empty();
+            continue;
+        }
+        if std::mem::take(&mut is_apart) {
+            line.push(' ');
+            chars += 1;
+        }
+        line.push(c);
+        chars += 1;
     }
+    line
+}
+
+/// Cuts a line that is too long.
+pub(crate) fn cut(line: &str) -> String {
     match line.char_indices().nth(MESSAGE_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+        None => line.to_owned(),
     }
 }
 
@@ -124,9 +153,9 @@ mod tests {
         ];
         for (body, expected) in cases {
             let json = serde_json::from_str(body).unwrap_or_default();
-            assert_eq!(said(&json, body), expected);
+            assert_eq!(said(&json, body, &Redactor::default()), expected);
         }
-        assert_eq!(shorten(&"語".repeat(1_000)).chars().count(), MESSAGE_CHARS + 1);
+        assert_eq!(Redactor::default().shorten(&"語".repeat(1_000)).chars().count(), MESSAGE_CHARS + 1);
     }
 
     #[test]
@@ -134,6 +163,7 @@ mod tests {
         let provider = Provider::gemini();
         let invalid = r#"{"error":{"code":400,"message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}"#;
         let limited = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#;
+        let hide = Redactor::default();
         let hour = Some(Duration::from_secs(3_600));
         let cases = [
             (400, None, invalid, "gemini refused the key (400); set GEMINI_API_KEY to a valid key"),
@@ -148,9 +178,9 @@ mod tests {
             ),
         ];
         for (status, after, body, expected) in cases {
-            assert_eq!(provider.error(status, after, body).to_string(), expected);
+            assert_eq!(provider.error(status, after, body, &hide).to_string(), expected);
         }
-        let elsewhere = provider.at("http://localhost:1/v1beta").error(500, None, "oops").to_string();
+        let elsewhere = provider.at("http://localhost:1/v1beta").error(500, None, "oops", &hide).to_string();
         assert_eq!(elsewhere, "gemini at http://localhost:1/v1beta failed (500): oops; try again later");
     }
 
@@ -179,7 +209,7 @@ mod tests {
             (json!("overloaded"), "openai failed (500): \"overloaded\"; try again later"),
         ];
         for (error, expected) in cases {
-            assert_eq!(provider.error_in_stream(&error).to_string(), expected);
+            assert_eq!(provider.error_in_stream(&error, &Redactor::default()).to_string(), expected);
         }
     }
 }

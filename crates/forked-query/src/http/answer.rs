@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::{StreamExt, stream};
 use reqwest::Response;
 
-use super::{ApiKey, Timeouts};
+use super::Timeouts;
 use crate::{Decoder, EventStream, ModelError, ModelEvent};
 
 /// An answer on its way. Dropping it closes the connection.
@@ -14,7 +14,6 @@ pub(super) struct Answer {
     pub(super) provider: String,
     pub(super) decoder: Decoder,
     pub(super) response: Response,
-    pub(super) key: Option<ApiKey>,
     /// How long the next bytes may take.
     pub(super) patience: Duration,
     /// How long all bytes after them may.
@@ -30,7 +29,7 @@ impl Answer {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Some(event.map_err(|error| hide_key(error, self.key.as_ref())));
+                return Some(event);
             }
             if self.decoder.is_closed() {
                 return None;
@@ -51,22 +50,5 @@ impl Answer {
     fn fail(&mut self, error: ModelError) {
         self.ready.push_back(Err(error));
         self.decoder.close();
-    }
-}
-
-/// Some servers show the key that they refuse.
-fn hide_key(error: ModelError, key: Option<&ApiKey>) -> ModelError {
-    let Some(key) = key else { return error };
-    match error {
-        ModelError::Malformed { provider, message } => {
-            ModelError::Malformed { provider, message: key.hide_in(&message) }
-        }
-        ModelError::Server { provider, status, message, retry_after } => {
-            ModelError::Server { provider, status, message: key.hide_in(&message), retry_after }
-        }
-        ModelError::Rejected { provider, status, message } => {
-            ModelError::Rejected { provider, status, message: key.hide_in(&message) }
-        }
-        error => error,
     }
 }

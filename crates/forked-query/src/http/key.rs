@@ -28,9 +28,9 @@ impl ApiKey {
         Ok((name, value))
     }
 
-    /// The text without the key in it.
-    pub(super) fn hide_in(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "***") }
+    /// For what takes care that it is shown nowhere.
+    pub(super) fn text(&self) -> &str {
+        &self.0
     }
 }
 
@@ -48,8 +48,6 @@ mod tests {
     fn a_key_is_never_shown() {
         let key = ApiKey::new(" sk-secret\n");
         assert_eq!(format!("{key:?}"), "ApiKey(***)");
-        assert_eq!(key.hide_in("bad key sk-secret!"), "bad key ***!");
-        assert_eq!(ApiKey::new("").hide_in("abc"), "abc");
         let error = ApiKey::new("sk-\u{7}").header(&Provider::openai()).unwrap_err().to_string();
         assert_eq!(error, "openai: the key holds characters that no key has; check OPENAI_API_KEY");
     }

@@ -17,6 +17,9 @@ pub struct Limiter {
     changed: Notify,
 }
 
+/// A provider that asks for more has made a mistake, and a clock has an end.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 #[derive(Debug, Default)]
 struct State {
     /// The user's requests that were limited and have not got through.
@@ -28,7 +31,7 @@ struct State {
 impl Limiter {
     /// The provider asked to stay away for so long.
     pub(super) fn limited(&self, delay: Duration) {
-        let until = Instant::now() + delay;
+        let until = Instant::now() + delay.min(LONGEST);
         let mut state = self.lock();
         state.limited_until = state.limited_until.max(Some(until));
     }

@@ -107,6 +107,10 @@ impl Model for Patient {
                 Err(failed) => failed,
             };
             failures += 1;
+            // Also where it is too long to be waited for here: nobody else may ask before.
+            if let ModelError::RateLimited { retry_after: Some(retry_after), .. } = &failed.error {
+                self.limiter.limited(*retry_after);
+            }
             let Some(delay) = self.policy.delay(failures, waited, &failed.error, dice()) else {
                 return failed.stream();
             };

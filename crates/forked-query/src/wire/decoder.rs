@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::frames::FrameError;
 use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
+use crate::redact::Redactor;
 use crate::{FinishReason, Message, ModelError, ModelEvent, ModelRequest, Provider};
 
 /// The longest answer that is read, all its events together.
@@ -25,6 +26,7 @@ pub struct Decoder {
     ids: HashSet<String>,
     read_bytes: usize,
     state: State,
+    hide: Redactor,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,7 @@ impl Decoder {
             ids: calls.map(|call| call.id.clone()).collect(),
             read_bytes: 0,
             state: State::Open,
+            hide: Redactor::default(),
         }
     }
 
@@ -52,6 +55,12 @@ impl Decoder {
     #[must_use]
     pub fn unstreamed(self) -> Self {
         Self { frames: Frames::new(Framing::Document), ..self }
+    }
+
+    /// Keeps this key, and every larger piece of it, out of the errors: some servers show the key that they refuse.
+    #[must_use]
+    pub fn hiding(self, key: &str) -> Self {
+        Self { hide: Redactor::new(key), ..self }
     }
 
     /// Takes the next bytes. An error is the last thing that comes.
@@ -62,7 +71,7 @@ impl Decoder {
         self.read_bytes = self.read_bytes.saturating_add(bytes.len());
         if MAX_ANSWER_BYTES < self.read_bytes {
             let limit = MAX_ANSWER_BYTES / MEBIBYTE;
-            return self.failed(self.provider.malformed(format!("it is longer than {limit} MiB")));
+            return self.failed(self.malformed(format!("it is longer than {limit} MiB")));
         }
         match self.frames.push(bytes) {
             Ok(framed) => framed.iter().flat_map(|data| self.data(data)).collect(),
@@ -146,7 +155,7 @@ impl Decoder {
                 let calls = calls.into_iter().map(ModelEvent::ToolCall);
                 calls.chain([ModelEvent::Finished(finish)]).map(Ok).collect()
             }
-            Err(message) => vec![Err(self.provider.malformed(message))],
+            Err(message) => vec![Err(self.malformed(message))],
         }
     }
 
@@ -157,18 +166,22 @@ impl Decoder {
 
     fn error(&self, wrong: Wrong, data: &str) -> ModelError {
         match wrong {
-            Wrong::Shape(error) => self.provider.malformed(format!("{error} in: {data}")),
-            Wrong::Meaning(message) => self.provider.malformed(message),
-            Wrong::Error(error) => self.provider.error_in_stream(&error),
+            Wrong::Shape(error) => self.malformed(format!("{error} in: {data}")),
+            Wrong::Meaning(message) => self.malformed(message),
+            Wrong::Error(error) => self.provider.error_in_stream(&error, &self.hide),
         }
+    }
+
+    fn malformed(&self, message: impl AsRef<str>) -> ModelError {
+        self.provider.malformed(message, &self.hide)
     }
 
     fn unframed(&self, error: FrameError) -> ModelError {
         match error {
             FrameError::TooLong => {
-                self.provider.malformed(format!("an event is longer than {} MiB", MAX_EVENT_BYTES / MEBIBYTE))
+                self.malformed(format!("an event is longer than {} MiB", MAX_EVENT_BYTES / MEBIBYTE))
             }
-            FrameError::NotUtf8 => self.provider.malformed("the stream is not UTF-8"),
+            FrameError::NotUtf8 => self.malformed("the stream is not UTF-8"),
         }
     }
 }

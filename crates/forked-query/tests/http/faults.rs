@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    ApiKey, Decoder, HttpModel, Limiter, Message, Model, ModelEvent, Patient, Priority, Provider,
+    ApiKey, Decoder, HttpModel, Limiter, Message, Model, ModelError, ModelEvent, Patient, Priority, Provider,
     RetryPolicy, Role, Timeouts, Wire, gemini,
 };
 use tokio::net::TcpListener;
@@ -199,6 +199,49 @@ async fn a_key_that_is_refused_is_asked_for_and_not_shown() {
         assert!(events.last().unwrap().is_err(), "{events:?}");
         let shown = format!("{:?} {events:?}", client(&provider, "http://localhost:1/v1", short()));
         assert!(!shown.contains(KEY), "{shown}");
+    }
+}
+
+/// Whatever stands before the key, a message is cut after 300 characters: never in the middle of the key.
+#[tokio::test]
+async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
+    const LONG_KEY: &str = "sk-proj-Zq3/vB7+nM1kL9xT5wR2yU8iO4pA6sD0fG_hJc-eKXWVQ";
+    for (provider, kind, _) in formats() {
+        let framed = |data: &str| {
+            let frame = if kind.contains("json") { format!("{data}\n") } else { format!("data: {data}\n\n") };
+            let head = streaming_as(&format!("{kind}\r\nconnection: close"));
+            vec![head, Step::Chunk(frame.into_bytes()), Step::LastChunk]
+        };
+        let mut scripts = Vec::new();
+        for padding in 0..=320 {
+            let padding = "x".repeat(padding);
+            let said = format!(r#"{{"error":{{"code":500,"message":"{padding} {LONG_KEY}"}}}}"#);
+            let escaped = said.replace('/', "\\/");
+            scripts.push(framed(&format!("{{bad {padding}{LONG_KEY}")));
+            scripts.push(framed(&said));
+            scripts.push(framed(&format!("{{bad {escaped}")));
+            scripts.push(response("400 Bad Request", "connection: close\r\n", &said));
+        }
+        let count = scripts.len();
+        let server = Server::start_each(scripts).await;
+        let at = provider.clone().at(&server.base_url);
+        let client = HttpModel::new(at, Some(ApiKey::new(LONG_KEY)), short()).unwrap();
+        for number in 0..count {
+            let events = ask(&client).await;
+            let error = events.last().unwrap().as_ref().unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    ModelError::Malformed { .. } | ModelError::Server { .. } | ModelError::Rejected { .. }
+                ),
+                "{number}: {error}"
+            );
+            let shown = format!("{error} {error:?}").replace('\\', "");
+            for piece in LONG_KEY.as_bytes().windows(8) {
+                let piece = str::from_utf8(piece).unwrap();
+                assert!(!shown.contains(piece), "{} {number}: {shown}", provider.name);
+            }
+        }
     }
 }
 

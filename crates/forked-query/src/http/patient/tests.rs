@@ -176,3 +176,24 @@ async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_
     assert_eq!(ask(&background(&fast, &limiter)).await, whole());
     assert!(10_000 <= asked.elapsed().as_millis(), "what the provider asked for still counts");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
+    for priority in [Priority::Foreground, Priority::Background] {
+        // Longer than any clock runs, too.
+        for seconds in [90, 3_600, u64::MAX] {
+            let limiter: Arc<Limiter> = Arc::default();
+            let refused = Tries::new([vec![Err(limited(Some(seconds)))]]);
+            let first = Patient::new(Arc::clone(&refused) as Arc<_>, priority, Arc::clone(&limiter));
+            assert_eq!(ask(&first).await, [Err(limited(Some(seconds)))]);
+            assert_eq!(refused.asked_at(), [0]);
+
+            let fast = Tries::new([whole()]);
+            assert_eq!(ask(&background(&fast, &limiter)).await, [Err(ModelError::Yielded)]);
+            assert!(fast.asked_at().is_empty(), "{seconds}");
+            assert_eq!(ask(&foreground(&Tries::new([whole()]), &limiter)).await, whole());
+            tokio::time::advance(Duration::from_secs(seconds.min(24 * 60 * 60))).await;
+            assert_eq!(ask(&background(&fast, &limiter)).await, whole());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::provider_error::{cut, one_line};
+
+/// So many bytes of a key in a row give it away.
+const PIECE_BYTES: usize = 8;
+
+/// A message is looked through this far: much further than it is shown, so that a key at its cut is hidden whole.
+const READ_CHARS: usize = 4 * 1024;
+
+const HIDDEN: &str = "***";
+
+/// Hides a key, and every larger piece of it, in what a server says. One that hides nothing is the default.
+///
+/// Servers show the key that they refuse, sometimes half of it, and a message may end in the middle of one.
+#[derive(Clone, Default)]
+pub(crate) struct Redactor {
+    /// Every piece of the key that is as long as what gives it away, without what JSON escapes.
+    pieces: HashSet<Vec<u8>>,
+    piece_bytes: usize,
+}
+
+impl Redactor {
+    pub(crate) fn new(key: &str) -> Self {
+        let key: Vec<u8> = Units(key).flat_map(|unit| unit.bytes()).collect();
+        let piece_bytes = PIECE_BYTES.min(key.len());
+        if piece_bytes == 0 {
+            return Self::default();
+        }
+        Self { pieces: key.windows(piece_bytes).map(<[u8]>::to_vec).collect(), piece_bytes }
+    }
+
+    /// One line of at most some hundred characters without the key: hidden first, cut then.
+    pub(crate) fn shorten(&self, text: &str) -> String {
+        cut(&self.hide_in(&one_line(text, READ_CHARS)))
+    }
+
+    /// The text without the key in it, be it escaped as in JSON or not.
+    pub(crate) fn hide_in(&self, text: &str) -> String {
+        if self.pieces.is_empty() {
+            return text.to_owned();
+        }
+        // Each byte of the text as it is meant, and the place in the text of the character that it belongs to.
+        let (mut meant, mut places) = (Vec::new(), Vec::new());
+        for unit in Units(text) {
+            let start = text.len() - unit.rest.len() - unit.written;
+            meant.extend(unit.bytes());
+            places.resize(meant.len(), (start, start + unit.written));
+        }
+        let mut shown = String::new();
+        let (mut end, mut hidden_end) = (0, 0);
+        for (index, window) in meant.windows(self.piece_bytes).enumerate() {
+            if !self.pieces.contains(window) {
+                continue;
+            }
+            let (start, stop) = (places[index].0, places[index + self.piece_bytes - 1].1);
+            if hidden_end < start || hidden_end == 0 {
+                shown.push_str(&text[end..start]);
+                shown.push_str(HIDDEN);
+            }
+            (end, hidden_end) = (stop, stop);
+        }
+        shown.push_str(&text[end..]);
+        shown
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor(***)")
+    }
+}
+
+/// A text, character by character as JSON means it, at any depth of quotation: backslashes before a character are part of it,
+/// and `\u006b` is a `k`.
+struct Units<'a>(&'a str);
+
+struct Unit<'a> {
+    meant: Option<char>,
+    /// How many bytes it takes in the text.
+    written: usize,
+    rest: &'a str,
+}
+
+impl Unit<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        self.meant.map(|c| c.to_string().into_bytes()).unwrap_or_default()
+    }
+}
+
+impl<'a> Iterator for Units<'a> {
+    type Item = Unit<'a>;
+
+    fn next(&mut self) -> Option<Unit<'a>> {
+        let text = self.0;
+        if text.is_empty() {
+            return None;
+        }
+        let bare = text.trim_start_matches('\\');
+        let code = bare.strip_prefix('u').filter(|_| bare.len() < text.len());
+        let escaped = code.and_then(|code| {
+            let (digits, rest) = code.split_at_checked(4)?;
+            Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, rest))
+        });
+        let (meant, rest) = escaped.map_or_else(
+            || {
+                let mut characters = bare.chars();
+                (characters.next(), characters.as_str())
+            },
+            |(meant, rest)| (Some(meant), rest),
+        );
+        self.0 = rest;
+        Some(Unit { meant, written: text.len() - rest.len(), rest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-proj-Ab/Cd+Ef9_0123456789\"xyz";
+
+    #[test]
+    fn a_key_is_hidden_in_every_spelling_and_half_of_one_too() {
+        let hide = Redactor::new(KEY);
+        let unicode = KEY.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect::<Vec<_>>().concat();
+        let json = serde_json::to_string(KEY).unwrap();
+        let twice = serde_json::to_string(&json).unwrap();
+        let cases = [
+            (format!("bad key {KEY}!"), "bad key ***!"),
+            (format!("{KEY}{KEY} and 語{KEY}語"), "*** and 語***語"),
+            (format!("a {unicode} b"), "a *** b"),
+            (format!("a {} b", KEY.replace('/', "\\/")), "a *** b"),
+            (format!("a {json} b"), "a \"***\" b"),
+            (format!("a {twice} b"), "a \"\\\"***\\\"\" b"),
+            (format!("half of it: {}", &KEY[..20]), "half of it: ***"),
+            (format!("the end of it: {}…", &KEY[20..]), "the end of it: ***…"),
+            ("no key, \\u00e9\\n \\ud83d \\u12 \\".into(), "no key, \\u00e9\\n \\ud83d \\u12 \\"),
+            (String::new(), ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(hide.hide_in(&text), expected, "{text}");
+        }
+        assert_eq!(Redactor::new("").hide_in("abc"), "abc");
+        assert_eq!(Redactor::new("abc").hide_in("xabcabc abx"), "x*** abx");
+        assert_eq!(Redactor::new("schlüssel-wört").hide_in("der schlüssel-wört!"), "der ***!");
+        assert!(!format!("{hide:?}").contains("proj"));
+    }
+
+    #[test]
+    fn it_is_hidden_before_the_text_is_cut() {
+        let hide = Redactor::new(KEY);
+        for padding in (200..330).chain(4_000..4_120) {
+            let shown = hide.shorten(&format!("{} {KEY} {KEY}", "x".repeat(padding)));
+            for piece in KEY.as_bytes().windows(PIECE_BYTES) {
+                assert!(!shown.contains(str::from_utf8(piece).unwrap()), "{padding}: {shown}");
+            }
+            assert!(shown.chars().count() <= 301, "{padding}");
+        }
+    }
+}
