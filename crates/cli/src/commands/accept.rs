@@ -107,14 +107,14 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
                 next: accepted.next.as_deref(),
                 time_saved_ms: accepted.time_saved_ms,
             })?;
-            Ok(ExitStatus::Done)
+            Ok(of_accepted(accepted))
         }
         Acceptance::Accepted(accepted) => {
             output::print(&told(accepted))?;
             if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
-            Ok(ExitStatus::Done)
+            Ok(of_accepted(accepted))
         }
         Acceptance::Conflict(conflicts) => {
             if json {
@@ -139,6 +139,14 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
             let problem = "did nothing that could be accepted".to_owned();
             Err(CliError::WrongState { id: id.to_owned(), problem })
         }
+    }
+}
+
+/// The work is in the workspace; a call that waits for consent is still to be asked for.
+fn of_accepted(accepted: &Accepted) -> ExitStatus {
+    match accepted.ending {
+        Ending::Boundary { .. } => ExitStatus::Boundary,
+        _ => ExitStatus::Done,
     }
 }
 

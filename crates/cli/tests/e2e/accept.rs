@@ -8,7 +8,11 @@ use crate::support::project::{call, farewell};
 use crate::support::{Outcome, Session, transcript};
 
 fn accepted_line(outcome: &Outcome) -> Value {
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    accepted_line_with(outcome, 0)
+}
+
+fn accepted_line_with(outcome: &Outcome, code: i32) -> Value {
+    assert_eq!(outcome.code, Some(code), "{outcome}");
     let line = outcome.json().pop().unwrap();
     assert_eq!(line["type"], "accepted", "{outcome}");
     line
@@ -70,12 +74,20 @@ fn a_boundarys_prefix_is_applied_and_the_pending_call_is_handed_back() {
         call("write_file", &json!({"file_path": "never.txt", "content": ""})),
     ]}]});
     let (_, id) = session.speculate(&recording, "auto-edit");
-    let line = accepted_line(&session.run(&["accept", &id, "--json"]));
+    let line = accepted_line_with(&session.run(&["accept", &id, "--json"]), 3);
     assert_eq!(line["pendingCall"]["args"]["command"], "rm -rf src");
     assert_eq!(session.text("new.txt").as_deref(), Some("new\n"));
     assert_eq!(session.text("never.txt"), None);
     assert!(session.text("src/run.sh").is_some());
     assert_eq!(open_calls(&line["transcript"]), 0, "{line}");
+    assert_eq!(session.only_row()["status"], "accepted");
+    // It is 3 without --json, too, and the same accept again is none that is done.
+    assert_eq!(session.run(&["undo", &id]).code, Some(0));
+    let told = session.run(&["accept", &id]);
+    assert_eq!(told.code, Some(3), "{told}");
+    assert!(told.stdout.contains("not run, for it needs your consent"), "{told}");
+    assert_eq!(session.text("new.txt").as_deref(), Some("new\n"));
+    session.run(&["accept", &id]).assert_refused(1, &["accepted", &id]);
 }
 
 /// An accepted transcript, appended to a history, must be a history.
