@@ -125,6 +125,37 @@ fn what_a_script_speculates_accepts_and_gives_up_is_in_the_ledger_with_its_price
 }
 
 #[test]
+fn an_accept_that_was_taken_back_is_no_hit_until_it_is_made_again() {
+    let mut session = Session::with_project();
+    // Two did the same work: the one that was accepted is the one that is undone.
+    let ids = [(); 2].map(|()| session.speculate(&measured(), "auto-edit").1);
+    for id in &ids {
+        assert_eq!(session.run(&["accept", id]).code, Some(0));
+        assert_eq!(total(&session)["outcomes"]["accepted"], 1);
+        let outcome = session.run(&["undo", "--json"]);
+        assert_eq!(outcome.json().pop().unwrap()["id"], json!(id), "{outcome}");
+    }
+    let undone = total(&session);
+    assert_eq!(undone["outcomes"], json!({"undone": 2}));
+    assert_eq!(
+        (&undone["hitRate"], &undone["savedMs"], &undone["ownTokens"]),
+        (&json!(0.0), &json!(0), &json!(0))
+    );
+    assert_eq!(undone["wastedTokens"], 8_400);
+
+    // By its id, too; what is not undone is not told.
+    assert_eq!(session.run(&["accept", &ids[0]]).code, Some(0));
+    assert_eq!(total(&session)["outcomes"], json!({"accepted": 1, "undone": 1}));
+    let lines_before = lines(&session).len();
+    session.write("project/greeting.txt", "mine\n");
+    assert_eq!(session.run(&["undo", &ids[0]]).code, Some(4));
+    assert_eq!(lines(&session).len(), lines_before);
+    session.write("project/greeting.txt", "hello\nmoon\n");
+    assert_eq!(session.run(&["undo", &ids[0]]).code, Some(0));
+    assert_eq!(total(&session)["outcomes"], json!({"undone": 2}));
+}
+
+#[test]
 fn prompts_are_kept_where_the_user_asks_for_it_and_nothing_where_they_want_nothing() {
     let mut session = Session::with_project();
     session.write("home/.config/headstart/config.toml", "ledger = 'prompts'\n");
