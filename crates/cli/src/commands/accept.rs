@@ -74,7 +74,7 @@ async fn accept(
     context: &Context,
 ) -> Result<Acceptance, CliError> {
     let record = held.record();
-    let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
+    let workspace = workspace::of_record(record)?;
     let Some(finished) = record.finished.as_ref().filter(|_| record.state == State::Finished) else {
         let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
         return Err(CliError::WrongState { id: record.id.to_string(), problem });

@@ -52,7 +52,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
         (Some(finished), State::Finished) if held.accept_began() => finished,
         _ => return Err(wrong(never)),
     };
-    let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
+    let workspace = workspace::of_record(record)?;
     let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
         .undo(&finished.changes)
         .map_err(|error| failed(&workspace, &error))?;

@@ -75,6 +75,13 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
 }
 
 #[test]
+fn one_query_is_told_as_one() {
+    let one = LEDGER.lines().nth(1).unwrap();
+    let outcome = with_ledger(&format!("{one}\n")).run(&["stats"]);
+    assert!(outcome.stdout.contains("1 query for a suggestion is part of it"), "{outcome}");
+}
+
+#[test]
 fn lines_that_cannot_be_read_are_told_and_the_rest_is_shown() {
     let session = with_ledger(&format!("{LEDGER}{{\"type\":\"song\"}}\n{{\"type\":\"outco"));
     let before = fs::read(session.ledger()).unwrap();

@@ -283,8 +283,29 @@ fn work_that_had_not_ended_is_handed_over_as_such() {
 #[test]
 fn where_nothing_was_done_there_is_nothing_to_accept() {
     let mut session = Session::with_project();
-    let (_, id) = session.speculate(&json!({"suggestions": ["x"]}), "auto-edit");
+    let recording = json!({"suggestions": ["x"]});
+    let model = session.recording(&recording);
+    let failed = session.run(&["speculate", "--model", &model, "say farewell"]);
+    assert_eq!(failed.code, Some(1), "{failed}");
+    assert!(failed.stderr.contains("nothing was done that could be accepted"), "{failed}");
+    assert!(!failed.stderr.contains("applies them"), "{failed}");
+    let (_, id) = session.speculate(&recording, "auto-edit");
     let before = session.hash();
     session.run(&["accept", &id]).assert_refused(1, &[&id, "nothing that could be accepted"]);
     assert_eq!(session.hash(), before);
+}
+
+#[test]
+fn where_the_workspace_is_gone_no_flag_is_named_that_would_not_help() {
+    let mut session = Session::with_project();
+    let (_, accepted) = session.speculate(&farewell(), "auto-edit");
+    accepted_line(&session.run(&["accept", &accepted, "--json"]));
+    let (_, waiting) = session.speculate(&farewell(), "auto-edit");
+    fs::rename(session.workspace(), session.home().join("moved")).unwrap();
+    for arguments in [["accept", &waiting], ["undo", &accepted]] {
+        let child = session.command(&arguments).current_dir(session.home()).spawn().unwrap();
+        let outcome = session.outcome(&arguments, child);
+        outcome.assert_refused(1, &["is gone", arguments[1], "project"]);
+        assert!(!outcome.stderr.contains("--workspace"), "{outcome}");
+    }
 }
