@@ -23,6 +23,12 @@ pub(crate) enum CliError {
 
     #[error("workspace {path} does not exist; name a folder with --workspace", path = path.display())]
     NoWorkspace { path: PathBuf },
+    /// A flag does not help: the record says where it is.
+    #[error(
+        "the workspace of speculation {id}, {path}, is gone; put it back, or headstart abort {id} leaves nothing of it",
+        path = path.display()
+    )]
+    WorkspaceGone { id: String, path: PathBuf },
     #[error("workspace {path} is not a directory; name a folder with --workspace", path = path.display())]
     WorkspaceNotADirectory { path: PathBuf },
     #[error("workspace {path} is not UTF-8; headstart needs a workspace whose path is", path = path.display())]

@@ -14,6 +14,7 @@ use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
+use crate::output;
 use crate::secrets;
 
 /// The models of one run of a command.
@@ -43,6 +44,14 @@ impl Models {
         let Some(main_spec) = &config.model else {
             return Err(CliError::NoModel { user_file: config::user_file(environment) });
         };
+        let is_recording = |spec: &ModelSpec| matches!(spec, ModelSpec::Replay(_));
+        #[expect(clippy::float_cmp, reason = "1 is what it is where nobody says anything")]
+        if config.speed != 1.0
+            && !is_recording(main_spec)
+            && !config.fast_model.as_ref().is_some_and(is_recording)
+        {
+            output::note(&format!("--speed changes nothing: {main_spec} is no recording (replay:FILE)"));
+        }
         let open = |spec| open(spec, main_spec, config, environment);
         let main_name = name(main_spec);
         let main = open(main_spec)?;

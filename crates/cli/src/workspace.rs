@@ -2,6 +2,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::CliError;
+use crate::store::Record;
 
 /// The absolute path, without links, of the folder that a flag names, else of the current one.
 pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
@@ -15,4 +16,15 @@ pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
         return Err(CliError::WorkspaceNotADirectory { path: path.to_owned() });
     }
     absolute.into_os_string().into_string().map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
+}
+
+/// The workspace of a speculation that is kept.
+pub(crate) fn of_record(record: &Record) -> Result<String, CliError> {
+    let path = Path::new(&record.workspace);
+    resolve(Some(path)).map_err(|error| match error {
+        CliError::NoWorkspace { .. } | CliError::WorkspaceNotADirectory { .. } => {
+            CliError::WorkspaceGone { id: record.id.to_string(), path: path.to_owned() }
+        }
+        error => error,
+    })
 }

@@ -10,6 +10,7 @@ mod home;
 mod journal;
 mod lock;
 mod options;
+mod orphans;
 mod plan;
 mod process;
 mod read;
@@ -72,7 +73,7 @@ impl OsTree {
     pub fn open_with(path: impl AsRef<Path>, options: OsOptions) -> Result<Self, TreeError> {
         let path = path.as_ref();
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
-            let homes = Homes::new(root.try_clone()?, options.state.clone())?;
+            let homes = Homes::new(root.try_clone()?, path.canonicalize().ok(), options.state.clone())?;
             Ok((root, homes))
         });
         match opened {

@@ -97,8 +97,7 @@ pub async fn accept(
     options: CommitOptions,
 ) -> Result<Acceptance, AcceptError> {
     let transcript = &finished.transcript;
-    let did_something = transcript.messages.len() > 1 || transcript.pending_call().is_some();
-    if finished.ending == Ending::Aborted || !did_something {
+    if !finished.has_something_to_give() {
         return Ok(Acceptance::Nothing);
     }
     check_pairing(&transcript.messages)

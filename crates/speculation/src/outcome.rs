@@ -134,4 +134,11 @@ impl Finished {
             _ => None,
         }
     }
+
+    /// Whether an accept would hand over anything: no accept does where nothing was done, or after an abort.
+    pub fn has_something_to_give(&self) -> bool {
+        // The first message is the prompt.
+        let did_something = self.transcript.messages.len() > 1 || self.transcript.pending_call().is_some();
+        self.ending != Ending::Aborted && did_something
+    }
 }

@@ -132,9 +132,10 @@ Examples:
   headstart diff 7k2m --patch | git apply --reverse     for one that is not kept any more";
 
 pub(super) const SWEEP: &str = "\
-Removed: speculations whose process died, those accepted or aborted long ago, and what a killed \
-accept left in a workspace. Left: what runs, what waits for your decision (unless --undecided), and \
-every file that headstart does not understand.
+Removed: speculations whose process died, those accepted or aborted long ago, what a killed accept \
+left in a workspace, and what is kept to undo accepts in a workspace that is long gone. Left: what \
+runs, what waits for your decision (unless --undecided), and every file that headstart does not \
+understand.
 
 Examples:
   headstart sweep

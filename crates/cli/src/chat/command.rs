@@ -32,7 +32,13 @@ Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-C interr
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     let mut words = line.strip_prefix('/')?.split_whitespace();
-    let command = match (words.next().unwrap_or_default(), words.next()) {
+    let (name, argument) = (words.next().unwrap_or_default(), words.next());
+    if let (Some(argument), Some(extra), "mode" | "background") = (argument, words.next(), name) {
+        return Some(Err(format!(
+            "/{name} {argument} takes no further word, and got {extra:?}; /help lists them"
+        )));
+    }
+    let command = match (name, argument) {
         ("help", None) => Ok(Command::Help),
         ("clear", None) => Ok(Command::Clear),
         ("diff", None) => Ok(Command::Diff),
@@ -141,7 +147,14 @@ mod tests {
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
         assert_eq!(parse("/background off"), Some(Ok(Command::Background(Some(Mode::Off)))));
-        for wrong in ["/", "/mode", "/mode fast", "/background on", "/clear all", "/nothing"] {
+        for (wrong, extra) in
+            [("/mode yolo x", "\"x\""), ("/mode fast x", "\"x\""), ("/background off x y", "\"x\"")]
+        {
+            let Some(Err(problem)) = parse(wrong) else { panic!("{wrong} is taken") };
+            assert!(problem.contains("no further word") && problem.contains(extra), "{problem}");
+        }
+        for wrong in ["/", "/mode", "/mode fast", "/background on", "/clear all", "/clear all x", "/nothing"]
+        {
             assert!(matches!(parse(wrong), Some(Err(_))), "{wrong}");
         }
     }

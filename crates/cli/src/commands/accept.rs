@@ -74,7 +74,7 @@ async fn accept(
     context: &Context,
 ) -> Result<Acceptance, CliError> {
     let record = held.record();
-    let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
+    let workspace = workspace::of_record(record)?;
     let Some(finished) = record.finished.as_ref().filter(|_| record.state == State::Finished) else {
         let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
         return Err(CliError::WrongState { id: record.id.to_string(), problem });
@@ -107,14 +107,14 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
                 next: accepted.next.as_deref(),
                 time_saved_ms: accepted.time_saved_ms,
             })?;
-            Ok(ExitStatus::Done)
+            Ok(of_accepted(accepted))
         }
         Acceptance::Accepted(accepted) => {
             output::print(&told(accepted))?;
             if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
-            Ok(ExitStatus::Done)
+            Ok(of_accepted(accepted))
         }
         Acceptance::Conflict(conflicts) => {
             if json {
@@ -139,6 +139,14 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
             let problem = "did nothing that could be accepted".to_owned();
             Err(CliError::WrongState { id: id.to_owned(), problem })
         }
+    }
+}
+
+/// The work is in the workspace; a call that waits for consent is still to be asked for.
+fn of_accepted(accepted: &Accepted) -> ExitStatus {
+    match accepted.ending {
+        Ending::Boundary { .. } => ExitStatus::Boundary,
+        _ => ExitStatus::Done,
     }
 }
 

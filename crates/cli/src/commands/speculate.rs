@@ -145,9 +145,13 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
     } else {
         output::print(&super::show::page(record, record.status_word(false), context.output.style()))?;
         let id = &finished.id;
-        output::note(&format!(
-            "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
-        ));
+        output::note(&if finished.has_something_to_give() {
+            format!(
+                "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
+            )
+        } else {
+            format!("nothing was done that could be accepted; headstart abort {id} leaves nothing of it")
+        });
     }
     Ok(match finished.ending.status() {
         Status::Completed => ExitStatus::Done,

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliErro
     let spinner = Spinner::start("sweeping");
     let mut swept = store.sweep(clock::unix_ms(), keep)?;
     swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace, &store)));
+    swept.extend(sweep_orphans(&store, Duration::from_millis(clock::unix_ms()), keep));
     drop(spinner);
     swept.iter().try_for_each(|one| print(one, context))?;
     let removed = swept.iter().filter(|one| one.removed).count();
@@ -63,12 +64,26 @@ fn sweep_workspace(workspace: &str, store: &Store) -> Vec<Swept> {
             return vec![Swept { name: workspace.to_owned(), removed: false, why: error.to_string() }];
         }
     };
-    let tell = |one: headstart_overlay_fs::Swept| {
-        let removed = matches!(one.outcome, SweepOutcome::Removed | SweepOutcome::RolledBack);
-        let name = Path::new(workspace).join(one.name).display().to_string();
-        Swept { name, removed, why: output::swept(one.outcome).to_owned() }
-    };
-    swept.into_iter().map(tell).collect()
+    swept.into_iter().map(|one| told(one, Path::new(workspace))).collect()
+}
+
+/// What is kept for undos in workspaces that are gone.
+fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
+    let state = store.state_folder();
+    let unused_since = now.saturating_sub(keep.younger_than);
+    match OsTree::sweep_orphans(state, unused_since) {
+        Ok(swept) => swept.into_iter().map(|one| told(one, state)).collect(),
+        Err(error) => {
+            vec![Swept { name: state.display().to_string(), removed: false, why: error.to_string() }]
+        }
+    }
+}
+
+fn told(one: headstart_overlay_fs::Swept, folder: &Path) -> Swept {
+    let removed =
+        matches!(one.outcome, SweepOutcome::Removed | SweepOutcome::RolledBack | SweepOutcome::Orphan);
+    let name = folder.join(one.name).display().to_string();
+    Swept { name, removed, why: output::swept(one.outcome).to_owned() }
 }
 
 fn print(swept: &Swept, context: &Context) -> Result<(), CliError> {

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use headstart_overlay_fs::{Conflict, ContentHash, OsTree, UndoOutcome, WorkspacePath};
+use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
 use crate::args::Undo;
@@ -9,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::setup::{self, AcceptedBy};
 use crate::store::{Held, SpeculationId, State, Store};
-use crate::{output, workspace};
+use crate::{clerk, output, workspace};
 
 /// What came of it, with `--json`.
 #[derive(Serialize)]
@@ -51,13 +52,13 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
         (Some(finished), State::Finished) if held.accept_began() => finished,
         _ => return Err(wrong(never)),
     };
-    let workspace = workspace::resolve(Some(Path::new(&record.workspace)))?;
+    let workspace = workspace::of_record(record)?;
     let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
         .undo(&finished.changes)
         .map_err(|error| failed(&workspace, &error))?;
     match outcome {
         UndoOutcome::Undone { paths, .. } => {
-            mark(&mut held)?;
+            mark(&mut held, context)?;
             held.end_accept();
             undone(Some(id.as_str()), &paths, context)
         }
@@ -75,7 +76,7 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     match tree.undo_last().map_err(|error| failed(&workspace, &error))? {
         UndoOutcome::Undone { changes, paths } => {
-            let id = mark_record_of(store, &workspace, changes)?;
+            let id = mark_record_of(store, &workspace, changes, context)?;
             undone(id.as_ref().map(SpeculationId::as_str), &paths, context)
         }
         UndoOutcome::Conflict(conflicts) => conflict(None, &conflicts, context),
@@ -90,23 +91,30 @@ fn mark_record_of(
     store: &Store,
     workspace: &str,
     changes: ContentHash,
+    context: &Context,
 ) -> Result<Option<SpeculationId>, CliError> {
+    let mut found = None;
     for id in store.ids()? {
         // What cannot be read is no record of this accept, and `list` tells of it.
         let Ok(record) = store.read(&id) else { continue };
         let is_it = record.workspace == workspace
             && record.finished.is_some_and(|finished| OsTree::digest(&finished.changes) == changes);
-        if is_it {
-            mark(&mut store.lock(&id)?)?;
-            return Ok(Some(id));
+        // Two may have done the same work: the one that was accepted is meant.
+        if is_it && (found.is_none() || record.state == State::Accepted) {
+            found = Some(id);
         }
     }
-    Ok(None)
+    if let Some(id) = &found {
+        mark(&mut store.lock(id)?, context)?;
+    }
+    Ok(found)
 }
 
-fn mark(held: &mut Held) -> Result<(), CliError> {
+/// An accept that its process could not note is none for the ledger, so there is nothing to take back there.
+fn mark(held: &mut Held, context: &Context) -> Result<(), CliError> {
     if held.record().state == State::Accepted {
         held.mark(State::Finished)?;
+        clerk::decided(context, held.record(), (Outcome::Undone, 0));
     }
     Ok(())
 }

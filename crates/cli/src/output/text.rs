@@ -111,7 +111,7 @@ pub(crate) fn age(milliseconds: u64) -> String {
 /// What a sweep did with a staging folder, and why.
 pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
     match outcome {
-        SweepOutcome::Removed => "a dead process left it",
+        SweepOutcome::Removed => "nothing in it is needed any more",
         SweepOutcome::RolledBack => {
             "its process died in mid-accept; the workspace is as it was before that accept"
         }
@@ -121,6 +121,8 @@ pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
         SweepOutcome::Alive => "an accept is at work on it",
         SweepOutcome::Undoable => "it holds what an accept replaced; `headstart undo` puts it back",
         SweepOutcome::Kept => "it holds what could not be put back; take what you need, then remove it",
+        SweepOutcome::Orphan => "what it was kept for is gone: its workspace was removed",
+        SweepOutcome::YoungOrphan => "its workspace was removed; it is young",
         SweepOutcome::Damaged => {
             "its process died in mid-accept and its journal is damaged, so nothing is guessed; it may hold your only copy"
         }

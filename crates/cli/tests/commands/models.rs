@@ -20,6 +20,20 @@ fn a_model_that_cannot_be_asked_is_named() {
 }
 
 #[test]
+fn a_speed_that_changes_nothing_is_told() {
+    let session = Session::new();
+    session.write("project/recording.json", r#"{"turns":[{"text":"Done."}]}"#);
+    let told = |arguments: &[&str]| {
+        let outcome = session.run(&[&["speculate", "run the tests"], arguments].concat());
+        outcome.stderr.contains("--speed changes nothing")
+    };
+    assert!(told(&["--speed", "5", "--model", "openai:a-model"]));
+    assert!(!told(&["--model", "openai:a-model"]));
+    assert!(!told(&["--speed", "5", "--model", "replay:recording.json"]));
+    assert!(!told(&["--speed", "5", "--model", "openai:a-model", "--fast-model", "replay:recording.json"]));
+}
+
+#[test]
 fn a_history_that_is_none_is_named() {
     let session = Session::new();
     session.write("project/recording.json", r#"{"turns":[{"text":"Done."}]}"#);

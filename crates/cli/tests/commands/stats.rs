@@ -75,6 +75,13 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
 }
 
 #[test]
+fn one_query_is_told_as_one() {
+    let one = LEDGER.lines().nth(1).unwrap();
+    let outcome = with_ledger(&format!("{one}\n")).run(&["stats"]);
+    assert!(outcome.stdout.contains("1 query for a suggestion is part of it"), "{outcome}");
+}
+
+#[test]
 fn lines_that_cannot_be_read_are_told_and_the_rest_is_shown() {
     let session = with_ledger(&format!("{LEDGER}{{\"type\":\"song\"}}\n{{\"type\":\"outco"));
     let before = fs::read(session.ledger()).unwrap();
@@ -122,6 +129,37 @@ fn what_a_script_speculates_accepts_and_gives_up_is_in_the_ledger_with_its_price
         !fs::read_to_string(session.ledger()).unwrap().contains("farewell"),
         "no prompt text unless asked"
     );
+}
+
+#[test]
+fn an_accept_that_was_taken_back_is_no_hit_until_it_is_made_again() {
+    let mut session = Session::with_project();
+    // Two did the same work: the one that was accepted is the one that is undone.
+    let ids = [(); 2].map(|()| session.speculate(&measured(), "auto-edit").1);
+    for id in &ids {
+        assert_eq!(session.run(&["accept", id]).code, Some(0));
+        assert_eq!(total(&session)["outcomes"]["accepted"], 1);
+        let outcome = session.run(&["undo", "--json"]);
+        assert_eq!(outcome.json().pop().unwrap()["id"], json!(id), "{outcome}");
+    }
+    let undone = total(&session);
+    assert_eq!(undone["outcomes"], json!({"undone": 2}));
+    assert_eq!(
+        (&undone["hitRate"], &undone["savedMs"], &undone["ownTokens"]),
+        (&json!(0.0), &json!(0), &json!(0))
+    );
+    assert_eq!(undone["wastedTokens"], 8_400);
+
+    // By its id, too; what is not undone is not told.
+    assert_eq!(session.run(&["accept", &ids[0]]).code, Some(0));
+    assert_eq!(total(&session)["outcomes"], json!({"accepted": 1, "undone": 1}));
+    let lines_before = lines(&session).len();
+    session.write("project/greeting.txt", "mine\n");
+    assert_eq!(session.run(&["undo", &ids[0]]).code, Some(4));
+    assert_eq!(lines(&session).len(), lines_before);
+    session.write("project/greeting.txt", "hello\nmoon\n");
+    assert_eq!(session.run(&["undo", &ids[0]]).code, Some(0));
+    assert_eq!(total(&session)["outcomes"], json!({"undone": 2}));
 }
 
 #[test]

@@ -8,7 +8,11 @@ use crate::support::project::{call, farewell};
 use crate::support::{Outcome, Session, transcript};
 
 fn accepted_line(outcome: &Outcome) -> Value {
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    accepted_line_with(outcome, 0)
+}
+
+fn accepted_line_with(outcome: &Outcome, code: i32) -> Value {
+    assert_eq!(outcome.code, Some(code), "{outcome}");
     let line = outcome.json().pop().unwrap();
     assert_eq!(line["type"], "accepted", "{outcome}");
     line
@@ -70,12 +74,20 @@ fn a_boundarys_prefix_is_applied_and_the_pending_call_is_handed_back() {
         call("write_file", &json!({"file_path": "never.txt", "content": ""})),
     ]}]});
     let (_, id) = session.speculate(&recording, "auto-edit");
-    let line = accepted_line(&session.run(&["accept", &id, "--json"]));
+    let line = accepted_line_with(&session.run(&["accept", &id, "--json"]), 3);
     assert_eq!(line["pendingCall"]["args"]["command"], "rm -rf src");
     assert_eq!(session.text("new.txt").as_deref(), Some("new\n"));
     assert_eq!(session.text("never.txt"), None);
     assert!(session.text("src/run.sh").is_some());
     assert_eq!(open_calls(&line["transcript"]), 0, "{line}");
+    assert_eq!(session.only_row()["status"], "accepted");
+    // It is 3 without --json, too, and the same accept again is none that is done.
+    assert_eq!(session.run(&["undo", &id]).code, Some(0));
+    let told = session.run(&["accept", &id]);
+    assert_eq!(told.code, Some(3), "{told}");
+    assert!(told.stdout.contains("not run, for it needs your consent"), "{told}");
+    assert_eq!(session.text("new.txt").as_deref(), Some("new\n"));
+    session.run(&["accept", &id]).assert_refused(1, &["accepted", &id]);
 }
 
 /// An accepted transcript, appended to a history, must be a history.
@@ -271,8 +283,29 @@ fn work_that_had_not_ended_is_handed_over_as_such() {
 #[test]
 fn where_nothing_was_done_there_is_nothing_to_accept() {
     let mut session = Session::with_project();
-    let (_, id) = session.speculate(&json!({"suggestions": ["x"]}), "auto-edit");
+    let recording = json!({"suggestions": ["x"]});
+    let model = session.recording(&recording);
+    let failed = session.run(&["speculate", "--model", &model, "say farewell"]);
+    assert_eq!(failed.code, Some(1), "{failed}");
+    assert!(failed.stderr.contains("nothing was done that could be accepted"), "{failed}");
+    assert!(!failed.stderr.contains("applies them"), "{failed}");
+    let (_, id) = session.speculate(&recording, "auto-edit");
     let before = session.hash();
     session.run(&["accept", &id]).assert_refused(1, &[&id, "nothing that could be accepted"]);
     assert_eq!(session.hash(), before);
+}
+
+#[test]
+fn where_the_workspace_is_gone_no_flag_is_named_that_would_not_help() {
+    let mut session = Session::with_project();
+    let (_, accepted) = session.speculate(&farewell(), "auto-edit");
+    accepted_line(&session.run(&["accept", &accepted, "--json"]));
+    let (_, waiting) = session.speculate(&farewell(), "auto-edit");
+    fs::rename(session.workspace(), session.home().join("moved")).unwrap();
+    for arguments in [["accept", &waiting], ["undo", &accepted]] {
+        let child = session.command(&arguments).current_dir(session.home()).spawn().unwrap();
+        let outcome = session.outcome(&arguments, child);
+        outcome.assert_refused(1, &["is gone", arguments[1], "project"]);
+        assert!(!outcome.stderr.contains("--workspace"), "{outcome}");
+    }
 }

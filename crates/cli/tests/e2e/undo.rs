@@ -1,11 +1,12 @@
 //! An accept taken back, and what happens when a process died before it could note what it had done.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::Session;
 use crate::support::project::farewell;
+use crate::support::{Outcome, Session};
 
 fn accepted(session: &mut Session) -> String {
     let (_, id) = session.speculate(&farewell(), "auto-edit");
@@ -109,4 +110,60 @@ fn what_is_kept_for_an_undo_is_outside_the_workspace() {
     assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("staging")));
     let outcome = session.run(&["sweep", "--json"]);
     assert!(outcome.stdout.contains("headstart undo"), "{outcome}");
+}
+
+/// What a sweep that is started beside the workspace says.
+fn sweep_from_home(session: &Session, days: &str) -> Outcome {
+    let arguments = ["sweep", "--older-than", days];
+    let child = session.command(&arguments).current_dir(session.home()).spawn().unwrap();
+    let outcome = session.outcome(&arguments, child);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome
+}
+
+/// The folders with what was replaced, of every workspace.
+fn kept_for_undo(session: &Session) -> Vec<PathBuf> {
+    let folders = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let homes = folders(session.home().join(".local/state/headstart/staging"));
+    homes.flat_map(folders).filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn what_is_kept_goes_after_a_while_when_its_workspace_is_gone() {
+    let mut session = Session::with_project();
+    accepted(&mut session);
+    let homes = session.home().join(".local/state/headstart/staging");
+    // As long as the workspace is there, and for some days after, it stays.
+    sweep_from_home(&session, "0");
+    assert_eq!(kept_for_undo(&session).len(), 1);
+    let moved = session.home().join("moved");
+    fs::rename(session.workspace(), &moved).unwrap();
+    let young = sweep_from_home(&session, "7");
+    assert!(young.stdout.contains("its workspace was removed; it is young"), "{young}");
+    assert_eq!(kept_for_undo(&session).len(), 1);
+    // A command in the moved workspace is enough for a sweep to know it again.
+    let arguments = ["undo"];
+    let child = session.command(&arguments).current_dir(&moved).spawn().unwrap();
+    assert_eq!(session.outcome(&arguments, child).code, Some(0));
+    fs::rename(&moved, session.workspace()).unwrap();
+    accepted(&mut session);
+    // Another folder at its path is another workspace.
+    fs::remove_dir_all(session.workspace()).unwrap();
+    session.write("project/other.txt", "");
+    let swept = sweep_from_home(&session, "0");
+    assert!(swept.stdout.contains("its workspace was removed"), "{swept}");
+    assert_eq!(fs::read_dir(&homes).unwrap().count(), 0, "{swept}");
+    assert!(session.text("other.txt").is_some());
+}
+
+#[test]
+fn what_may_be_the_only_copy_outlives_its_workspace() {
+    let mut session = Session::with_project();
+    accepted(&mut session);
+    let kept = kept_for_undo(&session).remove(0);
+    fs::rename(kept.join("committed"), kept.join("applying")).unwrap();
+    fs::remove_dir_all(session.workspace()).unwrap();
+    let swept = sweep_from_home(&session, "0");
+    assert!(swept.stdout.contains("take what you need"), "{swept}");
+    assert_eq!(kept_for_undo(&session), [kept]);
 }

@@ -6,11 +6,12 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 
 use super::calls;
+use super::orphans;
 use super::staging;
 use crate::EntryKind;
 
 /// The folder, in a host's state folder, for the staging folders of all workspaces.
-const STAGING: &str = "staging";
+pub(super) const STAGING: &str = "staging";
 
 /// Where the staging folders of one workspace are: in the host's state folder, as long as a rename reaches the workspace
 /// from there, else in the workspace's own folder, where no view shows them.
@@ -18,6 +19,8 @@ const STAGING: &str = "staging";
 pub(super) struct Homes {
     root: Dir,
     state: Option<PathBuf>,
+    /// Where the workspace was opened, if that is known, for a sweep after it is gone.
+    opened_at: Option<PathBuf>,
     /// Tells this workspace from others, wherever it is moved.
     pub(super) workspace: String,
 }
@@ -31,9 +34,9 @@ pub(super) struct Home {
 }
 
 impl Homes {
-    pub(super) fn new(root: Dir, state: Option<PathBuf>) -> io::Result<Self> {
+    pub(super) fn new(root: Dir, opened_at: Option<PathBuf>, state: Option<PathBuf>) -> io::Result<Self> {
         let workspace = identity(&root)?;
-        Ok(Self { root, state, workspace })
+        Ok(Self { root, state, opened_at, workspace })
     }
 
     /// Those that are there. A folder that is not private to this user is none of ours.
@@ -87,6 +90,10 @@ impl Homes {
                 return Ok(None);
             }
         }
+        if let Some(opened_at) = &self.opened_at {
+            // Without it a sweep leaves what is here, so this is no reason to refuse the work.
+            let _ = orphans::note(&folder, opened_at);
+        }
         Ok(Some(Home { folder, path: Some(state.join(STAGING).join(&self.workspace)) }))
     }
 }
@@ -122,7 +129,7 @@ pub(super) fn is_private(folder: &Dir) -> io::Result<bool> {
         && found.mode & 0o777 == 0o700)
 }
 
-fn is_no_folder(error: &io::Error) -> bool {
+pub(super) fn is_no_folder(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
 }
@@ -138,7 +145,7 @@ fn make_private(folder: &Dir, name: &str) -> io::Result<()> {
 
 /// Inode and, where the system has it, time of birth: no later folder has both.
 #[cfg(target_os = "linux")]
-fn identity(root: &Dir) -> io::Result<String> {
+pub(super) fn identity(root: &Dir) -> io::Result<String> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     let wanted = StatxFlags::INO | StatxFlags::BTIME;
     let born = match statx(root, "", AtFlags::EMPTY_PATH, wanted) {
@@ -150,7 +157,7 @@ fn identity(root: &Dir) -> io::Result<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn identity(root: &Dir) -> io::Result<String> {
+pub(super) fn identity(root: &Dir) -> io::Result<String> {
     Ok(format!("{:x}", calls::look_at(root)?.inode))
 }
 

@@ -138,7 +138,7 @@ impl OsTree {
             }
             // From here on all are older.
             room = (0, 0);
-            self.drop_ended(&staging, phase)?;
+            drop_ended(&staging, phase, self.is_full())?;
         }
         Ok(())
     }
@@ -158,16 +158,16 @@ impl OsTree {
         ended.sort_by_key(|one| one.0);
         Ok(ended.into_iter().map(|(_, staging, phase)| (staging, phase)).collect())
     }
+}
 
-    /// Removes what could be undone; what was written to after it was replaced, by a program that held it open, is kept.
-    fn drop_ended(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
-        if phase == Phase::Committed && !is_as_replaced(staging)? {
-            staging.go(phase, Phase::Kept, self.is_full())?;
-            return Ok(SweepOutcome::Kept);
-        }
-        staging.remove()?;
-        Ok(SweepOutcome::Removed)
+/// Removes what could be undone; what was written to after it was replaced, by a program that held it open, is kept.
+pub(super) fn drop_ended(staging: &Staging, phase: Phase, sync: bool) -> io::Result<SweepOutcome> {
+    if phase == Phase::Committed && !is_as_replaced(staging)? {
+        staging.go(phase, Phase::Kept, sync)?;
+        return Ok(SweepOutcome::Kept);
     }
+    staging.remove()?;
+    Ok(SweepOutcome::Removed)
 }
 
 fn is_as_replaced(staging: &Staging) -> io::Result<bool> {

@@ -33,6 +33,10 @@ pub enum SweepOutcome {
     Kept,
     /// Its process died in the middle of a commit, and its journal is damaged: nothing is guessed, all is left.
     Damaged,
+    /// Its workspace is gone, and it was not used for long: it is gone, too.
+    Orphan,
+    /// Its workspace is gone; it was used not long ago, and is left.
+    YoungOrphan,
     /// It is not private to this user, or not made by this crate: left alone.
     Foreign,
 }

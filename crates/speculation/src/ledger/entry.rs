@@ -139,6 +139,8 @@ pub enum Outcome {
     Conflict,
     /// The user took it, and it was not allowed any more.
     Withdrawn,
+    /// The user took it, and took it back.
+    Undone,
     /// The user took it, and there was nothing to give.
     Failed,
 }
@@ -156,7 +158,7 @@ pub enum Source {
 
 impl Outcome {
     /// Every outcome, best first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Accepted,
         Self::Joined,
         Self::Ignored,
@@ -164,6 +166,7 @@ impl Outcome {
         Self::Aborted,
         Self::Conflict,
         Self::Withdrawn,
+        Self::Undone,
         Self::Failed,
     ];
 
@@ -175,7 +178,12 @@ impl Outcome {
     /// Whether it tells what the user wants: `Some(true)` where they took the suggestion, whatever came of the work.
     pub fn was_wanted(self) -> Option<bool> {
         match self {
-            Self::Accepted | Self::Joined | Self::Conflict | Self::Withdrawn | Self::Failed => Some(true),
+            Self::Accepted
+            | Self::Joined
+            | Self::Conflict
+            | Self::Withdrawn
+            | Self::Undone
+            | Self::Failed => Some(true),
             Self::Ignored | Self::Replaced => Some(false),
             Self::Aborted => None,
         }
@@ -191,6 +199,7 @@ impl Outcome {
             Self::Aborted => "aborted",
             Self::Conflict => "conflict",
             Self::Withdrawn => "withdrawn",
+            Self::Undone => "undone",
             Self::Failed => "failed",
         }
     }

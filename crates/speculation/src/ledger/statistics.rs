@@ -229,6 +229,8 @@ mod tests {
         assert_eq!(of(&lines[..2]).total.hit_rate(), Some(0.0));
         assert_eq!(of(&lines[..1]).total.hit_rate(), None);
         assert_eq!(of(&lines[..1]).total.wasted_tokens, 0, "it may still be accepted");
+        let undone = of(&[&lines[..], &[outcome("a", "undone", 0)]].concat()).total;
+        assert_eq!((undone.hits(), undone.decided(), undone.saved_ms, undone.wasted_tokens), (0, 1, 0, 1));
     }
 
     #[test]

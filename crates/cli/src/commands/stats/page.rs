@@ -74,7 +74,13 @@ fn summary(total: &Figures) -> String {
     let each =
         each.map(|each| format!(", {} for each second saved", grouped(whole(each)))).unwrap_or_default();
     row("wasted", format!("{} tokens{each}{}", grouped(total.wasted_tokens), money(total.wasted_money)));
-    row("", format!("{} queries for a suggestion are part of it", grouped(total.suggestions)));
+    row(
+        "",
+        match total.suggestions {
+            1 => "1 query for a suggestion is part of it".to_owned(),
+            many => format!("{} queries for a suggestion are part of it", grouped(many)),
+        },
+    );
     if total.unmeasured != 0 {
         row(
             "",

@@ -1,0 +1,140 @@
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use cap_fs_ext::DirExt as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use super::OsTree;
+use super::calls;
+use super::commit::at_root;
+use super::home::{Home, STAGING, identity, is_no_folder, is_private};
+use super::recover::drop_ended;
+use super::staging::{Phase, Staging};
+use super::sweep::{SweepOutcome, Swept};
+use crate::TreeError;
+
+/// Beside the staging folders of a workspace in the host's state folder: where that workspace was last opened.
+const NOTE: &str = "workspace";
+/// A note that is being written.
+const DRAFT: &str = "workspace-draft";
+
+/// Notes which workspace a home is for.
+pub(super) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
+    let path = workspace.as_os_str().as_bytes();
+    if home.read(NOTE).is_ok_and(|noted| noted == path) {
+        return Ok(());
+    }
+    home.write(DRAFT, path)?;
+    home.rename(DRAFT, home, NOTE)
+}
+
+impl OsTree {
+    /// Removes what is kept in a host's state folder for undos in workspaces that are gone: nothing is at their path any
+    /// more, or another folder. What was used after `unused_since`, a time since the Unix epoch, is left, and so is what may be the only copy of
+    /// something: whoever removed the workspace may have meant less than that.
+    pub fn sweep_orphans(state: &Path, unused_since: Duration) -> Result<Vec<Swept>, TreeError> {
+        sweep_homes(&state.join(STAGING), unused_since).map_err(|error| at_root(&error))
+    }
+}
+
+fn sweep_homes(path: &Path, unused_since: Duration) -> io::Result<Vec<Swept>> {
+    let homes = match Dir::open_ambient_dir(path, ambient_authority()) {
+        Err(error) if is_no_folder(&error) => return Ok(Vec::new()),
+        homes => homes?,
+    };
+    let mut swept = Vec::new();
+    for entry in homes.entries()? {
+        let name = entry?.file_name();
+        let Some(key) = name.to_str() else { continue };
+        let folder = match homes.open_dir_nofollow(key) {
+            // No home, or another sweep has removed it.
+            Err(error) if is_no_folder(&error) => continue,
+            folder => folder?,
+        };
+        if is_private(&folder)? && is_orphan(&folder, key)? {
+            let home = Home { folder, path: Some(path.join(key)) };
+            sweep_home(&home, unused_since, &mut swept)?;
+            remove_if_empty(&homes, &home, key)?;
+        }
+    }
+    swept.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(swept)
+}
+
+/// Whether the workspace of a home is surely gone. Without a note nobody knows.
+fn is_orphan(home: &Dir, key: &str) -> io::Result<bool> {
+    let noted = match home.read(NOTE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        noted => noted?,
+    };
+    match Dir::open_ambient_dir(Path::new(OsStr::from_bytes(&noted)), ambient_authority()) {
+        Ok(root) => Ok(identity(&root)? != key),
+        // What may not be opened may still be there.
+        Err(error) => Ok(is_no_folder(&error)),
+    }
+}
+
+fn sweep_home(home: &Home, unused_since: Duration, swept: &mut Vec<Swept>) -> io::Result<()> {
+    for name in home.names()? {
+        let Some(staging) = Staging::open(home, &name)? else { continue };
+        let outcome = match sweep_one(&staging, unused_since) {
+            // A name that no commit gives.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => SweepOutcome::Foreign,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            outcome => outcome?,
+        };
+        swept.push(Swept { name: staging.told, outcome });
+    }
+    Ok(())
+}
+
+fn sweep_one(staging: &Staging, unused_since: Duration) -> io::Result<SweepOutcome> {
+    let phase = staging.phase()?;
+    match phase {
+        Phase::Applying | Phase::Undoing | Phase::Kept => return Ok(SweepOutcome::Kept),
+        Phase::Idle if staging.is_alive()? => return Ok(SweepOutcome::Alive),
+        Phase::Idle if staging.owner()?.is_none() && !staging.content()?.is_empty() => {
+            return Ok(SweepOutcome::Foreign);
+        }
+        Phase::Committed | Phase::Undone | Phase::Idle => {}
+    }
+    if !is_unused_since(&staging.folder, unused_since)? {
+        return Ok(SweepOutcome::YoungOrphan);
+    }
+    Ok(match drop_ended(staging, phase, true)? {
+        SweepOutcome::Removed => SweepOutcome::Orphan,
+        kept => kept,
+    })
+}
+
+/// A time before 1970 is as good as none: it is old.
+fn is_unused_since(folder: &Dir, unused_since: Duration) -> io::Result<bool> {
+    let (seconds, nanoseconds) = calls::look_at(folder)?.modified;
+    let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+    let used = seconds + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
+    Ok(used <= unused_since)
+}
+
+fn remove_if_empty(homes: &Dir, home: &Home, key: &str) -> io::Result<()> {
+    for entry in home.folder.entries()? {
+        let name = entry?.file_name();
+        if name != NOTE && name != DRAFT {
+            return Ok(());
+        }
+    }
+    for name in [DRAFT, NOTE] {
+        match home.folder.remove_file(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    match homes.remove_dir(key) {
+        // Another process is at work in it.
+        Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
+        _ => Ok(()),
+    }
+}
