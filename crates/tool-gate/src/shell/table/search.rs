@@ -172,10 +172,12 @@ pub(super) const AG: Spec = Spec {
     ..Spec::new(&["ag"], Operands::Custom)
 };
 
+/// Options of `ag` that take a number.
+const NUMBERS: [&str; 9] = ["A", "B", "C", "m", "after", "before", "context", "depth", "max-count"];
+
 pub(super) fn ag(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &AG, args);
     // Without a number it takes the next word for the pattern, and what follows for where.
-    const NUMBERS: [&str; 9] = ["A", "B", "C", "m", "after", "before", "context", "depth", "max-count"];
     let digits =
         |value: &Arg| value.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let number = |value: &Option<Arg>| value.as_ref().is_some_and(digits);
