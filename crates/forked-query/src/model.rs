@@ -95,6 +95,10 @@ pub enum ModelEvent {
     Finished(FinishReason),
 }
 
+fn it_says(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!("; it says: {message}") }
+}
+
 /// Why there is no (whole) answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -107,8 +111,8 @@ pub enum ModelError {
         /// What is wrong and what to do.
         message: String,
     },
-    /// 401 or 403.
-    #[error("{provider} refused the key ({status}); set {variable} to a valid key")]
+    /// 401, or a 403 that is about the key.
+    #[error("{provider} refused the key ({status}); set {variable} to a valid key{}", it_says(message))]
     Unauthorized {
         /// Who refused.
         provider: String,
@@ -116,16 +120,20 @@ pub enum ModelError {
         status: u16,
         /// The environment variable that holds the key.
         variable: String,
+        /// The provider's words, shortened; empty where it has none.
+        message: String,
     },
-    /// 429.
-    #[error("{provider} limits the rate of requests{}", retry_after.map_or("; try again later".into(), |wait| format!("; retry after {} s", wait.as_secs())))]
+    /// 429, where the quota is not used up.
+    #[error("{provider} limits the rate of requests{}{}", retry_after.map_or("; try again later".into(), |wait| format!("; retry after {} s", wait.as_secs())), it_says(message))]
     RateLimited {
         /// Who limits.
         provider: String,
+        /// The provider's words, shortened; empty where it has none.
+        message: String,
         /// When to come back, if the provider said.
         retry_after: Option<Duration>,
     },
-    /// Another 4xx.
+    /// Another 4xx, and a quota or credit that is used up.
     #[error("{provider} rejected the request ({status}): {message}")]
     Rejected {
         /// Who rejected.

@@ -22,12 +22,23 @@ impl Provider {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let provider = self.label();
         let variable = self.key_variable.clone();
+        let message = words(&json, body, hide);
         match status {
-            401 | 403 => ModelError::Unauthorized { provider, status, variable },
+            // Made again it would fail again, whatever the status says of a rate.
+            400..500 if is_used_up(&json) => {
+                ModelError::Rejected { provider, status, message: said(&json, body, hide) }
+            }
+            401 => ModelError::Unauthorized { provider, status, variable, message },
+            403 if is_about_the_key(&json, &message) => {
+                ModelError::Unauthorized { provider, status, variable, message }
+            }
             // Gemini has no status of its own for a wrong key.
-            400 if says(&json, "API_KEY_INVALID") => ModelError::Unauthorized { provider, status, variable },
+            400 if says(&json, "API_KEY_INVALID") => {
+                ModelError::Unauthorized { provider, status, variable, message }
+            }
             429 => {
-                ModelError::RateLimited { provider, retry_after: retry_after.or_else(|| retry_delay(&json)) }
+                let retry_after = retry_after.or_else(|| retry_delay(&json));
+                ModelError::RateLimited { provider, message, retry_after }
             }
             500.. => ModelError::Server { provider, status, message: said(&json, body, hide), retry_after },
             404 => {
@@ -60,6 +71,7 @@ fn status(code: &Value) -> Option<u16> {
             | "Throttling"
             | "rate_limit_error"
             | "RESOURCE_EXHAUSTED" => 429,
+            "billing_error" => 402,
             "invalid_api_key" | "InvalidApiKey" | "authentication_error" | "UNAUTHENTICATED" => 401,
             "permission_error" | "PERMISSION_DENIED" => 403,
             "invalid_request_error" | "INVALID_ARGUMENT" => 400,
@@ -72,12 +84,56 @@ fn status(code: &Value) -> Option<u16> {
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
-/// The provider's own words in the body of an error.
+/// What there is to say of an error: the provider's own words, or the body as it is.
 fn said(json: &Value, body: &str, hide: &Redactor) -> String {
-    let places = [json.pointer("/error/message"), json.get("message"), json.get("error"), json.get("detail")];
-    let message = places.into_iter().flatten().find_map(Value::as_str);
-    let message = hide.shorten(message.unwrap_or(body));
+    let message = hide.shorten(message(json).unwrap_or(body));
     if message.is_empty() { "no further message".into() } else { message }
+}
+
+/// The provider's own words in the body of an error; empty where there are none.
+fn words(json: &Value, body: &str, hide: &Redactor) -> String {
+    let is_text = json.is_null();
+    hide.shorten(message(json).unwrap_or(if is_text { body } else { "" }))
+}
+
+fn message(json: &Value) -> Option<&str> {
+    let pointers = ["/error/message", "/0/error/message", "/message", "/error", "/detail"];
+    pointers.into_iter().find_map(|pointer| json.pointer(pointer)?.as_str())
+}
+
+/// What programs are to tell the error by.
+fn codes(json: &Value) -> impl Iterator<Item = &str> {
+    let places = ["/error", "/0/error", ""].into_iter().filter_map(|pointer| json.pointer(pointer));
+    places
+        .flat_map(|error| ["code", "type", "status"].map(|name| error.get(name)))
+        .flatten()
+        .filter_map(Value::as_str)
+}
+
+/// A quota or a credit that comes back only when somebody pays for it.
+fn is_used_up(json: &Value) -> bool {
+    const CODES: [&str; 7] = [
+        "insufficient_quota",
+        "billing_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "insufficient_balance",
+        "Arrearage",
+        "AllocationQuota.FreeTierOnly",
+    ];
+    codes(json).any(|code| CODES.contains(&code))
+}
+
+/// Whether a 403 is: it may also be about a country, a model, or what a firewall thinks of the request.
+fn is_about_the_key(json: &Value, message: &str) -> bool {
+    const ABOUT: [&str; 5] = ["key", "apikey", "credential", "credentials", "unauthorized"];
+    let names_it = |text: &str| {
+        let text = text.to_lowercase();
+        text.contains("authenticat")
+            || text.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT.contains(&word))
+    };
+    let is_silent = message.is_empty() && codes(json).next().is_none();
+    is_silent || says(json, "API_KEY_INVALID") || names_it(message) || codes(json).any(names_it)
 }
 
 /// The details of an error in the manner of Google, where they are.
@@ -166,7 +222,55 @@ mod tests {
         let hide = Redactor::default();
         let hour = Some(Duration::from_secs(3_600));
         let cases = [
-            (400, None, invalid, "gemini refused the key (400); set GEMINI_API_KEY to a valid key"),
+            (
+                400,
+                None,
+                invalid,
+                "gemini refused the key (400); set GEMINI_API_KEY to a valid key; it says: API key not valid.",
+            ),
+            (403, None, "", "gemini refused the key (403); set GEMINI_API_KEY to a valid key"),
+            (
+                403,
+                None,
+                r#"{"error":{"message":"Your API key was reported as leaked."}}"#,
+                "gemini refused the key (403); set GEMINI_API_KEY to a valid key; it says: Your API key was reported as leaked.",
+            ),
+            (
+                403,
+                None,
+                r#"[{"error":{"message":"User location is not supported.","status":"PERMISSION_DENIED"}}]"#,
+                "gemini rejected the request (403): User location is not supported.",
+            ),
+            (
+                403,
+                None,
+                "<html>Monkeys only</html>",
+                "gemini rejected the request (403): <html>Monkeys only</html>",
+            ),
+            (
+                429,
+                None,
+                r#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#,
+                "gemini rejected the request (429): You exceeded your quota",
+            ),
+            (
+                403,
+                None,
+                r#"{"code":"AllocationQuota.FreeTierOnly","message":"The free tier is used up"}"#,
+                "gemini rejected the request (403): The free tier is used up",
+            ),
+            (
+                429,
+                hour,
+                r#"{"error":{"message":"5 requests a minute"}}"#,
+                "gemini limits the rate of requests; retry after 3600 s; it says: 5 requests a minute",
+            ),
+            (
+                429,
+                None,
+                "slow down",
+                "gemini limits the rate of requests; try again later; it says: slow down",
+            ),
             (429, None, limited, "gemini limits the rate of requests; retry after 34 s"),
             (429, hour, limited, "gemini limits the rate of requests; retry after 3600 s"),
             (429, None, "[]", "gemini limits the rate of requests; try again later"),
@@ -190,11 +294,19 @@ mod tests {
         let cases = [
             (
                 json!({"message": "slow down", "code": "rate_limit_exceeded"}),
-                "openai limits the rate of requests; try again later",
+                "openai limits the rate of requests; try again later; it says: slow down",
+            ),
+            (
+                json!({"message": "pay first", "code": "insufficient_quota"}),
+                "openai rejected the request (429): pay first",
+            ),
+            (
+                json!({"message": "pay first", "type": "billing_error"}),
+                "openai rejected the request (402): pay first",
             ),
             (
                 json!({"message": "no", "code": "401"}),
-                "openai refused the key (401); set OPENAI_API_KEY to a valid key",
+                "openai refused the key (401); set OPENAI_API_KEY to a valid key; it says: no",
             ),
             (json!({"message": "too long", "code": 400}), "openai rejected the request (400): too long"),
             (json!({"message": "oops", "code": null}), "openai failed (500): oops; try again later"),

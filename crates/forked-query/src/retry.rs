@@ -96,7 +96,11 @@ mod tests {
     };
 
     fn limited(retry_after: Option<u64>) -> ModelError {
-        ModelError::RateLimited { provider: "x".into(), retry_after: retry_after.map(Duration::from_millis) }
+        ModelError::RateLimited {
+            provider: "x".into(),
+            message: String::new(),
+            retry_after: retry_after.map(Duration::from_millis),
+        }
     }
 
     fn server(status: u16, retry_after: Option<u64>) -> ModelError {
@@ -139,7 +143,12 @@ mod tests {
             (
                 1,
                 0,
-                ModelError::Unauthorized { provider: "x".into(), status: 401, variable: "K".into() },
+                ModelError::Unauthorized {
+                    provider: "x".into(),
+                    status: 401,
+                    variable: "K".into(),
+                    message: String::new(),
+                },
                 0.0,
                 None,
             ),

@@ -74,7 +74,7 @@ fn guards_keep_the_model_from_being_asked() {
 
 #[test]
 fn a_failed_query_and_half_an_answer_are_no_suggestion() {
-    let limited = ModelError::RateLimited { provider: "p".into(), retry_after: None };
+    let limited = ModelError::RateLimited { provider: "p".into(), message: String::new(), retry_after: None };
     let suppressed = ask(&Script::answering([Err(limited.clone())]), 4, Guards::default()).unwrap_err();
     assert_eq!(suppressed.reason, SuppressionReason::QueryFailed(limited));
     assert_eq!(suppressed.reason.as_str(), "error");

@@ -192,7 +192,10 @@ async fn a_key_that_is_refused_is_asked_for_and_not_shown() {
     let echo = format!(r#"{{"error":{{"message":"bad key {KEY}","type":"authentication_error"}}}}"#);
     for (provider, kind, _) in formats() {
         let events = against(&provider, response("401 Unauthorized", "", &echo)).await;
-        let expected = format!("refused the key (401); set {} to a valid key", provider.key_variable);
+        let expected = format!(
+            "refused the key (401); set {} to a valid key; it says: bad key ***",
+            provider.key_variable
+        );
         assert_eq!(error(&events), expected);
         let frame = if kind.contains("json") { format!("{echo}\n") } else { format!("data: {echo}\n\n") };
         let events = against(&provider, whole(kind, &[frame])).await;
@@ -220,7 +223,9 @@ async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
             scripts.push(framed(&format!("{{bad {padding}{LONG_KEY}")));
             scripts.push(framed(&said));
             scripts.push(framed(&format!("{{bad {escaped}")));
-            scripts.push(response("400 Bad Request", "connection: close\r\n", &said));
+            for status in ["400 Bad Request", "401 Unauthorized", "429 Too Many Requests"] {
+                scripts.push(response(status, "connection: close\r\n", &said));
+            }
         }
         let count = scripts.len();
         let server = Server::start_each(scripts).await;
@@ -232,7 +237,11 @@ async fn a_key_that_is_echoed_across_the_cut_is_not_shown() {
             assert!(
                 matches!(
                     error,
-                    ModelError::Malformed { .. } | ModelError::Server { .. } | ModelError::Rejected { .. }
+                    ModelError::Malformed { .. }
+                        | ModelError::Server { .. }
+                        | ModelError::Rejected { .. }
+                        | ModelError::Unauthorized { .. }
+                        | ModelError::RateLimited { .. }
                 ),
                 "{number}: {error}"
             );
@@ -285,14 +294,24 @@ async fn trouble_that_passes() {
 async fn trouble_that_stays() {
     for (provider, kind, pieces) in formats() {
         let busy = r#"{"error":{"message":"busy"}}"#;
+        let used_up = r#"{"error":{"message":"pay first","code":"insufficient_quota"}}"#;
         let storms = [
-            (response("429 Too Many Requests", "", busy), 5, "limits the rate of requests; try again later"),
+            (
+                response("429 Too Many Requests", "", busy),
+                5,
+                "limits the rate of requests; try again later; it says: busy",
+            ),
             (
                 response("429 Too Many Requests", "retry-after: 3600\r\n", busy),
                 1,
-                "limits the rate of requests; retry after 3600 s",
+                "limits the rate of requests; retry after 3600 s; it says: busy",
             ),
             (response("503 Service Unavailable", "", busy), 5, "failed (503): busy; try again later"),
+            (
+                response("429 Too Many Requests", "retry-after: 0\r\n", used_up),
+                1,
+                "rejected the request (429): pay first",
+            ),
             (response("400 Bad Request", "", busy), 1, "rejected the request (400): busy"),
             // Once a piece was given, whatever breaks is not tried again.
             (

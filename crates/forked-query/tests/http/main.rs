@@ -141,7 +141,7 @@ async fn refusals_are_told_apart() {
     let cases = [
         (
             response("401 Unauthorized", "", r#"{"error":{"message":"Incorrect API key: sk-test-secret"}}"#),
-            "test refused the key (401); set HEADSTART_API_KEY to a valid key",
+            "test refused the key (401); set HEADSTART_API_KEY to a valid key; it says: Incorrect API key: ***",
         ),
         (
             response("403 Forbidden", "", ""),

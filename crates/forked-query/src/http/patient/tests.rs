@@ -42,7 +42,11 @@ impl Model for Tries {
 }
 
 fn limited(seconds: Option<u64>) -> ModelError {
-    ModelError::RateLimited { provider: "x".into(), retry_after: seconds.map(Duration::from_secs) }
+    ModelError::RateLimited {
+        provider: "x".into(),
+        message: String::new(),
+        retry_after: seconds.map(Duration::from_secs),
+    }
 }
 
 fn overloaded() -> ModelError {
@@ -95,7 +99,12 @@ async fn what_passes_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_help() {
-    let unauthorized = ModelError::Unauthorized { provider: "x".into(), status: 401, variable: "K".into() };
+    let unauthorized = ModelError::Unauthorized {
+        provider: "x".into(),
+        status: 401,
+        variable: "K".into(),
+        message: String::new(),
+    };
     let cases = [
         vec![Ok(text()), Err(overloaded())],
         vec![Ok(ModelEvent::Thought("hm".into())), Err(limited(None))],

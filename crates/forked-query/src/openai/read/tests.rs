@@ -101,7 +101,7 @@ fn broken_answers() {
         ),
         (
             &[r#"{"code":"Throttling","message":"slow down"}"#],
-            "openai limits the rate of requests; try again later",
+            "openai limits the rate of requests; try again later; it says: slow down",
         ),
         (
             &[

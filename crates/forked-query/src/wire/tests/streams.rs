@@ -205,7 +205,7 @@ const ENDS: &[(&str, &[&str], &str)] = &[
         &[
             r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow"}}}"#,
         ],
-        "responses limits the rate of requests; try again later",
+        "responses limits the rate of requests; try again later; it says: slow",
     ),
     (
         "responses",
