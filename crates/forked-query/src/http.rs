@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
+use tokio::time::Instant;
 
 pub use key::ApiKey;
 pub use limiter::Limiter;
@@ -124,9 +125,7 @@ impl HttpModel {
             let (name, value) = key.header(&self.provider)?;
             post = post.header(name, value);
         }
-        // The connection has a limit of its own.
-        let patience = self.timeouts.connect.saturating_add(self.timeouts.first_byte);
-        let sent = tokio::time::timeout(patience, post.body(body).send()).await;
+        let sent = tokio::time::timeout(self.first_byte_limit(), post.body(body).send()).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
         sent.map_err(silence)?.map_err(|error| self.not_sent(&url, error))
@@ -152,6 +151,12 @@ impl HttpModel {
         let retry_after = retry_after::read(response.headers());
         let body = self.beginning(&mut response).await;
         self.provider.error(status.as_u16(), retry_after, &body, &self.hide())
+    }
+
+    /// How long it may take until the first bytes are there; what is longer than a day is no limit.
+    fn first_byte_limit(&self) -> Duration {
+        const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+        self.timeouts.connect.saturating_add(self.timeouts.first_byte).min(LONGEST)
     }
 
     fn key_text(&self) -> &str {
@@ -188,6 +193,8 @@ impl HttpModel {
 #[async_trait]
 impl Model for HttpModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        // One deadline for the head and the first bytes after it. The connection has a limit of its own.
+        let deadline = Instant::now() + self.first_byte_limit();
         let response = self.send(request).await?;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
@@ -206,7 +213,8 @@ impl Model for HttpModel {
             provider: self.provider.label(),
             decoder,
             response,
-            patience: self.timeouts.first_byte,
+            silence: self.timeouts.first_byte,
+            patience: self.timeouts.first_byte.min(deadline.saturating_duration_since(Instant::now())),
             timeouts: self.timeouts,
             ready: VecDeque::new(),
         };

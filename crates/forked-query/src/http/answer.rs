@@ -14,6 +14,8 @@ pub(super) struct Answer {
     pub(super) provider: String,
     pub(super) decoder: Decoder,
     pub(super) response: Response,
+    /// The limit that `patience` is what remains of, for messages.
+    pub(super) silence: Duration,
     /// How long the next bytes may take.
     pub(super) patience: Duration,
     /// How long all bytes after them may.
@@ -35,6 +37,7 @@ impl Answer {
                 return None;
             }
             let patience = mem::replace(&mut self.patience, self.timeouts.idle);
+            let after = mem::replace(&mut self.silence, self.timeouts.idle);
             let chunk = tokio::time::timeout(patience, self.response.chunk()).await;
             match chunk {
                 Ok(Ok(Some(bytes))) => self.ready.extend(self.decoder.bytes(&bytes)),
@@ -42,7 +45,7 @@ impl Answer {
                 // All that matters has come: what breaks now is only the goodbye.
                 _ if self.decoder.is_complete() => self.ready.extend(self.decoder.end()),
                 Ok(Err(_)) => self.fail(ModelError::Cut { provider: self.provider.clone() }),
-                Err(_) => self.fail(ModelError::Timeout { provider: self.provider.clone(), after: patience }),
+                Err(_) => self.fail(ModelError::Timeout { provider: self.provider.clone(), after }),
             }
         }
     }

@@ -167,6 +167,21 @@ async fn the_first_bytes_have_a_limit_of_their_own() {
 }
 
 #[tokio::test]
+async fn the_head_of_an_answer_does_not_start_the_wait_again() {
+    let provider = Provider::anthropic();
+    let first_byte = Duration::from_secs(2);
+    let timeouts = Timeouts { connect: Duration::from_millis(200), first_byte, idle: PATIENCE };
+    let head_comes_late = Step::Wait(Duration::from_millis(1_700));
+    let server =
+        Server::start(vec![head_comes_late, streaming_as("text/event-stream"), Step::Wait(PATIENCE)]).await;
+    let client = client(&provider, &server.base_url, timeouts);
+    let asked = Instant::now();
+    let events = ask(&client).await;
+    assert_eq!(error(&events), "sent nothing for 2 s; try again");
+    assert!(asked.elapsed() < Duration::from_secs(3), "it waited for {:?}", asked.elapsed());
+}
+
+#[tokio::test]
 async fn each_provider_is_asked_in_its_own_way() {
     let expected = [
         "POST /v1/messages HTTP/1.1 | x-api-key: sk-test-secret | anthropic-version: 2023-06-01",
