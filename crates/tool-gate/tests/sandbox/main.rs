@@ -202,8 +202,8 @@ mod tests {
             ("rm new", CHANGES),
             ("echo x >>README.md", CHANGES),
             ("chmod +x README.md", CHANGES),
-            ("touch /tmp/new", ELSEWHERE),
-            ("echo x >/var/tmp/new; true", ELSEWHERE),
+            ("touch /dev/shm/new", ELSEWHERE),
+            ("echo x >/dev/shm/other; true", ELSEWHERE),
             // Without the hardened form the programs that the repository names do run.
             ("git diff", CHANGES),
             ("git status", CHANGES),
