@@ -89,19 +89,4 @@ fn it_is_applied_to_another_checkout<W: World>() {
     }
 }
 
-macro_rules! on_every_tree {
-    ($($name:ident),* $(,)?) => {
-        mod in_memory {
-            $(#[test] fn $name() { super::$name::<super::MemoryTree>(); })*
-        }
-        mod answered_later {
-            $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
-        }
-        #[cfg(all(feature = "os", unix))]
-        mod on_disk {
-            $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
-        }
-    };
-}
-
 on_every_tree!(by_hash_and_back, it_is_applied_to_another_checkout);

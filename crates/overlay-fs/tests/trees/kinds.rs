@@ -222,21 +222,6 @@ fn every_quota_has_a_word_of_its_own<W: World>() {
     assert_eq!(commit(&*world, &overlay).len(), 4 + 4);
 }
 
-macro_rules! on_every_tree {
-    ($($name:ident),* $(,)?) => {
-        mod in_memory {
-            $(#[test] fn $name() { super::$name::<super::MemoryTree>(); })*
-        }
-        mod answered_later {
-            $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
-        }
-        #[cfg(all(feature = "os", unix))]
-        mod on_disk {
-            $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
-        }
-    };
-}
-
 on_every_tree!(
     odd_names_are_kept_byte_for_byte,
     a_deep_tree,

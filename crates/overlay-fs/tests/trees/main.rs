@@ -1,6 +1,22 @@
 //! What holds for every tree, shown on the one in memory and on a real disk.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+/// Makes of each function, which takes the tree as its type, a test for every tree there is.
+macro_rules! on_every_tree {
+    ($($name:ident),* $(,)?) => {
+        mod in_memory {
+            $(#[test] fn $name() { super::$name::<super::MemoryTree>(); })*
+        }
+        mod answered_later {
+            $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
+        }
+        #[cfg(all(feature = "os", unix))]
+        mod on_disk {
+            $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
+        }
+    };
+}
+
 mod change_set;
 mod histories;
 mod kinds;

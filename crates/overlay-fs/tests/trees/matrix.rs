@@ -361,19 +361,4 @@ fn failed_staging<W: World>() {
     assert_eq!((outcome, snapshot(&*world)), (CommitOutcome::Committed(Committed::default()), before));
 }
 
-macro_rules! on_every_tree {
-    ($($name:ident),*) => {
-        mod in_memory {
-            $(#[test] fn $name() { super::$name::<super::MemoryTree>(); })*
-        }
-        mod answered_later {
-            $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
-        }
-        #[cfg(all(feature = "os", unix))]
-        mod on_disk {
-            $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
-        }
-    };
-}
-
 on_every_tree!(every_row, policies, first_look, a_read_after_a_look, failed_staging);
