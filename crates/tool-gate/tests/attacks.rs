@@ -14,7 +14,7 @@ const EVERYDAY_BY_FAMILY: &str = include_str!("data/everyday_by_family.txt");
 
 fn lines(text: &str) -> impl Iterator<Item = String> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("##"));
-    lines.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"))
+    lines.map(support::spelled_out)
 }
 
 #[test]

@@ -17,13 +17,9 @@ const ROWS: [&str; 2] = [include_str!("data/sample.jsonl"), include_str!("data/c
 /// Every command of the fixtures that is allowed, on one line or several.
 fn all_allowed() -> &'static [String] {
     static ALLOWED: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let row = |line: &str| {
-            let row: Value = serde_json::from_str(line).expect("the fixture is JSON lines");
-            row["cmd"].as_str().expect("a row has a command").to_owned()
-        };
         let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
-        let everyday = everyday.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"));
-        let rows = ROWS.iter().flat_map(|text| text.lines()).map(row);
+        let everyday = everyday.map(support::spelled_out);
+        let rows = ROWS.iter().flat_map(|text| text.lines()).map(support::of_row);
         let gate = Gate::new();
         let allowed = |command: &String| support::judge(&gate, command).decision == Decision::Allow;
         everyday.chain(rows).filter(allowed).collect()

@@ -442,10 +442,7 @@ mod properties {
 
     fn commands() -> Vec<String> {
         let text = [EVERYDAY, ATTACKS].concat();
-        text.lines()
-            .filter(|line| !line.is_empty())
-            .map(|line| line.replace("\\n", "\n").replace("\\t", "\t"))
-            .collect()
+        text.lines().filter(|line| !line.is_empty()).map(support::spelled_out).collect()
     }
 
     /// Words of the corpora: so that policies are about what is judged.

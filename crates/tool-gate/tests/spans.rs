@@ -10,13 +10,9 @@ const FIXTURES: [&str; 2] = [include_str!("data/sample.jsonl"), include_str!("da
 const LINES: [&str; 2] = [include_str!("data/everyday.txt"), include_str!("data/attacks.txt")];
 
 fn corpora() -> Vec<String> {
-    let row = |line: &str| {
-        let row: serde_json::Value = serde_json::from_str(line).expect("the fixture is JSON lines");
-        row["cmd"].as_str().expect("a row has a command").to_owned()
-    };
-    let rows = FIXTURES.iter().flat_map(|text| text.lines()).map(row);
+    let rows = FIXTURES.iter().flat_map(|text| text.lines()).map(support::of_row);
     let lines = LINES.iter().flat_map(|text| text.lines());
-    rows.chain(lines.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"))).collect()
+    rows.chain(lines.map(support::spelled_out)).collect()
 }
 
 /// What is wrong with the places and sentences of a verdict.

@@ -141,14 +141,10 @@ mod tests {
     }
 
     fn corpus() -> Vec<String> {
-        let row = |line: &str| {
-            let row: Value = serde_json::from_str(line).expect("the fixture is JSON lines");
-            row["cmd"].as_str().expect("a row has a command").to_owned()
-        };
         let everyday = EVERYDAY.lines().filter(|line| !line.is_empty());
-        let everyday = everyday.map(|line| line.replace("\\n", "\n").replace("\\t", "\t"));
+        let everyday = everyday.map(support::spelled_out);
         let by_family = support::by_family(EVERYDAY_BY_FAMILY);
-        SAMPLE.lines().chain(CASES.lines()).map(row).chain(everyday).chain(by_family).collect()
+        SAMPLE.lines().chain(CASES.lines()).map(support::of_row).chain(everyday).chain(by_family).collect()
     }
 
     fn allowed_commands_only_read(isolated: bool) -> (usize, usize) {

@@ -21,6 +21,17 @@ pub(crate) fn judge(gate: &Gate, command: &str) -> Verdict {
     gate.judge_command(command, &context())
 }
 
+/// The command in a row of a fixture of JSON lines.
+pub(crate) fn of_row(line: &str) -> String {
+    let row: serde_json::Value = serde_json::from_str(line).expect("the fixture is JSON lines");
+    row["cmd"].as_str().expect("a row has a command").to_owned()
+}
+
+/// The command in a line of a data file in which `\n` and `\t` are spelled out.
+pub(crate) fn spelled_out(line: &str) -> String {
+    line.replace("\\n", "\n").replace("\\t", "\t")
+}
+
 /// The commands in a data file: one a line, where lines that start with `##` say what family follows.
 pub(crate) fn by_family(text: &str) -> impl Iterator<Item = String> {
     let commands = text.lines().filter(|line| !line.is_empty() && !line.starts_with("##"));
