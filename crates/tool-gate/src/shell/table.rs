@@ -216,8 +216,7 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
         "LANG" | "LC_ALL" | "LC_COLLATE" | "LC_CTYPE" | "LC_MESSAGES" | "LC_NUMERIC" | "LC_TIME" => {
             // In another encoding a backslash or a quote may be the second byte of a character.
             let encoding = value.to_ascii_lowercase();
-            let utf8 = encoding.rsplit('.').next().is_some_and(|name| matches!(name, "utf-8" | "utf8"))
-                && encoding.contains('.');
+            let utf8 = matches!(encoding.rsplit_once('.'), Some((_, "utf-8" | "utf8")));
             plain("_.-@") && (utf8 || matches!(value, "C" | "POSIX" | ""))
         }
         "TZ" => plain("_/+-") && !value.starts_with('/'),

@@ -1,7 +1,7 @@
 //! `find`: starting points, then an expression of tests and actions.
 
 use super::lines::{self, Printed};
-use super::wrappers;
+use super::{system, wrappers};
 use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::value::{Arg, Value};
@@ -117,7 +117,7 @@ fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
                 return judge.unknown("an argument that could be an action", value.span);
             }
             let date = is_newer(text) && text.ends_with('t');
-            if date && value.bytes().is_none_or(|value| value.windows(3).any(|part| part == b"TZ=")) {
+            if date && value.bytes().is_none_or(system::names_a_zone) {
                 return judge.unknown("a date that may name a file as its time zone", value.span);
             }
             if listed(FILES, text) || (is_newer(text) && !date) {

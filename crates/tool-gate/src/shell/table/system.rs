@@ -147,11 +147,16 @@ pub(super) const DATE: Spec = Spec {
     ..Spec::new(&["date"], Operands::Custom)
 };
 
+/// Whether a date says of which time zone it is: that may be the path of a file.
+pub(super) fn names_a_zone(date: &[u8]) -> bool {
+    date.windows(3).any(|part| part == b"TZ=")
+}
+
 /// `date`: prints the time unless it is told one.
 pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
     // A date may name a file: that of its time zone.
     let zone = |arg: &Arg| match arg.bytes() {
-        Some(bytes) => bytes.windows(3).any(|part| part == b"TZ="),
+        Some(bytes) => names_a_zone(bytes),
         None => !arg.number && !matches!(arg.prefix.first(), Some(b'+' | b'@' | b'0'..=b'9')),
     };
     if let Some(arg) = args.iter().find(|arg| zone(arg)) {
