@@ -66,6 +66,7 @@
 //! far as its transcript goes: whoever can write the record can change what is applied.
 
 mod accept;
+mod candidates;
 mod engine;
 mod event;
 mod host;
@@ -80,6 +81,7 @@ mod speculation;
 mod transcript;
 
 pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
+pub use candidates::{Candidate, Candidates};
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
 pub use host::{Consent, Host};
