@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ pub use key::ApiKey;
 pub use limiter::Limiter;
 pub use patient::Patient;
 
-use crate::provider_error::shorten;
+use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
 use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire, gemini};
 
@@ -50,14 +50,17 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// For the next bytes.
     pub idle: Duration,
+    /// For the next piece of the answer: bytes that are only signs of life do not count.
+    pub stalled: Duration,
 }
 
 impl Default for Timeouts {
     /// Ten seconds to connect, two minutes for the first bytes and between any others: a model that thinks may say
-    /// nothing for a while.
+    /// nothing for a while. Ten minutes where there are signs of life.
     fn default() -> Self {
         let silence = Duration::from_secs(120);
-        Self { connect: Duration::from_secs(10), first_byte: silence, idle: silence }
+        let stalled = Duration::from_secs(600);
+        Self { connect: Duration::from_secs(10), first_byte: silence, idle: silence, stalled }
     }
 }
 
@@ -148,9 +151,19 @@ impl HttpModel {
     /// The error in a response that is not a success.
     async fn refused(&self, mut response: Response) -> ModelError {
         let status = response.status();
+        if status.is_redirection() {
+            return self.provider.wrong_server(&redirect(&response), &self.hide());
+        }
         let retry_after = retry_after::read(response.headers());
         let body = self.beginning(&mut response).await;
         self.provider.error(status.as_u16(), retry_after, &body, &self.hide())
+    }
+
+    /// A web page in place of an answer.
+    async fn page(&self, mut response: Response) -> ModelError {
+        let body = self.beginning(&mut response).await;
+        let answered = if is_page(&body) { body } else { format!("a web page: {body}") };
+        self.provider.wrong_server(&answered, &self.hide())
     }
 
     /// How long it may take until the first bytes are there; what is longer than a day is no limit.
@@ -202,7 +215,7 @@ impl Model for HttpModel {
         let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
         let is = |prefix: &[u8]| kind.as_ref().is_some_and(|kind| kind.starts_with(prefix));
         if is(b"text/html") {
-            return Err(self.malformed("it is a web page; check the base URL"));
+            return Err(self.page(response).await);
         }
         let mut decoder = Decoder::new(&self.provider, request).hiding(self.key_text());
         // Lines of JSON are such documents, too.
@@ -216,10 +229,26 @@ impl Model for HttpModel {
             silence: self.timeouts.first_byte,
             patience: self.timeouts.first_byte.min(deadline.saturating_duration_since(Instant::now())),
             timeouts: self.timeouts,
+            grown: (Instant::now(), 0),
             ready: VecDeque::new(),
         };
         Ok(answer.events())
     }
+}
+
+/// Where a redirect leads, without what could be a secret in it.
+fn redirect(response: &Response) -> String {
+    let status = response.status().as_u16();
+    let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+    let Some(mut to) = location.and_then(|location| response.url().join(location).ok()) else {
+        return format!("a redirect ({status})");
+    };
+    to.set_query(None);
+    to.set_fragment(None);
+    // Addresses of another kind have no place for them.
+    let _ = to.set_username("");
+    let _ = to.set_password(None);
+    format!("a redirect ({status}) to {to}")
 }
 
 /// The innermost cause: the outer ones only say that sending failed.

@@ -188,6 +188,16 @@ pub enum ModelError {
         /// What is wrong with it.
         message: String,
     },
+    /// Somebody answers, and not in the format that was spoken to them.
+    #[error("{provider} does not speak {format} (it answered with {message}); check the base URL")]
+    WrongServer {
+        /// Who was meant, and the base URL.
+        provider: String,
+        /// The wire format.
+        format: &'static str,
+        /// What was answered, shortened.
+        message: String,
+    },
     /// A recording has no turn left.
     #[error("the recording has no {what} left after {played}")]
     RecordingExhausted {

@@ -2,7 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod faults;
+mod formats;
+mod matrix;
 mod server;
+mod strangers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +39,8 @@ fn request() -> ModelRequest {
 }
 
 fn client(provider: Provider, idle: Duration) -> HttpModel {
-    let timeouts = Timeouts { connect: Duration::from_secs(5), first_byte: idle, idle };
+    let timeouts =
+        Timeouts { connect: Duration::from_secs(5), first_byte: idle, idle, ..Timeouts::default() };
     HttpModel::new(provider, Some(ApiKey::new("sk-test-secret")), timeouts).unwrap()
 }
 
@@ -164,12 +168,12 @@ async fn refusals_are_told_apart() {
             "test rejected the request (400): *** is in your prompt",
         ),
         (
-            response("404 Not Found", "", "no such model"),
-            "test rejected the request (404): no such model; check the name of the model and the base URL",
+            response("404 Not Found", "", r#"{"error":"no such model"}"#),
+            "test rejected the request (404): no such model; check the name of the model",
         ),
         (
             response("307 Temporary Redirect", "location: http://127.0.0.1:1/\r\n", ""),
-            "test rejected the request (307): no further message",
+            "test does not speak OpenAI's chat completions (it answered with a redirect (307) to http://127.0.0.1:1/); check the base URL",
         ),
         (response("500 Internal Server Error", "", "oops"), "test failed (500): oops; try again later"),
         (
