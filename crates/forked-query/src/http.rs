@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 pub use key::ApiKey;
 pub use limiter::Limiter;
-pub use patient::Patient;
+pub use patient::{Patient, WaitCause, Waiting, Waits};
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;

@@ -36,8 +36,6 @@
 //!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
 //! * Thoughts are told and forgotten. Where a provider can think before it calls tools only if it gets its signed thoughts
 //!   back (Anthropic), it is not asked to think.
-//! * Background work that is under way when the provider begins to limit the user's own turn goes on; only what begins after
-//!   that stays behind.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
 //!
 //! # Features
@@ -82,7 +80,7 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, HttpModel, Limiter, Patient, Timeouts};
+pub use http::{ApiKey, HttpModel, Limiter, Patient, Timeouts, WaitCause, Waiting, Waits};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};

@@ -50,25 +50,27 @@ impl Answer {
                 if left < patience { (left, self.timeouts.stalled) } else { (patience, after) };
             if left.is_zero() {
                 // A flood is never waited for.
-                self.break_off(ModelError::Timeout { provider: self.provider.clone(), after });
+                self.give_up(after);
                 continue;
             }
             let chunk = tokio::time::timeout(patience, self.response.chunk()).await;
             match chunk {
                 Ok(Ok(Some(bytes))) => self.ready.extend(self.decoder.bytes(&bytes)),
                 Ok(Ok(None)) => self.ready.extend(self.decoder.end()),
-                Ok(Err(_)) => self.break_off(ModelError::Cut { provider: self.provider.clone() }),
-                Err(_) => self.break_off(ModelError::Timeout { provider: self.provider.clone(), after }),
+                // What came whole counts, though the goodbye is missing.
+                Ok(Err(_)) => self.ready.extend(self.decoder.end()),
+                Err(_) => self.give_up(after),
             }
         }
     }
 
-    fn break_off(&mut self, error: ModelError) {
+    /// Nothing came for so long.
+    fn give_up(&mut self, after: Duration) {
         if self.decoder.is_complete() {
-            // All that matters has come: what breaks now is only the goodbye.
+            // All that matters has come.
             return self.ready.extend(self.decoder.end());
         }
-        self.ready.push_back(Err(error));
+        self.ready.push_back(Err(ModelError::Timeout { provider: self.provider.clone(), after }));
         self.decoder.close();
     }
 }
