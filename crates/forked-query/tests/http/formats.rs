@@ -92,8 +92,13 @@ impl Format {
     /// What a client makes of a script. Nothing may hang, no error may show the key or leave out who failed, and there is
     /// one end.
     pub(crate) async fn against(&self, steps: Vec<Step>) -> Events {
+        self.against_within(steps, Timeouts::default()).await
+    }
+
+    /// The same with these limits.
+    pub(crate) async fn against_within(&self, steps: Vec<Step>, timeouts: Timeouts) -> Events {
         let server = Server::start(steps).await;
-        let client = self.client(&server.base_url, short());
+        let client = self.client(&server.base_url, timeouts);
         let events = tokio::time::timeout(PATIENCE, ask(&client)).await;
         let events = events.unwrap_or_else(|_| panic!("{} hangs", self.name()));
         assert!(is_legal(&events), "{}: {events:?}", self.name());
@@ -113,8 +118,9 @@ impl Format {
     }
 }
 
+/// Limits that a test can wait for.
 pub(crate) fn short() -> Timeouts {
-    let silence = Duration::from_millis(800);
+    let silence = Duration::from_millis(1_500);
     Timeouts {
         connect: Duration::from_secs(5),
         first_byte: silence,

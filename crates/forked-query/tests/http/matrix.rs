@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use crate::Events;
-use crate::formats::{Format, PATIENCE, answer, error, formats, without_errors};
+use crate::formats::{Format, PATIENCE, answer, error, formats, short, without_errors};
 use crate::server::{Server, Step, response, streaming_as};
 
 /// A way in which a server goes wrong, with a server that does.
@@ -40,7 +40,7 @@ const FAULTS: &[Fault] = &[
         script: |format| {
             let mut drip = format.chunks(format.stream().as_bytes().chunks(5));
             for place in [3, 60, 120, 130] {
-                drip.insert(place, Step::Wait(Duration::from_millis(350)));
+                drip.insert(place, Step::Wait(Duration::from_millis(600)));
             }
             ended(drip)
         },
@@ -137,17 +137,17 @@ const FAULTS: &[Fault] = &[
         name: "silence in place of an answer",
         script: |_| vec![Step::Wait(PATIENCE)],
         // The connection has its limit, too.
-        end: End::Error("sent nothing for 0.8 s; try again"),
+        end: End::Error("sent nothing for 1.5 s; try again"),
     },
     Fault {
         name: "silence after the head",
         script: |format| vec![streaming_as(format.kind), Step::Wait(PATIENCE)],
-        end: End::Error("sent nothing for 0.8 s; try again"),
+        end: End::Error("sent nothing for 1.5 s; try again"),
     },
     Fault {
         name: "silence in the middle",
         script: |format| then(first_half(format), [Step::Wait(PATIENCE)]),
-        end: End::Half("sent nothing for 0.8 s; try again"),
+        end: End::Half("sent nothing for 1.5 s; try again"),
     },
     Fault {
         name: "silence after the end",
@@ -214,7 +214,7 @@ async fn every_fault_with_every_format() {
     let formats = formats();
     for fault in FAULTS {
         let run = formats.iter().map(|format| async move {
-            check(format, fault, &format.against((fault.script)(format)).await);
+            check(format, fault, &format.against_within((fault.script)(format), short()).await);
         });
         join_all(run).await;
     }
