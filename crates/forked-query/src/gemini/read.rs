@@ -59,15 +59,30 @@ fn read_part(part: WirePart, answer: &mut Answer) {
 fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, Wrong> {
     Ok(match reason {
         "MAX_TOKENS" => FinishReason::Length,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-        | "IMAGE_SAFETY" => FinishReason::ContentFilter,
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => FinishReason::ContentFilter,
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
-            let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-            return Err(Wrong::Meaning(format!("the model's call cannot be read ({reason}){message}")));
+            return Err(meaning("the model's call cannot be read", reason, message));
+        }
+        "MALFORMED_RESPONSE" => return Err(meaning("the model's answer cannot be read", reason, message)),
+        "MISSING_THOUGHT_SIGNATURE" => {
+            return Err(meaning("a call of the conversation lacks its signature", reason, message));
         }
         // STOP, OTHER, and what is yet to be invented.
         _ => FinishReason::Stop,
     })
+}
+
+fn meaning(what: &str, reason: &str, message: Option<String>) -> Wrong {
+    let message = message.map(|message| format!(": {message}")).unwrap_or_default();
+    Wrong::Meaning(format!("{what} ({reason}){message}"))
 }
 
 #[derive(Deserialize)]

@@ -92,12 +92,15 @@ struct PromptDetails {
     cached_tokens: Option<u64>,
     /// Of `DashScope`, where the request marks what to cache.
     cache_creation_input_tokens: Option<u64>,
+    /// Of OpenAI, whose newer models charge for it.
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<WireUsage> for Usage {
     fn from(usage: WireUsage) -> Self {
         let details = usage.prompt_tokens_details.unwrap_or_default();
-        let (cached, created) = (details.cached_tokens, details.cache_creation_input_tokens);
+        let created = details.cache_creation_input_tokens.or(details.cache_write_tokens);
+        let cached = details.cached_tokens;
         Self {
             input_tokens: usage.prompt_tokens.unwrap_or_default(),
             cached_input_tokens: cached.or(usage.prompt_cache_hit_tokens).unwrap_or_default(),

@@ -168,21 +168,20 @@ struct WireUsage {
     output_tokens: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct InputDetails {
     cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<WireUsage> for Usage {
     fn from(usage: WireUsage) -> Self {
+        let details = usage.input_tokens_details.unwrap_or_default();
         Self {
             input_tokens: usage.input_tokens.unwrap_or_default(),
-            cached_input_tokens: usage
-                .input_tokens_details
-                .and_then(|details| details.cached_tokens)
-                .unwrap_or_default(),
+            cached_input_tokens: details.cached_tokens.unwrap_or_default(),
+            cache_creation_tokens: details.cache_write_tokens.unwrap_or_default(),
             output_tokens: usage.output_tokens.unwrap_or_default(),
-            ..Self::default()
         }
     }
 }
