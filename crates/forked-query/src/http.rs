@@ -4,26 +4,28 @@ mod answer;
 mod key;
 mod limiter;
 mod patient;
+mod prefix;
+mod prefix_keeper;
 mod retry_after;
 mod url;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::Instant;
 
 pub use key::ApiKey;
 pub use limiter::Limiter;
 pub use patient::{Patient, WaitCause, Waiting, Waits};
+pub use prefix_keeper::PrefixKeeper;
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
-use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire, gemini};
+use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire};
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
 ///
@@ -89,30 +91,33 @@ impl HttpModel {
         Ok(Self { client, provider, base, key, timeouts })
     }
 
-    /// Has Gemini keep everything in this request for some time, at a price. Put what it gives into
-    /// [`gemini::Options::cached`](crate::gemini::Options::cached) of the provider to be asked from then on.
-    ///
-    /// An error with any other provider, and with a prefix that is shorter than what the provider keeps.
-    pub async fn cache_prefix(
-        &self,
-        request: ModelRequest,
-        lifetime: Duration,
-    ) -> Result<gemini::CachedPrefix, ModelError> {
-        let Wire::Gemini(options) = &self.provider.wire else {
-            let message = "only Gemini keeps prefixes by name; leave them out".into();
-            return Err(ModelError::Misconfigured { provider: self.provider.name.clone(), message });
-        };
-        let mut url = self.base.clone();
-        url.set_path(&format!("{}/cachedContents", self.base.path().trim_end_matches('/')));
-        let body = gemini::encode_cache(&request, options, lifetime);
+    /// The body of the answer to a request that is answered at once.
+    async fn ask_for(&self, url: Url, body: Vec<u8>) -> Result<String, ModelError> {
         let mut response = self.post(url, "application/json", body).await?;
-        if response.status() != StatusCode::OK {
-            return Err(self.refused(response).await);
+        match response.status() {
+            StatusCode::OK => Ok(self.beginning(&mut response).await),
+            _ => Err(self.refused(response).await),
         }
-        let body = self.beginning(&mut response).await;
-        let name = gemini::read_cache(&body);
-        let name = name.ok_or_else(|| self.malformed("the cache that was made has no name"))?;
-        Ok(gemini::CachedPrefix { name, request: Arc::new(request) })
+    }
+
+    /// Removes what is there; that it is gone is no error.
+    async fn delete(&self, url: Url) -> Result<(), ModelError> {
+        let response = self.exchange(self.client.delete(url.clone()), &url).await?;
+        match response.status() {
+            StatusCode::OK | StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(()),
+            _ => Err(self.refused(response).await),
+        }
+    }
+
+    /// The same client with another wire format.
+    fn speaking(&self, wire: Wire) -> Self {
+        Self { provider: Provider { wire, ..self.provider.clone() }, ..self.clone() }
+    }
+
+    fn url_of(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
+        url
     }
 
     async fn send(&self, request: &ModelRequest) -> Result<Response, ModelError> {
@@ -122,20 +127,24 @@ impl HttpModel {
     }
 
     async fn post(&self, url: Url, accept: &'static str, body: Vec<u8>) -> Result<Response, ModelError> {
-        let wire = &self.provider.wire;
-        let mut post =
+        let post =
             self.client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept);
-        for (name, value) in wire.headers() {
-            post = post.header(*name, *value);
+        self.exchange(post.body(body), &url).await
+    }
+
+    /// Sends a request with key and headers, and waits for the head of its answer.
+    async fn exchange(&self, mut request: RequestBuilder, url: &Url) -> Result<Response, ModelError> {
+        for (name, value) in self.provider.wire.headers() {
+            request = request.header(*name, *value);
         }
         if let Some(key) = &self.key {
             let (name, value) = key.header(&self.provider)?;
-            post = post.header(name, value);
+            request = request.header(name, value);
         }
-        let sent = tokio::time::timeout(self.first_byte_limit(), post.body(body).send()).await;
+        let sent = tokio::time::timeout(self.first_byte_limit(), request.send()).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
-        sent.map_err(silence)?.map_err(|error| self.not_sent(&url, error))
+        sent.map_err(silence)?.map_err(|error| self.not_sent(url, error))
     }
 
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {

@@ -80,7 +80,7 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, HttpModel, Limiter, Patient, Timeouts, WaitCause, Waiting, Waits};
+pub use http::{ApiKey, HttpModel, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};

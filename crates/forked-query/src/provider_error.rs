@@ -18,6 +18,7 @@ const MESSAGE_CHARS: usize = 300;
 
 impl Provider {
     /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
+    #[cfg(feature = "http")]
     pub(crate) fn error(
         &self,
         status: u16,
@@ -89,6 +90,7 @@ impl Provider {
 }
 
 /// Whether a 404 is about a model, or another thing that the API knows by name, and not about the address.
+#[cfg(feature = "http")]
 fn is_about_a_thing(json: &Value) -> bool {
     const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
     let names_it = |text: &str| {

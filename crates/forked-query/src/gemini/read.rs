@@ -31,11 +31,16 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The name in the answer to [`encode_cache`](super::encode_cache).
-pub fn read_cache(body: &str) -> Option<String> {
+/// The name in the answer to [`encode_cache`](super::encode_cache), and how many tokens are kept.
+pub fn read_cache(body: &str) -> Option<(String, u64)> {
     let body: Value = serde_json::from_str(body).ok()?;
     let name = body.get("name")?.as_str()?;
-    name.starts_with("cachedContents/").then(|| name.to_owned())
+    let id = name.strip_prefix("cachedContents/")?;
+    // It becomes part of a URL.
+    let is_plain =
+        !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let tokens = body.pointer("/usageMetadata/totalTokenCount").and_then(Value::as_u64);
+    is_plain.then(|| (name.to_owned(), tokens.unwrap_or_default()))
 }
 
 fn read_part(part: WirePart, answer: &mut Answer) {

@@ -106,6 +106,7 @@ impl From<WireUsage> for Usage {
             cached_input_tokens: cached.or(usage.prompt_cache_hit_tokens).unwrap_or_default(),
             output_tokens: usage.completion_tokens.unwrap_or_default(),
             cache_creation_tokens: created.unwrap_or_default(),
+            ..Self::default()
         }
     }
 }

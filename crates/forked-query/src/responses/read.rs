@@ -182,6 +182,7 @@ impl From<WireUsage> for Usage {
             cached_input_tokens: details.cached_tokens.unwrap_or_default(),
             cache_creation_tokens: details.cache_write_tokens.unwrap_or_default(),
             output_tokens: usage.output_tokens.unwrap_or_default(),
+            ..Self::default()
         }
     }
 }

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
-use headstart_forked_query::{
-    ApiKey, HttpModel, Message, Model, ModelError, Patient, Priority, Role, Timeouts, Wire, gemini,
-};
+use headstart_forked_query::{ApiKey, HttpModel, ModelError, Patient, Priority, Timeouts};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::formats::{Format, KEY, PATIENCE, answer, error, formats, short};
 use crate::server::{Server, Step, response, streaming_as};
-use crate::{Events, ask, request};
+use crate::{ask, request};
 
 fn anthropic() -> Format {
     formats().swap_remove(0)
@@ -207,33 +204,4 @@ async fn nobody_at_home() {
             "{said}"
         );
     }
-}
-
-#[tokio::test]
-async fn gemini_keeps_a_prefix_where_it_is_asked_to() {
-    let made = response("200 OK", "", r#"{"name":"cachedContents/xyz"}"#);
-    let mut formats = formats();
-    let mut format = formats.swap_remove(1);
-    let server = Server::start_each([made, format.whole(&format.pieces)]).await;
-    let cached = format.client(&server.base_url, short()).cache_prefix(request(), PATIENCE).await.unwrap();
-    let expected = format.whole_answer();
-    format.provider.wire =
-        Wire::Gemini(gemini::Options { cached: Some(cached), ..gemini::Options::default() });
-    let model = format.client(&server.base_url, short());
-    let mut asked = request();
-    asked.messages.push(Message::text(Role::Model, "hi"));
-    asked.messages.push(Message::text(Role::User, "go on"));
-    let events: Events = model.stream(&asked).await.unwrap().collect().await;
-    assert_eq!(events, expected);
-    let requests = server.requests();
-    assert!(requests[0].0.starts_with("POST /v1/cachedContents HTTP/1.1"), "{}", requests[0].0);
-    assert!(
-        requests[1].1.starts_with(r#"{"cachedContent":"cachedContents/xyz","contents":"#),
-        "{}",
-        requests[1].1
-    );
-    assert!(!requests[1].1.contains("hello"), "what is cached is not sent: {}", requests[1].1);
-
-    let error = anthropic().client("http://localhost:1", short()).cache_prefix(request(), PATIENCE).await;
-    assert!(error.unwrap_err().to_string().contains("only Gemini"));
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    ApiKey, Decoder, HttpModel, Limiter, Model, ModelEvent, Patient, Priority, Provider, RetryPolicy,
-    Timeouts,
+    ApiKey, Decoder, HttpModel, Limiter, Model, ModelEvent, ModelRequest, Patient, Priority, Provider,
+    RetryPolicy, Timeouts,
 };
 
 use crate::server::{Server, Step, streaming_as};
@@ -130,8 +130,12 @@ pub(crate) fn short() -> Timeouts {
 }
 
 pub(crate) async fn answer(model: &dyn Model) -> Events {
+    answer_to(model, &request()).await
+}
+
+pub(crate) async fn answer_to(model: &dyn Model, request: &ModelRequest) -> Events {
     let asked = async {
-        match model.stream(&request()).await {
+        match model.stream(request).await {
             Ok(stream) => stream.collect().await,
             Err(error) => vec![Err(error)],
         }

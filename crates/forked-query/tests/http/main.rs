@@ -3,6 +3,7 @@
 
 mod faults;
 mod formats;
+mod keeper;
 mod matrix;
 mod server;
 mod strangers;

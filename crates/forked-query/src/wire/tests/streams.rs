@@ -295,8 +295,13 @@ fn tokens_that_are_written_into_the_cache_are_counted() {
             r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":60,"cache_creation_input_tokens":30,"cache_creation":{"ephemeral_5m_input_tokens":30}}}"#,
         ),
     ];
-    let expected =
-        Usage { input_tokens: 100, cached_input_tokens: 60, cache_creation_tokens: 30, output_tokens: 1 };
+    let expected = Usage {
+        input_tokens: 100,
+        cached_input_tokens: 60,
+        cache_creation_tokens: 30,
+        output_tokens: 1,
+        ..Usage::default()
+    };
     for (name, data) in cases {
         let events = run(&Provider::preset(name).unwrap(), &[data]);
         assert!(events.contains(&Ok(ModelEvent::Usage(expected))), "{name}: {events:?}");
