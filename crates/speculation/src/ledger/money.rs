@@ -192,7 +192,9 @@ mod tests {
             ((0, 0, 0, 1_000_000 * 3_600), 4.5),
             ((1_000_000, 0, 1_000_000, 1_000_000 * 300), 2.375),
         ];
-        for ((input_tokens, cached_input_tokens, cache_creation_tokens, cache_token_seconds), expected) in cases {
+        for ((input_tokens, cached_input_tokens, cache_creation_tokens, cache_token_seconds), expected) in
+            cases
+        {
             let usage = Usage {
                 input_tokens,
                 cached_input_tokens,
@@ -202,7 +204,8 @@ mod tests {
             };
             assert_eq!(price.of(usage), money(expected), "{usage:?}");
         }
-        let endless = Usage { cache_token_seconds: u64::MAX, cache_creation_tokens: u64::MAX, ..Usage::default() };
+        let endless =
+            Usage { cache_token_seconds: u64::MAX, cache_creation_tokens: u64::MAX, ..Usage::default() };
         assert_eq!(Price { storage: Money::MAX, ..price }.of(endless), Money::MAX);
     }
 
