@@ -116,31 +116,31 @@ impl Hold {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_wait_is_counted_down_by_the_second() {
         let waits = Waits::default();
         let mut hold = Hold::of(&waits);
         assert_eq!(hold.words(), None);
-        let until = Instant::now() + Duration::from_millis(2_300);
+        let until = Instant::now() + Duration::from_millis(1_300);
         waits.send_replace(Some(Waiting { until, cause: WaitCause::RateLimit }));
         let mut said = Vec::new();
-        while let Ok(news) = tokio::time::timeout(Duration::from_secs(5), hold.news()).await {
-            said.push((news, hold.words().unwrap()));
+        while said
+            .last()
+            .is_none_or(|(_, words)| words != "the provider limits requests: trying again in 0 s")
+        {
+            said.push((hold.news().await, hold.words().unwrap()));
         }
-        let line = |seconds| format!("the provider limits requests: trying again in {seconds} s");
-        let expected = [
-            (News::Changed, line(3)),
-            (News::Second, line(2)),
-            (News::Second, line(1)),
-            (News::Second, line(0)),
-        ];
-        assert_eq!(said, expected);
+        assert_eq!(said[0], (News::Changed, "the provider limits requests: trying again in 2 s".to_owned()));
+        // A busy machine may skip the second between.
+        assert!((2..=3).contains(&said.len()), "{said:?}");
+        assert!(said[1..].iter().all(|(news, _)| *news == News::Second), "{said:?}");
+
         waits.send_replace(Some(Waiting { until: Instant::now(), cause: WaitCause::Trouble }));
         assert_eq!(hold.news().await, News::Changed);
         assert_eq!(hold.words().unwrap(), "the provider is in trouble: trying again in 0 s");
         waits.send_replace(None);
         assert_eq!((hold.news().await, hold.words()), (News::Changed, None));
         drop(waits);
-        assert!(tokio::time::timeout(Duration::from_secs(5), hold.news()).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_millis(50), hold.news()).await.is_err());
     }
 }

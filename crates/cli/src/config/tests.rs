@@ -151,7 +151,7 @@ fn the_user_says_how_long_a_provider_is_waited_for() {
                 stalled_seconds = 4\ncache_seconds = 5";
     let requests = Case::new(text, "").load().unwrap().requests;
     let [connect, first_byte, idle] = [1, 2, 3].map(Duration::from_secs);
-    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle, stalled });
+    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle, stalled: Duration::from_secs(4) });
     assert_eq!(requests.cache_lifetime, Duration::from_secs(5));
     for priority in [Priority::Foreground, Priority::Background] {
         assert_eq!(requests.retry_policy(priority).retries, 0);

@@ -112,7 +112,12 @@ impl Format {
 
     /// A model that retries without letting tests wait.
     pub(crate) fn patient(&self, server: &Server) -> Patient {
-        let client = self.client(&server.base_url, short());
+        self.patient_within(server, short())
+    }
+
+    /// The same with these limits.
+    pub(crate) fn patient_within(&self, server: &Server, timeouts: Timeouts) -> Patient {
+        let client = self.client(&server.base_url, timeouts);
         let policy = RetryPolicy { first: Duration::from_millis(5), ..RetryPolicy::FOREGROUND };
         Patient::new(Arc::new(client), Priority::Foreground, Arc::<Limiter>::default()).with_policy(policy)
     }
