@@ -112,10 +112,11 @@ fn status(code: &Value) -> Option<u16> {
             "billing_error" => 402,
             "invalid_api_key" | "InvalidApiKey" | "authentication_error" | "UNAUTHENTICATED" => 401,
             "permission_error" | "PERMISSION_DENIED" => 403,
-            "invalid_request_error" | "INVALID_ARGUMENT" => 400,
+            "invalid_request_error" | "INVALID_ARGUMENT" | "context_length_exceeded" | "invalid_prompt" => {
+                400
+            }
             "not_found_error" | "NOT_FOUND" | "model_not_found" => 404,
             "request_too_large" => 413,
-            "context_length_exceeded" | "invalid_prompt" => 400,
             "overloaded_error" => 529,
             "server_is_overloaded" | "UNAVAILABLE" => 503,
             "timeout_error" | "DEADLINE_EXCEEDED" => 504,

@@ -56,9 +56,8 @@ impl Answer {
             let chunk = tokio::time::timeout(patience, self.response.chunk()).await;
             match chunk {
                 Ok(Ok(Some(bytes))) => self.ready.extend(self.decoder.bytes(&bytes)),
-                Ok(Ok(None)) => self.ready.extend(self.decoder.end()),
-                // What came whole counts, though the goodbye is missing.
-                Ok(Err(_)) => self.ready.extend(self.decoder.end()),
+                // What came whole counts where the connection broke, too.
+                Ok(Ok(None) | Err(_)) => self.ready.extend(self.decoder.end()),
                 Err(_) => self.give_up(after),
             }
         }

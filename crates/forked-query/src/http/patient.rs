@@ -91,8 +91,8 @@ impl Patient {
         turn: Option<Turn>,
     ) -> Option<Result<EventStream, Failed>> {
         let Some(turn) = turn else { return Some(self.attempt(request).await) };
-        let limited = Arc::clone(&self.limiter).limited_since(turn);
-        match select(pin!(self.attempt(request)), pin!(limited)).await {
+        let interrupt = Arc::clone(&self.limiter).limited_since(turn);
+        match select(pin!(self.attempt(request)), pin!(interrupt)).await {
             Either::Left((Ok(events), _)) => Some(Ok(yielding(events, Arc::clone(&self.limiter), turn))),
             Either::Left((Err(failed), _)) => Some(Err(failed)),
             Either::Right(_) => None,
@@ -161,16 +161,16 @@ impl Drop for Told {
 
 /// The answer of background work, until the provider limits the user's own turn.
 fn yielding(events: EventStream, limiter: Arc<Limiter>, turn: Turn) -> EventStream {
-    let limited = limiter.limited_since(turn).boxed();
+    let interrupt = limiter.limited_since(turn).boxed();
     let step = |state: Option<(EventStream, _)>| async move {
-        let (mut events, limited) = state?;
+        let (mut events, interrupt) = state?;
         // What is there already is given first.
-        match select(events.next(), limited).await {
-            Either::Left((event, limited)) => Some((event?, Some((events, limited)))),
+        match select(events.next(), interrupt).await {
+            Either::Left((event, interrupt)) => Some((event?, Some((events, interrupt)))),
             Either::Right(_) => Some((Err(ModelError::Yielded), None)),
         }
     };
-    stream::unfold(Some((events, limited)), step).boxed()
+    stream::unfold(Some((events, interrupt)), step).boxed()
 }
 
 struct Failed {

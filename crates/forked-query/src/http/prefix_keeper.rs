@@ -27,7 +27,7 @@ use crate::{EventStream, Model, ModelError, ModelRequest, Role, ToolSchema, Usag
 pub struct PrefixKeeper {
     model: HttpModel,
     lifetime: Duration,
-    shelf: Mutex<VecDeque<Place>>,
+    places: Mutex<VecDeque<Place>>,
 }
 
 /// So many conversations may have a prefix at a time.
@@ -78,7 +78,7 @@ impl PrefixKeeper {
     /// Keeps prefixes for so long after they were made; a day at the most. The model must be one of Gemini's.
     pub fn new(model: HttpModel, lifetime: Duration) -> Result<Self, ModelError> {
         model.keeps_prefixes()?;
-        Ok(Self { model, lifetime, shelf: Mutex::default() })
+        Ok(Self { model, lifetime, places: Mutex::default() })
     }
 
     /// Removes what is kept, and says how much of it could not be removed: it goes when its time is over.
@@ -133,14 +133,14 @@ impl PrefixKeeper {
     }
 
     fn find(&self, request: &ModelRequest, shared: &ModelRequest) -> Found {
-        let mut shelf = self.lock();
-        let Some(place) = shelf.iter_mut().find(|place| place.is_of(request)) else {
+        let mut places = self.lock();
+        let Some(place) = places.iter_mut().find(|place| place.is_of(request)) else {
             let bytes = self.bytes(shared);
             if bytes < LEAST_BYTES {
                 return Found::Nothing;
             }
-            let oldest = if PLACES <= shelf.len() { shelf.pop_front() } else { None };
-            shelf.push_back(Place::of(request, State::Making));
+            let oldest = if PLACES <= places.len() { places.pop_front() } else { None };
+            places.push_back(Place::of(request, State::Making));
             let outgrown = match oldest.map(|place| place.state) {
                 Some(State::Kept(kept)) => Some(kept),
                 _ => None,
@@ -170,8 +170,8 @@ impl PrefixKeeper {
 
     /// It is gone, or of no use to this model.
     fn lose(&self, request: &ModelRequest, name: &str) {
-        let mut shelf = self.lock();
-        let place = shelf.iter_mut().find(|place| place.is_of(request));
+        let mut places = self.lock();
+        let place = places.iter_mut().find(|place| place.is_of(request));
         if let Some(place) = place
             && let State::Kept(kept) = &place.state
             && kept.prefix.name == name
@@ -182,8 +182,8 @@ impl PrefixKeeper {
 
     /// What it costs is told once.
     fn settle(&self, request: &ModelRequest, name: &str) -> Usage {
-        let mut shelf = self.lock();
-        let place = shelf.iter_mut().find(|place| place.is_of(request));
+        let mut places = self.lock();
+        let place = places.iter_mut().find(|place| place.is_of(request));
         match place.map(|place| &mut place.state) {
             Some(State::Kept(kept)) if kept.prefix.name == name => std::mem::take(&mut kept.owed),
             _ => Usage::default(),
@@ -192,7 +192,7 @@ impl PrefixKeeper {
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Place>> {
         // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -255,9 +255,9 @@ struct Making<'a> {
 
 impl Drop for Making<'_> {
     fn drop(&mut self) {
-        let mut shelf = self.keeper.lock();
+        let mut places = self.keeper.lock();
         if let (Some(place), Some(state)) =
-            (shelf.iter_mut().find(|place| place.is_of(self.of)), self.state.take())
+            (places.iter_mut().find(|place| place.is_of(self.of)), self.state.take())
         {
             place.state = state;
         }

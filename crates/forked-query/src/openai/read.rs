@@ -88,6 +88,7 @@ struct WireUsage {
 }
 
 #[derive(Deserialize, Default)]
+#[expect(clippy::struct_field_names, reason = "they are the providers' names")]
 struct PromptDetails {
     cached_tokens: Option<u64>,
     /// Of `DashScope`, where the request marks what to cache.

@@ -39,7 +39,7 @@ impl Stranger {
             Framing::Events => {
                 let line = text.lines().next().unwrap_or_default();
                 let may_begin = |field: &&str| line.starts_with(*field) || field.starts_with(line);
-                ["data", "event", "id:", "retry:", ":"].iter().any(|field| may_begin(&field))
+                ["data", "event", "id:", "retry:", ":"].iter().any(may_begin)
             }
             Framing::Lines | Framing::Document => text.starts_with(['{', '[']),
         };

@@ -77,11 +77,11 @@ fn asked(server: &Server) -> Vec<String> {
 }
 
 fn usage(events: &crate::Events) -> Usage {
-    let usages = without_errors(events).into_iter().filter_map(|event| match event {
+    let usage = without_errors(events).into_iter().rev().find_map(|event| match event {
         ModelEvent::Usage(usage) => Some(*usage),
         _ => None,
     });
-    usages.last().unwrap()
+    usage.unwrap()
 }
 
 #[tokio::test]
