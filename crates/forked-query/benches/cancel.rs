@@ -8,13 +8,14 @@
 mod server;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
     ApiKey, HttpModel, Message, Model, ModelRequest, Patient, Priority, Provider, Role, Timeouts,
 };
 use server::{Server, Step, streaming_as};
+use tokio::time::Instant;
 
 const RUNS: usize = 200;
 
