@@ -194,6 +194,7 @@ fn beyond(now: Usage, before: Usage) -> Usage {
     more.input_tokens = now.input_tokens.saturating_sub(before.input_tokens);
     more.cached_input_tokens = now.cached_input_tokens.saturating_sub(before.cached_input_tokens);
     more.cache_creation_tokens = now.cache_creation_tokens.saturating_sub(before.cache_creation_tokens);
+    more.cache_token_seconds = now.cache_token_seconds.saturating_sub(before.cache_token_seconds);
     more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
     more
 }

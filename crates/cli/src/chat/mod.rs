@@ -12,12 +12,12 @@ mod offer;
 mod show;
 mod suggest;
 mod turn;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
 use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::policy::Mode;
@@ -36,6 +36,7 @@ pub(crate) use face::Face;
 use offer::{Offers, next_told};
 use suggest::{Asked, answered};
 use turn::{Step, Working};
+pub(crate) use waiting::Holds;
 
 /// What is told to stop has stopped long before.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -67,6 +68,7 @@ pub(crate) struct Chat {
     queued: VecDeque<String>,
     last: ExitStatus,
     over: bool,
+    holds: Holds,
 }
 
 impl Chat {
@@ -75,6 +77,7 @@ impl Chat {
         settings: Settings,
         books: Books,
         asks: mpsc::UnboundedReceiver<Ask>,
+        holds: Holds,
         face: Face,
     ) -> Self {
         let mut controller = FollowupController::new(Config::default());
@@ -103,6 +106,7 @@ impl Chat {
             queued: VecDeque::new(),
             last: ExitStatus::Done,
             over: false,
+            holds,
         }
     }
 
@@ -126,6 +130,7 @@ impl Chat {
         while !self.over {
             self.draw()?;
             // A pipe is read line by line, each when the one before is done.
+            let joins = self.joins();
             let listens = !input_ended && (self.face.is_terminal() || self.working.is_none());
             tokio::select! {
                 biased;
@@ -141,6 +146,7 @@ impl Chat {
                 Some(ask) = self.asks.recv() => self.on_ask(ask)?,
                 (id, told) = next_told(&mut self.offers) => self.on_told(&id, told),
                 (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer),
+                news = self.holds.of_whom(joins).news() => self.on_wait(news)?,
                 () = wake(self.started, self.wake_at) => {
                     self.wake_at = None;
                     self.followup(Followup::Wake);
@@ -182,7 +188,7 @@ impl Chat {
         let status = match (&self.working, self.ahead()) {
             // The keys of the question are other ones.
             _ if self.question.is_some() => None,
-            (Some(working), _) => Some(working.status()),
+            (Some(working), _) => Some(self.waits().unwrap_or_else(|| working.status())),
             (None, Some(ahead)) => Some(ahead.status()),
             (None, None) => None,
         };

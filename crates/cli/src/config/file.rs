@@ -57,6 +57,8 @@ struct RequestFields {
     connect_seconds: Option<Spanned<u32>>,
     first_byte_seconds: Option<Spanned<u32>>,
     idle_seconds: Option<Spanned<u32>>,
+    stalled_seconds: Option<Spanned<u32>>,
+    cache_seconds: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -183,6 +185,8 @@ impl File {
             (RequestField::ConnectSeconds, &fields.connect_seconds),
             (RequestField::FirstByteSeconds, &fields.first_byte_seconds),
             (RequestField::IdleSeconds, &fields.idle_seconds),
+            (RequestField::StalledSeconds, &fields.stalled_seconds),
+            (RequestField::CacheSeconds, &fields.cache_seconds),
         ];
         let mut settings = Vec::new();
         for (field, value) in all {

@@ -35,6 +35,8 @@ pub(crate) struct Flags {
     pub(crate) mode: Option<ApprovalMode>,
     /// How many times faster a recording is played.
     pub(crate) speed: Option<f64>,
+    /// How long Gemini keeps the beginning of a conversation by name.
+    pub(crate) cache_seconds: Option<u32>,
 }
 
 /// The configuration in force.
@@ -111,6 +113,9 @@ impl Config {
         self.base_url = nearest.base_url.or(self.base_url);
         self.mode = nearest.mode.unwrap_or(self.mode);
         self.speed = nearest.speed.unwrap_or(self.speed);
+        if let Some(seconds) = nearest.cache_seconds {
+            self.requests.cache_lifetime = std::time::Duration::from_secs(u64::from(seconds));
+        }
         self
     }
 

@@ -147,10 +147,12 @@ fn a_file_that_is_no_file_is_refused_without_waiting_for_it() {
 fn the_user_says_how_long_a_provider_is_waited_for() {
     let defaults = Case::new("", "").load().unwrap().requests;
     assert_eq!((defaults.retries, defaults.timeouts), (None, Timeouts::default()));
-    let text = "[requests]\nretries = 0\nconnect_seconds = 1\nfirst_byte_seconds = 2\nidle_seconds = 3";
+    let text = "[requests]\nretries = 0\nconnect_seconds = 1\nfirst_byte_seconds = 2\nidle_seconds = 3\n\
+                stalled_seconds = 4\ncache_seconds = 5";
     let requests = Case::new(text, "").load().unwrap().requests;
     let [connect, first_byte, idle] = [1, 2, 3].map(Duration::from_secs);
-    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle });
+    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle, stalled: Duration::from_secs(4) });
+    assert_eq!(requests.cache_lifetime, Duration::from_secs(5));
     for priority in [Priority::Foreground, Priority::Background] {
         assert_eq!(requests.retry_policy(priority).retries, 0);
         assert_eq!(defaults.retry_policy(priority), RetryPolicy::of(priority));

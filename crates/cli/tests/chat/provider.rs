@@ -14,6 +14,8 @@ use crate::fixture::{Chat, project};
 enum Answer {
     /// This status, with a message.
     Refuse(u16),
+    /// A rate limit for so many seconds.
+    Later(u32),
     /// Two pieces of text, the second one when the test says so.
     Stream(&'static str, mpsc::Receiver<()>, &'static str),
     /// A call of `write_file` for this path.
@@ -47,6 +49,10 @@ fn respond(mut stream: TcpStream, answer: Answer) {
             let body = json!({ "error": { "message": "the server's own words" } }).to_string();
             let head = head(status, "application/json");
             let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        }
+        Answer::Later(seconds) => {
+            let head = head(429, "application/json");
+            let _ = write!(stream, "{head}retry-after: {seconds}\r\ncontent-length: 2\r\n\r\n{{}}");
         }
         Answer::Stream(first, go_on, second) => {
             let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
@@ -143,6 +149,29 @@ fn a_provider_that_is_busy_is_asked_again() {
         chat_with(vec![Answer::Refuse(429), Answer::Refuse(503), Answer::Stream("It ", wait, "works.")]);
     chat.send("begin\r");
     chat.wait_for("> begin\nIt works.\n>");
+    chat.leave();
+}
+
+/// Whoever waits is told for what, and how long still.
+#[test]
+fn a_turn_that_waits_for_the_provider_says_so() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let mut chat = chat_with(vec![Answer::Later(3), Answer::Stream("It ", wait, "works.")]);
+    chat.send("begin\r");
+    chat.wait_for("the provider limits requests: trying again in 3 s (Ctrl-C interrupts)");
+    chat.wait_for("the provider limits requests: trying again in 2 s (Ctrl-C interrupts)");
+    chat.wait_for("> begin\nIt works.\n>");
+    chat.leave();
+}
+
+#[test]
+fn a_turn_that_waits_for_the_provider_can_be_interrupted() {
+    let mut chat = chat_with(vec![Answer::Later(50)]);
+    chat.send("begin\r");
+    chat.wait_for("trying again in 50 s (Ctrl-C interrupts)");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n>");
     chat.leave();
 }
 

@@ -241,7 +241,7 @@ fn caps_hold_in_every_mode_each_in_its_span() {
 fn money_and_share_limit_a_run_by_the_price_of_the_model_that_runs_it() {
     let price = |input, cached, output| {
         let money = |units| Money::new(units).unwrap();
-        crate::ledger::Price { input: money(input), cached: money(cached), output: money(output) }
+        crate::ledger::Price::new(money(input), money(cached), money(output))
     };
     let prices =
         Prices::from_iter([("m".to_owned(), price(2.0, 0.2, 8.0)), ("f".to_owned(), price(0.5, 0.5, 1.0))]);

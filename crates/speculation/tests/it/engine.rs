@@ -266,7 +266,7 @@ fn a_limit_or_an_empty_reply_is_never_completed() {
     assert!(finished.transcript.pending_call().is_some(), "the call is kept for whoever goes on");
 
     let money = |units| Money::new(units).unwrap();
-    let price = Price { input: money(1.0), cached: money(0.1), output: money(4.0) };
+    let price = Price::new(money(1.0), money(0.1), money(4.0));
     for (most, expected) in [(0.000_001, Some(Limit::Cost)), (1.0, None)] {
         let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), says("Done.")]);
         bench.engine.limits.cost = Some(CostLimit { price, most: money(most) });
