@@ -20,6 +20,10 @@ pub struct Limits {
     pub cost: Option<CostLimit>,
     /// Wall time.
     pub time: Duration,
+    /// How many steps run ahead of the user, each on top of the one before. With 1 a suggestion that comes of work
+    /// which nobody has accepted yet is only suggested; with more it runs, too, if the host agrees
+    /// ([`Host::step_above`](crate::Host::step_above)).
+    pub depth: u32,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
     /// What one tool may return and search.
@@ -47,7 +51,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 20 answers, 100 messages, 400,000 tokens, five minutes.
+    /// 20 answers, 100 messages, 400,000 tokens, five minutes, one step.
     fn default() -> Self {
         Self {
             turns: 20,
@@ -55,6 +59,7 @@ impl Default for Limits {
             tokens: 400_000,
             cost: None,
             time: Duration::from_secs(300),
+            depth: 1,
             staged: Quota::default(),
             tools: ToolLimits::default(),
         }
