@@ -64,12 +64,15 @@
 //! # Limitations
 //!
 //! A shell command sees the real tree: one that may read a staged file is a boundary. Files that it names are part of the
-//! read set; what it reads below a folder is not. The calls of an answer run one
-//! after the other. Steps that stand on each other are accepted in the process that ran them. Work that a record holds is
+//! read set; what it reads below a folder is not. Calls of an answer that only read
+//! run at the same time, as far as their futures wait for something: what computes runs one after the other unless the host
+//! gives it threads. Steps that stand on each other are accepted in the process that ran them. Work that a record holds is
 //! trusted as far as its transcript goes: whoever can write the record can change what is applied.
 
 mod above;
 mod accept;
+mod calls;
+mod candidates;
 mod driver;
 mod engine;
 mod event;
@@ -87,6 +90,7 @@ mod transcript;
 mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
+pub use candidates::{Candidate, Candidates};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};

@@ -4,3 +4,4 @@ mod differential;
 mod engine;
 mod steps;
 mod support;
+mod together;
