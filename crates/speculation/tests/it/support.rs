@@ -181,8 +181,8 @@ impl Host for TestHost {
     async fn sleep(&self, _time: Duration) {
         // Nobody is woken: a test that lets the time run out moves the work on as well.
         std::future::poll_fn(|_| match self.time_is_up.load(Ordering::SeqCst) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         })
         .await;
     }
@@ -272,12 +272,11 @@ impl Bench {
     }
 
     pub(crate) fn params(&self) -> CacheSafeParams {
-        CacheSafeParams::new(
-            Some("Be brief.".into()),
-            self.engine.toolbox.schemas(),
-            &Self::history(),
-            "test",
-        )
+        self.params_of(&Self::history())
+    }
+
+    pub(crate) fn params_of(&self, history: &[Message]) -> CacheSafeParams {
+        CacheSafeParams::new(Some("Be brief.".into()), self.engine.toolbox.schemas(), history, "test")
     }
 
     pub(crate) fn request(&self) -> ModelRequest {
