@@ -136,7 +136,7 @@ impl Policy {
         let left = self.left_of_share(experience, now_ms);
         let query = experience.query_cost();
         // Where running pays off, a suggestion that could not run would only use up what the next run needs.
-        let worth_running = Kind::ALL.into_iter().any(|kind| self.worth_it(experience, kind).is_ok());
+        let worth_running = Kind::ALL.into_iter().any(|kind| self.worth_it(experience, 1.0, kind).is_ok());
         let costs = if worth_running { query + experience.least_run() } else { query };
         if left < costs { Err(Hold::Share { left, costs }) } else { Ok(()) }
     }
@@ -153,6 +153,18 @@ impl Policy {
 
     /// Whether to run a suggestion ahead, and what it may spend.
     pub fn run(&self, experience: &Experience, text: &str, now_ms: u64) -> Result<Allowance, Hold> {
+        self.run_above(experience, [], text, now_ms)
+    }
+
+    /// As [`run`](Self::run), for a step on top of others that the user has not taken yet: it is taken only where they all
+    /// are.
+    pub fn run_above<'a>(
+        &self,
+        experience: &Experience,
+        below: impl IntoIterator<Item = &'a str>,
+        text: &str,
+        now_ms: u64,
+    ) -> Result<Allowance, Hold> {
         if self.mode == Mode::Off {
             return Err(Hold::Off);
         }
@@ -162,17 +174,29 @@ impl Policy {
         if filter(text.trim()) == Err(FilterReason::Destructive) {
             return Err(Hold::Destructive);
         }
-        self.run_kind(experience, Kind::of(text), now_ms)
+        let reached = below.into_iter().map(|step| experience.chance(Kind::of(step)).mean()).product();
+        self.run_reached(experience, reached, Kind::of(text), now_ms)
     }
 
     /// As [`run`](Self::run), for any suggestion of a kind.
     pub fn run_kind(&self, experience: &Experience, kind: Kind, now_ms: u64) -> Result<Allowance, Hold> {
+        self.run_reached(experience, 1.0, kind, now_ms)
+    }
+
+    /// `reached` is the chance that the user comes as far as to be asked.
+    fn run_reached(
+        &self,
+        experience: &Experience,
+        reached: f64,
+        kind: Kind,
+        now_ms: u64,
+    ) -> Result<Allowance, Hold> {
         self.within_caps(experience, now_ms)?;
         let caps = self.left_of_caps(experience, now_ms);
         let request = experience.query_cost();
         let share = match self.mode {
             Mode::Auto => {
-                self.worth_it(experience, kind)?;
+                self.worth_it(experience, reached, kind)?;
                 let (left, costs) = (self.left_of_share(experience, now_ms), experience.least_run());
                 if left < costs {
                     return Err(Hold::Share { left, costs });
@@ -200,9 +224,9 @@ impl Policy {
         (self.share * own - extra).max(0.0)
     }
 
-    fn worth_it(&self, experience: &Experience, kind: Kind) -> Result<(), Hold> {
+    fn worth_it(&self, experience: &Experience, reached: f64, kind: Kind) -> Result<(), Hold> {
         let forecast = self.forecast(experience, kind);
-        let chance = forecast.chance.mean();
+        let chance = reached * forecast.chance.mean();
         if chance < self.run_from {
             return Err(Hold::Unlikely { chance, from: self.run_from });
         }

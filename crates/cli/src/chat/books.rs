@@ -83,6 +83,15 @@ impl Books {
         self.policy.run(&self.experience, text, clock::unix_ms())
     }
 
+    /// As [`run`](Self::run), on top of steps that the user has not taken yet.
+    pub(super) fn run_above<'a>(
+        &self,
+        below: impl IntoIterator<Item = &'a str>,
+        text: &str,
+    ) -> Result<Allowance, Hold> {
+        self.policy.run_above(&self.experience, below, text, clock::unix_ms())
+    }
+
     pub(super) fn turn(&mut self, cost: &Cost, interrupted: bool) {
         let entry = self.clerk.turn(cost, interrupted);
         self.note(&[entry]);
@@ -164,6 +173,11 @@ impl Books {
 impl Account {
     pub(super) fn new(id: String) -> Self {
         Self { id, started: Instant::now(), noted: None, joined: false }
+    }
+
+    /// Whether what the run cost is written down.
+    pub(super) fn is_noted(&self) -> bool {
+        self.noted.is_some()
     }
 
     /// What the query for what comes after the run has cost.

@@ -1,7 +1,7 @@
 use std::future::pending;
 use std::time::Instant;
 
-use headstart_followup_state::{Effect, Event as Followup, RequestId, Suggestion};
+use headstart_followup_state::{Config, Effect, Effects, Event as Followup, RequestId, Suggestion};
 use headstart_speculation::Speculation;
 use headstart_speculation::ledger::Outcome;
 use tokio::task::JoinHandle;
@@ -17,12 +17,23 @@ pub(super) struct Asked {
     task: JoinHandle<(RequestId, Answer)>,
     /// The accepted work that asks by itself what comes after it.
     asks: Option<Speculation>,
+    /// The next step, on top of that work.
+    above: Option<Box<Ahead>>,
 }
 
 /// The answer, and what it cost.
 pub(super) struct Answer {
     suggestion: Result<Suggestion, String>,
     cost: QueryCost,
+    /// The suggestion as it runs already, on top of the work that was accepted.
+    above: Option<Box<Ahead>>,
+}
+
+impl Asked {
+    /// The accepted work after which it is asked.
+    pub(super) fn after(&self) -> Option<&Speculation> {
+        self.asks.as_ref()
+    }
 }
 
 impl Drop for Asked {
@@ -38,11 +49,16 @@ impl Drop for Asked {
 pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Answer) {
     let Some(waiting) = asked else { return pending().await };
     let answer = (&mut waiting.task).await;
-    *asked = None;
-    match answer {
-        Ok(answer) => answer,
+    let answered = asked.take();
+    match (answer, answered) {
+        (Ok((request, mut answer)), Some(mut asked)) => {
+            // The step that runs already is no part of what is dropped with the question.
+            asked.asks = None;
+            answer.above = asked.above.take().or(answer.above);
+            (request, answer)
+        }
         // The query panicked: there is no suggestion, and nothing else is wrong.
-        Err(_) => pending().await,
+        _ => pending().await,
     }
 }
 
@@ -59,14 +75,20 @@ impl Chat {
             let guess = query.await;
             let work_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
             let cost = QueryCost { tokens: guess.tokens, work_ms, dropped: false };
-            (request, Answer { suggestion: guess.suggestion, cost })
+            (request, Answer { suggestion: guess.suggestion, cost, above: None })
         });
-        self.asked = Some(Asked { task, asks: None });
+        self.asked = Some(Asked { task, asks: None, above: None });
     }
 
     /// The suggestion after accepted work: it is there already, or on its way.
-    pub(super) fn await_next(&mut self, speculation: Speculation, account: Account) {
+    pub(super) fn await_next(
+        &mut self,
+        speculation: Speculation,
+        account: Account,
+        above: Option<Box<Ahead>>,
+    ) {
         if !self.controller.is_enabled() {
+            self.close_steps(&speculation, above);
             return speculation.abort();
         }
         let request = self.next_request();
@@ -74,13 +96,14 @@ impl Chat {
         let task = tokio::spawn(async move {
             let next = speculation.next().await;
             let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
-            (request, Answer { suggestion: next.ok_or_else(|| "empty".to_owned()), cost })
+            let above = speculation.above().await.map(Ahead::of_step);
+            (request, Answer { suggestion: next.ok_or_else(|| "empty".to_owned()), cost, above })
         });
-        self.asked = Some(Asked { task, asks });
+        self.asked = Some(Asked { task, asks, above });
     }
 
     pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) {
-        let Answer { suggestion, cost } = answer;
+        let Answer { suggestion, cost, above } = answer;
         let text = suggestion.as_ref().ok().map(|suggestion| suggestion.as_str().to_owned());
         let suggestion = match suggestion {
             Ok(_) if self.is_typing() => Err("typing".to_owned()),
@@ -90,7 +113,7 @@ impl Chat {
             },
             Err(reason) => Err(reason),
         };
-        let id = new_id(request.0);
+        let id = above.as_ref().map_or_else(|| new_id(request.0), |above| above.speculation.id().to_owned());
         let reason = suggestion.as_ref().err().map(String::as_str);
         // These two are found out without asking the model.
         if !matches!(reason, Some("early_conversation" | "plan_mode")) {
@@ -98,15 +121,28 @@ impl Chat {
         }
         match suggestion {
             Ok(suggestion) => {
+                let is_ready = above.is_some();
                 self.incoming = Offers::new([(id, suggestion.clone())]);
+                if let Some(offer) = self.incoming.get_mut(suggestion.as_str()) {
+                    offer.work = above.map(|above| *above);
+                }
                 self.followup(Followup::Suggested { request, suggestion: Some(suggestion) });
+                if is_ready {
+                    self.show_at_once();
+                }
             }
-            Err(reason) => self.followup(Followup::Suppressed { request, reason }),
+            Err(reason) => {
+                if let Some(mut above) = above {
+                    self.books.closed(&mut above.account, &above.speculation, Outcome::Aborted, 0);
+                    self.close_steps(&above.speculation, above.above.take());
+                    above.speculation.abort();
+                }
+                self.followup(Followup::Suppressed { request, reason });
+            }
         }
         // The controller had no use for it: it is late, or the same as the one that is there.
-        for (unused, outcome) in self.incoming.give_up(Outcome::Aborted) {
-            self.books.decided(&unused.id, outcome);
-        }
+        let unused = self.incoming.give_up(Outcome::Aborted);
+        self.close(unused);
     }
 
     /// What became of the suggestion if the user does something else now.
@@ -120,9 +156,11 @@ impl Chat {
 
     /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
     pub(super) fn drop_asked(&mut self) {
-        if let Some(asked) = self.asked.take()
-            && !asked.task.is_finished()
-        {
+        let Some(mut asked) = self.asked.take() else { return };
+        if let Some(accepted) = &asked.asks {
+            self.close_steps(accepted, asked.above.take());
+        }
+        if !asked.task.is_finished() {
             let cost = QueryCost { dropped: true, ..QueryCost::default() };
             self.books.suggested("", None, cost, Some("dropped"));
         }
@@ -157,7 +195,19 @@ impl Chat {
             Followup::Suggested { .. } => Outcome::Replaced,
             _ => Outcome::Aborted,
         };
-        for effect in self.controller.handle(now, event) {
+        let effects = self.controller.handle(now, event);
+        self.act_on(effects, fate);
+    }
+
+    /// Shows what waits to be shown: after an accept, with the next step there already, nothing flickers.
+    fn show_at_once(&mut self) {
+        let later = self.now().saturating_add(Config::default().show_delay_ms);
+        let effects = self.controller.handle(later, Followup::Wake);
+        self.act_on(effects, Outcome::Aborted);
+    }
+
+    fn act_on(&mut self, effects: Effects, fate: Outcome) {
+        for effect in effects {
             match effect {
                 Effect::Show { suggestion } => {
                     self.offers.saw(suggestion.as_str());
@@ -184,6 +234,9 @@ impl Chat {
             return;
         }
         let Some(offer) = self.offers.get_mut(suggestion.as_str()) else { return };
+        if offer.work.is_some() {
+            return;
+        }
         let Ok(allowance) = self.books.run(suggestion.as_str()) else { return };
         // A slash command is never run ahead; that is no error.
         let started = self.session.speculate(offer.id.clone(), suggestion.as_str(), Some(allowance));

@@ -3,6 +3,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_speculation::AtBoundary;
 use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use toml::Spanned;
 use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
 use super::requests::RequestField;
-use super::{parse_base_url, parse_mode};
+use super::{parse_at_boundary, parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -42,6 +43,7 @@ struct Fields {
     policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
+    at_boundary: Option<Spanned<String>>,
     background: Option<Spanned<String>>,
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
@@ -70,6 +72,7 @@ struct LimitFields {
     staged_file_bytes: Option<Spanned<u64>>,
     staged_depth: Option<Spanned<u32>>,
     time_seconds: Option<Spanned<u32>>,
+    depth: Option<Spanned<u32>>,
     command_seconds: Option<Spanned<u32>>,
 }
 
@@ -130,6 +133,10 @@ impl File {
         self.fields.speculation
     }
 
+    pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
+        self.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
+    }
+
     pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {
         self.parsed("background", self.fields.background.as_ref(), budget::parse_mode)
     }
@@ -162,6 +169,7 @@ impl File {
             (LimitField::StagedFileBytes, wide(&fields.staged_file_bytes)),
             (LimitField::StagedDepth, narrow(&fields.staged_depth)),
             (LimitField::TimeSeconds, narrow(&fields.time_seconds)),
+            (LimitField::Depth, narrow(&fields.depth)),
             (LimitField::CommandSeconds, narrow(&fields.command_seconds)),
         ];
         let mut limits = Vec::new();
