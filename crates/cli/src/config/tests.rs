@@ -270,3 +270,23 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     assert_eq!(told.ledger, silent.ledger);
     assert!(told.prices.get("openai:NAME").is_some() && told.background.day.money.is_some());
 }
+
+#[test]
+fn a_project_may_run_fewer_steps_ahead_and_take_less() {
+    let load = |user: &str, project: &str| Case::new(user, project).load();
+    let config =
+        load("at_boundary = 'commit'\n[limits]\ndepth = 3", "at_boundary = 'discard'\n[limits]\ndepth = 2");
+    let config = config.unwrap();
+    assert_eq!((config.limits.depth, config.at_boundary), (2, AtBoundary::Discard));
+    let config = load("", "").unwrap();
+    assert_eq!((config.limits.depth, config.at_boundary), (1, AtBoundary::Commit));
+    for (user, project, expected) in [
+        ("", "[limits]\ndepth = 2", "limits.depth: a project can only lower a limit, and yours is 1"),
+        ("[limits]\ndepth = 0", "", "limits.depth: must be at least 1"),
+        ("at_boundary = 'discard'", "at_boundary = 'commit'", "at_boundary: a project can only have less"),
+        ("at_boundary = 'stop'", "", "at_boundary: \"stop\" is none of commit and discard"),
+    ] {
+        let error = load(user, project).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}

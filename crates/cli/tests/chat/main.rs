@@ -16,4 +16,6 @@ mod looks;
 mod modes;
 mod pipe;
 mod provider;
+mod states;
+mod steps;
 mod turns;
