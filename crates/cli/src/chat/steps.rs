@@ -1,6 +1,6 @@
 use futures::FutureExt;
 use headstart_speculation::ledger::Outcome;
-use headstart_speculation::{Speculation, StepAbove};
+use headstart_speculation::{Speculation, Status, StepAbove};
 
 use super::Chat;
 use super::ahead::Ahead;
@@ -52,6 +52,16 @@ impl Chat {
         let Ahead { speculation, above, mut account, .. } = *above;
         self.books.closed(&mut account, &speculation, Outcome::Aborted, 0);
         self.close_steps(&speculation, above);
+    }
+
+    /// A step that is worth offering: Ctrl-C at the moment of the accept below may have ended it.
+    pub(super) fn unless_aborted(&mut self, mut step: Box<Ahead>) -> Option<Box<Ahead>> {
+        if step.speculation.status() != Status::Aborted {
+            return Some(step);
+        }
+        self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
+        self.close_steps(&step.speculation, step.above.take());
+        None
     }
 
     /// Writes down what the runs that have ended cost: the chat may be killed before the user decides.

@@ -104,6 +104,7 @@ impl Chat {
 
     pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) {
         let Answer { suggestion, cost, above } = answer;
+        let above = above.and_then(|above| self.unless_aborted(above));
         let text = suggestion.as_ref().ok().map(|suggestion| suggestion.as_str().to_owned());
         let suggestion = match suggestion {
             Ok(_) if self.is_typing() => Err("typing".to_owned()),

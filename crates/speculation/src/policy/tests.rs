@@ -301,8 +301,8 @@ fn a_step_on_top_of_others_runs_where_the_user_is_likely_to_come_that_far() {
     let mixed = || taken().times(10, |history| history.ran("commit", 10_000, "replaced", 0));
     let (verify, commit) = ("run the tests", "commit this");
     let cases = [
-        (History::rich(), vec![], "run"),
-        (History::rich(), vec![verify], "unlikely"),
+        (History::new(), vec![], "run"),
+        (History::new(), vec![verify], "unlikely"),
         (taken(), vec![verify], "run"),
         (taken(), vec![verify, verify], "run"),
         (mixed(), vec![commit], "unlikely"),

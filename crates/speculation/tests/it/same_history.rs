@@ -13,11 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::differential::{FILES, Script, answers, script};
-use crate::support::{Answer, Bench, accepted, call, calls, says, spawn};
+use crate::support::{Answer, Bench, accepted, call, calls, path, says, spawn};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{Message, ModelRequest};
-use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, MemoryTree, OsTree, Workspace};
-use headstart_speculation::{Ending, Limits, Speculation, Status, Transcript};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, MemoryTree, OsTree, Tree, Workspace};
+use headstart_speculation::{AcceptError, Acceptance, Ending, Limits, Speculation, Status, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use proptest::prelude::*;
 use serde_json::json;
@@ -46,7 +46,7 @@ fn prompt(step: usize) -> String {
 
 fn bench(workspace: Arc<dyn Workspace>, tree: Arc<MemoryTree>, scripts: &[Script]) -> Bench {
     let mut all: Vec<Answer> = scripts.iter().flat_map(|script| answers(script)).collect();
-    all.extend(answers(&vec![vec![
+    all.extend(answers(&[vec![
         ("glob", json!({ "pattern": "**/*" })),
         ("read_file", json!({ "file_path": "a.txt" })),
     ]]));
@@ -165,6 +165,43 @@ proptest! {
         let outcome = block_on(twin.commit(&both, CommitOptions::default())).unwrap();
         prop_assert!(matches!(outcome, CommitOutcome::Committed(_)), "{:?}", outcome);
         prop_assert_eq!(twin.snapshot(), direct.tree.snapshot());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// The user edits a file between two accepts: the step above notices, or leaves the edit where it is.
+    #[test]
+    fn an_edit_between_two_accepts_is_never_lost(
+        scripts in prop::collection::vec(script(), 2..=3),
+        place in 0..FILES.len(),
+        prepends in any::<bool>(),
+    ) {
+        let tree = in_memory();
+        let bench = bench(tree.clone(), tree, &scripts);
+        let steps = ahead(&bench, scripts.len(), &Bench::history());
+        accepted(block_on(steps[0].accept()).unwrap());
+        let at = path(FILES[place].0);
+        let old = block_on(bench.tree.read(&at)).unwrap();
+        let mine = if prepends { [b"mine\n\n\n\n", &*old].concat() } else { b"mine\n".to_vec() };
+        bench.tree.write(&at, mine.clone());
+        for step in &steps[1..] {
+            let before = bench.tree.snapshot();
+            match block_on(step.accept()) {
+                Ok(Acceptance::Accepted(given)) => {
+                    let now = block_on(bench.tree.read(&at)).unwrap();
+                    prop_assert!(now.starts_with(b"mine\n"), "{:?}", String::from_utf8_lossy(&now));
+                    prop_assert!(now == mine || given.merged.contains(&at) || prepends);
+                }
+                Ok(Acceptance::Conflict(found)) => {
+                    prop_assert!(found.iter().any(|conflict| conflict.path == at), "{:?}", found);
+                    prop_assert_eq!(bench.tree.snapshot(), before);
+                }
+                Err(AcceptError::NotYet { .. }) => prop_assert_eq!(bench.tree.snapshot(), before),
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
     }
 }
 

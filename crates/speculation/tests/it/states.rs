@@ -1,4 +1,5 @@
 //! An accept in each state in which work ahead can be: what it gives, and that a turn in the foreground goes on from there.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
