@@ -99,7 +99,7 @@ impl Chat {
         match suggestion {
             Ok(suggestion) => {
                 self.incoming = Offers::new([(id, suggestion.clone())]);
-                self.followup(Followup::Suggested { request, suggestion: Some(suggestion) });
+                self.followup(Followup::suggested(request, [suggestion]));
             }
             Err(reason) => self.followup(Followup::Suppressed { request, reason }),
         }
@@ -159,7 +159,7 @@ impl Chat {
         };
         for effect in self.controller.handle(now, event) {
             match effect {
-                Effect::Show { suggestion } => {
+                Effect::Show { suggestion, .. } => {
                     self.offers.saw(suggestion.as_str());
                     self.show_ghost();
                 }
@@ -170,7 +170,7 @@ impl Chat {
                 }
                 Effect::WakeAt { at } => self.wake_at = Some(at),
                 Effect::Record { outcome } => self.ledger.record(&outcome),
-                Effect::StartSpeculation { suggestion } => self.start_ahead(&suggestion),
+                Effect::StartSpeculation { suggestion, .. } => self.start_ahead(&suggestion),
                 Effect::AbandonSpeculation => self.settle(fate),
                 _ => {}
             }
