@@ -52,8 +52,7 @@ impl Engine {
         }
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.limits.staged));
-        let progress =
-            Arc::new(Mutex::new(Progress { transcript: Transcript::new(prompt), cost: Cost::default() }));
+        let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(prompt))));
         let (sender, events) = EventSender::channel();
         let work = Work {
             id: id.into(),
@@ -92,7 +91,7 @@ impl Engine {
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
         };
-        let progress = Mutex::new(Progress { transcript, cost: Cost::default() });
+        let progress = Mutex::new(Progress::new(transcript));
         (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
     }
 

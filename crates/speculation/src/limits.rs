@@ -20,6 +20,9 @@ pub struct Limits {
     pub cost: Option<CostLimit>,
     /// Wall time.
     pub time: Duration,
+    /// How many candidates the query for what comes after the work asks for, from 1 to
+    /// [`MAX_CANDIDATES`](headstart_followup_state::MAX_CANDIDATES).
+    pub candidates: usize,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
     /// Calls of one answer that run at the same time; only those that only read ever do.
@@ -57,6 +60,7 @@ impl Default for Limits {
             tokens: 400_000,
             cost: None,
             time: Duration::from_secs(300),
+            candidates: 1,
             staged: Quota::default(),
             calls_at_once: 8,
             tools: ToolLimits::default(),

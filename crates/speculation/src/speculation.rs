@@ -171,6 +171,12 @@ impl Speculation {
         self.shared.next.clone().await.ok().flatten()
     }
 
+    /// Candidates for what comes next beside the best one, which [`next`](Self::next) gives; they come with it. There are
+    /// none unless [`Limits::candidates`](crate::Limits::candidates) asks for several.
+    pub fn other_candidates(&self) -> Vec<Suggestion> {
+        lock(&self.shared.progress).others.clone()
+    }
+
     /// Gives it up: the model's request is dropped, staged files are forgotten, nothing ever happened. Work that was
     /// accepted before stays.
     pub fn abort(&self) {

@@ -3,6 +3,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_followup_state::MAX_CANDIDATES;
 use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use toml::Spanned;
 use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
 use super::requests::RequestField;
+use super::several::SeveralField;
 use super::{parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -42,6 +44,8 @@ struct Fields {
     policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
+    candidates: Option<Spanned<usize>>,
+    parallel: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
@@ -128,6 +132,24 @@ impl File {
 
     pub(super) fn speculation(&self) -> Option<bool> {
         self.fields.speculation
+    }
+
+    pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {
+        let all = [
+            (SeveralField::Candidates, &self.fields.candidates),
+            (SeveralField::Parallel, &self.fields.parallel),
+        ];
+        let mut several = Vec::new();
+        for (field, value) in all {
+            let Some(value) = value else { continue };
+            let line = self.line(&value.span());
+            if !(1..=MAX_CANDIDATES).contains(value.get_ref()) {
+                let problem = format!("must be from 1 to {MAX_CANDIDATES}");
+                return Err(self.refuse(line, field.name(), problem));
+            }
+            several.push((field, Placed { value: *value.get_ref(), line }));
+        }
+        Ok(several)
     }
 
     pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {

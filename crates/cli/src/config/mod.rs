@@ -9,6 +9,7 @@ mod file;
 mod limits;
 mod project;
 mod requests;
+mod several;
 
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,10 @@ pub(crate) struct Config {
     pub(crate) policies: Policies,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
+    /// How many suggestions are asked for at a time.
+    pub(crate) candidates: usize,
+    /// How many of them run ahead at the same time.
+    pub(crate) parallel: usize,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
@@ -95,6 +100,9 @@ impl Config {
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
+        for (field, value) in file.several()? {
+            *field.of(&mut config) = value.value;
+        }
         budget::apply_users(&mut config, &file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
@@ -145,6 +153,8 @@ impl Default for Config {
             policies: Policies::default(),
             suggestions: true,
             speculation: true,
+            candidates: 1,
+            parallel: 1,
             limits: Limits::default(),
             background: Policy::default(),
             prices: Prices::default(),

@@ -33,6 +33,14 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
+    for (field, value) in file.several()? {
+        let users = field.of(config);
+        if *users < value.value {
+            let problem = format!("a project can only lower this, and yours is {users}");
+            return Err(file.refuse(value.line, field.name(), problem));
+        }
+        *users = value.value;
+    }
     budget::apply_projects(config, &file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);
