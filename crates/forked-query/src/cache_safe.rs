@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cut::cut_history;
+use crate::cut::{MAX_HISTORY_ENTRIES, cut_history};
 use crate::pairing::repair_pairing;
 use crate::{BackgroundModel, Message, ModelRequest, ToolSchema};
 
@@ -19,6 +19,8 @@ struct Snapshot {
     system: Option<String>,
     tools: Vec<ToolSchema>,
     history: Vec<Message>,
+    /// Whether the history was too long once, so that this is the end of it.
+    is_end: bool,
     /// The ids of the calls in the part of the history that is not kept.
     forgotten_ids: BTreeSet<String>,
     model: String,
@@ -36,7 +38,7 @@ impl CacheSafeParams {
         history: &[Message],
         model: impl Into<String>,
     ) -> Self {
-        Self::of(system, tools, history.to_vec(), model.into(), BTreeSet::new())
+        Self::of(system, tools, history.to_vec(), model.into(), (false, BTreeSet::new()))
     }
 
     fn of(
@@ -44,15 +46,16 @@ impl CacheSafeParams {
         tools: Vec<ToolSchema>,
         history: Vec<Message>,
         model: String,
-        mut forgotten_ids: BTreeSet<String>,
+        (was_end, mut forgotten_ids): (bool, BTreeSet<String>),
     ) -> Self {
         let whole = repair_pairing(history);
+        let is_end = was_end || MAX_HISTORY_ENTRIES < whole.len();
         forgotten_ids.extend(ids_in(&whole).map(str::to_owned));
-        let history = cut_history(whole);
+        let history = cut_history(whole, was_end);
         for id in ids_in(&history) {
             forgotten_ids.remove(id);
         }
-        let snapshot = Snapshot { system, tools, history, forgotten_ids, model };
+        let snapshot = Snapshot { system, tools, history, is_end, forgotten_ids, model };
         Self { snapshot: Arc::new(snapshot), version: 1 }
     }
 
@@ -67,9 +70,10 @@ impl CacheSafeParams {
     /// It is the one that [`new`](Self::new) makes of the whole history, without the host having to keep that.
     #[must_use]
     pub fn extended(&self, added: &[Message]) -> Self {
-        let Snapshot { system, tools, forgotten_ids, model, .. } = &*self.snapshot;
+        let Snapshot { system, tools, is_end, forgotten_ids, model, .. } = &*self.snapshot;
         let history = [self.history(), added].concat();
-        let extended = Self::of(system.clone(), tools.clone(), history, model.clone(), forgotten_ids.clone());
+        let end = (*is_end, forgotten_ids.clone());
+        let extended = Self::of(system.clone(), tools.clone(), history, model.clone(), end);
         extended.with_version(self.version)
     }
 

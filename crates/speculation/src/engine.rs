@@ -76,7 +76,7 @@ impl Engine {
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
         };
-        let progress = Mutex::new(Progress { transcript, cost: Cost::default() });
+        let progress = Mutex::new(Progress::new(transcript));
         (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
     }
 

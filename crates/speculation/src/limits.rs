@@ -24,6 +24,9 @@ pub struct Limits {
     /// which nobody has accepted yet is only suggested; with more it runs, too, if the host agrees
     /// ([`Host::step_above`](crate::Host::step_above)).
     pub depth: u32,
+    /// How many candidates the query for what comes after the work asks for, from 1 to
+    /// [`MAX_CANDIDATES`](headstart_followup_state::MAX_CANDIDATES).
+    pub candidates: usize,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
     /// Calls of one answer that run at the same time; only those that only read ever do.
@@ -62,6 +65,7 @@ impl Default for Limits {
             cost: None,
             time: Duration::from_secs(300),
             depth: 1,
+            candidates: 1,
             staged: Quota::default(),
             calls_at_once: 8,
             tools: ToolLimits::default(),

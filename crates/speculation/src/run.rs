@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::{Either, select};
+use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome, Usage,
 };
@@ -21,6 +22,14 @@ use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
 pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
+    /// Candidates for what comes next, beside the best one.
+    pub(crate) others: Vec<Suggestion>,
+}
+
+impl Progress {
+    pub(crate) fn new(transcript: Transcript) -> Self {
+        Self { transcript, ..Self::default() }
+    }
 }
 
 /// Shared progress. The lock is held for a moment only, never while anything is awaited.

@@ -67,8 +67,7 @@ impl Speculation {
         };
         let overlay = Arc::new(Overlay::new(base, engine.limits.staged));
         let footing = Arc::new(Footing::new(id.clone(), Arc::clone(&overlay), Arc::clone(&engine.workspace)));
-        let progress =
-            Arc::new(Mutex::new(Progress { transcript: Transcript::new(prompt), cost: Cost::default() }));
+        let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(prompt))));
         let above = Arc::<Above>::default();
         let (events, told) = EventSender::channel();
         let (send_finished, finished) = oneshot::channel();
@@ -156,6 +155,12 @@ impl Speculation {
     /// Waits for the suggestion for what comes after. There is none unless the speculation is completed.
     pub async fn next(&self) -> Option<Suggestion> {
         self.shared.next.clone().await.ok().flatten()
+    }
+
+    /// Candidates for what comes next beside the best one, which [`next`](Self::next) gives; they come with it. There are
+    /// none unless [`Limits::candidates`](crate::Limits::candidates) asks for several.
+    pub fn other_candidates(&self) -> Vec<Suggestion> {
+        lock(&self.shared.progress).others.clone()
     }
 
     /// Waits for the step above: the next suggestion, as it runs on top of this work. There is none unless this is

@@ -30,7 +30,7 @@ use crate::exit::ExitStatus;
 use crate::host::{Ask, AskStep};
 use crate::session::Session;
 use crate::signals::Signals;
-use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
+use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style, Turn};
 use ahead::Ahead;
 pub(crate) use books::Books;
 pub(crate) use face::Face;
@@ -215,6 +215,8 @@ impl Chat {
                 GhostKey::Tab => AcceptMethod::Tab,
                 GhostKey::Right => AcceptMethod::Right,
             })),
+            Action::TurnGhost(Turn::Next) => self.followup(Followup::NextCandidate),
+            Action::TurnGhost(Turn::Previous) => self.followup(Followup::PreviousCandidate),
             Action::DismissGhost => self.followup(Followup::Dismiss),
             Action::Interrupt => self.on_interrupt()?,
             Action::EndOfInput => self.over = true,
@@ -231,6 +233,11 @@ impl Chat {
     }
 
     fn on_submit(&mut self, text: String) -> Result<(), CliError> {
+        let is_command = text.trim_start().starts_with('/');
+        if is_command || self.working.is_some() {
+            // The prompt is empty again, and what was suggested stays.
+            self.followup(Followup::Edited { text: String::new() });
+        }
         if let Some(command) = command::parse(text.trim()) {
             match command {
                 Ok(command) => self.on_command(&command)?,

@@ -24,7 +24,7 @@ impl Chat {
         let below = below.iter().map(Speculation::prompt);
         let allowance = self.books.run_above(below, &ask.step.prompt).ok()?;
         self.request += 1;
-        Some(StepAbove { id: new_id(self.request), limits: allowance.under(self.session.limits()) })
+        Some(StepAbove { id: new_id(self.request, 0), limits: allowance.under(self.session.limits()) })
     }
 
     /// The steps that the user has not taken yet, up to the one with this id; nothing if it is none of this moment.
@@ -62,6 +62,20 @@ impl Chat {
         self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
         self.close_steps(&step.speculation, step.above.take());
         None
+    }
+
+    /// Gives the incoming suggestion the step that runs already for it, and says whether there is one; a step that is for
+    /// none of them is given up.
+    pub(super) fn adopt(&mut self, step: Option<Box<Ahead>>) -> bool {
+        let Some(mut step) = step else { return false };
+        if let Some(offer) = self.incoming.get_mut(step.speculation.prompt()) {
+            offer.work = Some(*step);
+            return true;
+        }
+        self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
+        self.close_steps(&step.speculation, step.above.take());
+        step.speculation.abort();
+        false
     }
 
     /// Writes down what the runs that have ended cost: the chat may be killed before the user decides.

@@ -3,6 +3,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_followup_state::MAX_CANDIDATES;
 use headstart_speculation::AtBoundary;
 use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
@@ -12,6 +13,7 @@ use toml::Spanned;
 use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
 use super::requests::RequestField;
+use super::several::SeveralField;
 use super::{parse_at_boundary, parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -44,6 +46,8 @@ struct Fields {
     suggestions: Option<bool>,
     speculation: Option<bool>,
     at_boundary: Option<Spanned<String>>,
+    candidates: Option<Spanned<usize>>,
+    parallel: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
@@ -135,6 +139,24 @@ impl File {
 
     pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
         self.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
+    }
+
+    pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {
+        let all = [
+            (SeveralField::Candidates, &self.fields.candidates),
+            (SeveralField::Parallel, &self.fields.parallel),
+        ];
+        let mut several = Vec::new();
+        for (field, value) in all {
+            let Some(value) = value else { continue };
+            let line = self.line(&value.span());
+            if !(1..=MAX_CANDIDATES).contains(value.get_ref()) {
+                let problem = format!("must be from 1 to {MAX_CANDIDATES}");
+                return Err(self.refuse(line, field.name(), problem));
+            }
+            several.push((field, Placed { value: *value.get_ref(), line }));
+        }
+        Ok(several)
     }
 
     pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {

@@ -9,6 +9,7 @@ mod file;
 mod limits;
 mod project;
 mod requests;
+mod several;
 
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,10 @@ pub(crate) struct Config {
     pub(crate) speculation: bool,
     /// What an accept does with work that stopped at a call which needs consent.
     pub(crate) at_boundary: AtBoundary,
+    /// How many suggestions are asked for at a time.
+    pub(crate) candidates: usize,
+    /// How many of them run ahead at the same time.
+    pub(crate) parallel: usize,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
@@ -98,6 +103,9 @@ impl Config {
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
+        for (field, value) in file.several()? {
+            *field.of(&mut config) = value.value;
+        }
         budget::apply_users(&mut config, &file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
@@ -149,6 +157,8 @@ impl Default for Config {
             suggestions: true,
             speculation: true,
             at_boundary: AtBoundary::default(),
+            candidates: 1,
+            parallel: 1,
             limits: Limits::default(),
             background: Policy::default(),
             prices: Prices::default(),

@@ -41,6 +41,14 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         }
         config.at_boundary = choice.value;
     }
+    for (field, value) in file.several()? {
+        let users = field.of(config);
+        if *users < value.value {
+            let problem = format!("a project can only lower this, and yours is {users}");
+            return Err(file.refuse(value.line, field.name(), problem));
+        }
+        *users = value.value;
+    }
     budget::apply_projects(config, &file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);

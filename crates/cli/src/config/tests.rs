@@ -158,6 +158,34 @@ fn the_user_says_how_long_a_provider_is_waited_for() {
 }
 
 #[test]
+fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it() {
+    let several = |user: &str, project: &str| {
+        Case::new(user, project).load().map(|config| (config.candidates, config.parallel))
+    };
+    assert_eq!(several("", ""), Ok((1, 1)));
+    assert_eq!(several("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
+    assert_eq!(several("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
+    let refused = [
+        ("candidates = 0", "", "user/headstart/config.toml:1: candidates: must be from 1 to 3"),
+        ("\nparallel = 4", "", "user/headstart/config.toml:2: parallel: must be from 1 to 3"),
+        (
+            "",
+            "candidates = 2",
+            "project/.headstart/config.toml:1: candidates: a project can only lower this, and yours is 1",
+        ),
+        (
+            "parallel = 2",
+            "parallel = 3",
+            "project/.headstart/config.toml:1: parallel: a project can only lower",
+        ),
+    ];
+    for (user, project, expected) in refused {
+        let error = several(user, project).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
 fn a_recording_named_in_the_users_file_lies_beside_it() {
     let case = Case::new("model = 'replay:r.json'", "");
     let expected = case.folder.path().join("user/headstart/r.json");

@@ -1,3 +1,4 @@
+mod several;
 mod simulation;
 
 use super::*;

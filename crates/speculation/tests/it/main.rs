@@ -1,5 +1,6 @@
 //! The engine against a scripted model, over trees in memory and on disk.
 
+mod candidates;
 mod differential;
 mod engine;
 mod same_history;
