@@ -93,7 +93,7 @@ pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
 pub use scrub::{SCRUBBED, Scrubber};
 pub use suggest::{
-    Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
-    generate_suggestion,
+    Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_candidates,
+    generate_pipelined_suggestion, generate_suggestion,
 };
 pub use wire::{Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, Wire};

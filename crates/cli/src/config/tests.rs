@@ -160,6 +160,34 @@ fn the_user_says_how_long_a_provider_is_waited_for() {
 }
 
 #[test]
+fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it() {
+    let several = |user: &str, project: &str| {
+        Case::new(user, project).load().map(|config| (config.candidates, config.parallel))
+    };
+    assert_eq!(several("", ""), Ok((1, 1)));
+    assert_eq!(several("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
+    assert_eq!(several("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
+    let refused = [
+        ("candidates = 0", "", "user/headstart/config.toml:1: candidates: must be from 1 to 3"),
+        ("\nparallel = 4", "", "user/headstart/config.toml:2: parallel: must be from 1 to 3"),
+        (
+            "",
+            "candidates = 2",
+            "project/.headstart/config.toml:1: candidates: a project can only lower this, and yours is 1",
+        ),
+        (
+            "parallel = 2",
+            "parallel = 3",
+            "project/.headstart/config.toml:1: parallel: a project can only lower",
+        ),
+    ];
+    for (user, project, expected) in refused {
+        let error = several(user, project).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
 fn a_recording_named_in_the_users_file_lies_beside_it() {
     let case = Case::new("model = 'replay:r.json'", "");
     let expected = case.folder.path().join("user/headstart/r.json");
@@ -271,4 +299,24 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     assert_eq!(Policy { day, ..told.background }, silent.background);
     assert_eq!(told.ledger, silent.ledger);
     assert!(told.prices.get("openai:NAME").is_some() && told.background.day.money.is_some());
+}
+
+#[test]
+fn a_project_may_run_fewer_steps_ahead_and_take_less() {
+    let load = |user: &str, project: &str| Case::new(user, project).load();
+    let config =
+        load("at_boundary = 'commit'\n[limits]\ndepth = 3", "at_boundary = 'discard'\n[limits]\ndepth = 2");
+    let config = config.unwrap();
+    assert_eq!((config.limits.depth, config.at_boundary), (2, AtBoundary::Discard));
+    let config = load("", "").unwrap();
+    assert_eq!((config.limits.depth, config.at_boundary), (1, AtBoundary::Commit));
+    for (user, project, expected) in [
+        ("", "[limits]\ndepth = 2", "limits.depth: a project can only lower a limit, and yours is 1"),
+        ("[limits]\ndepth = 0", "", "limits.depth: must be at least 1"),
+        ("at_boundary = 'discard'", "at_boundary = 'commit'", "at_boundary: a project can only have less"),
+        ("at_boundary = 'stop'", "", "at_boundary: \"stop\" is none of commit and discard"),
+    ] {
+        let error = load(user, project).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
 }

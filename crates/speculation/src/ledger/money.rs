@@ -70,6 +70,18 @@ impl Money {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// So many times as much; the largest amount there is where it would overflow.
+    #[must_use]
+    pub fn times(self, many: u32) -> Self {
+        Self(self.0.saturating_mul(u64::from(many)))
+    }
+
+    /// What each gets where it is divided among so many, rounded down; all of it for nobody.
+    #[must_use]
+    pub fn part(self, many: u32) -> Self {
+        Self(self.0 / u64::from(many.max(1)))
+    }
+
     fn of_tokens(self, tokens: u64) -> u128 {
         u128::from(self.0) * u128::from(tokens)
     }

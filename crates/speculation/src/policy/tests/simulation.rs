@@ -190,6 +190,7 @@ impl World {
             id: id.to_owned(),
             source: Source::Chat,
             kind: Kind::of("run the tests"),
+            beside: None,
             suppressed: hold.map(|hold| hold.code().to_owned()),
             shares_cache: !self.user.fast_model,
             work: self.work(self.background, tokens, 900),
