@@ -1,4 +1,5 @@
-//! What the engine adds to a turn, beside the floor: the same answers of the same model, read to their end and nothing done.
+//! What the engine adds to a turn, beside its floors: the same answers of the same model, read to their end and nothing done;
+//! the same calls, judged and run.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 
 use std::hint::black_box;
@@ -12,10 +13,10 @@ use futures::executor::block_on;
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, Message, Model, ModelRequest, Recording, Replay, Role, ToolCall,
 };
-use headstart_overlay_fs::MemoryTree;
+use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree};
 use headstart_speculation::{Consent, Ending, Engine, Host, Limits, Transcript};
-use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
-use headstart_toolbox::Toolbox;
+use headstart_tool_gate::{ApprovalMode, CallRef, Gate, GateContext, Verdict};
+use headstart_toolbox::{ToolContext, Toolbox};
 use serde_json::json;
 
 /// Answers with calls in one turn, and calls in each.
@@ -110,17 +111,43 @@ fn turns(c: &mut Criterion) {
             BatchSize::SmallInput,
         );
     });
+    group.bench_function("floor: its calls alone, judged and run", |b| {
+        let calls: Vec<ToolCall> = recording()
+            .turns
+            .into_iter()
+            .flat_map(|turn| turn.tool_calls)
+            .map(|call| ToolCall { id: String::new(), name: call.name, args: call.args, signature: None })
+            .collect();
+        b.iter_batched(
+            || {
+                let engine = engine(&fresh());
+                (Overlay::new(Arc::clone(&engine.workspace) as Arc<dyn Tree>, Quota::default()), engine)
+            },
+            |(view, engine)| {
+                let (gate, limits) = (Program.gate_context(), engine.limits.tools);
+                for call in &calls {
+                    black_box(engine.gate.judge(CallRef { name: &call.name, args: &call.args }, &gate));
+                    let (hardened, consented) = (None, false);
+                    let context =
+                        ToolContext { view: &view, gate: &gate, limits: &limits, hardened, consented };
+                    black_box(block_on(engine.toolbox.run(call, context)).unwrap());
+                }
+                (view, engine)
+            },
+            BatchSize::SmallInput,
+        );
+    });
     group.bench_function("in the foreground", |b| {
         b.iter_batched(
             || {
                 let model = fresh();
-                (engine(&model), model)
+                let engine = engine(&model);
+                (request(&engine), engine, model)
             },
-            |(engine, model)| {
-                let request = request(&engine);
+            |(request, engine, model)| {
                 let (turn, events) = engine.turn(model, request, Transcript::new("go"), Limits::default());
                 assert_eq!(block_on(turn.run()), Ending::Completed);
-                black_box((turn.transcript(), events));
+                (turn, events, engine)
             },
             BatchSize::SmallInput,
         );
@@ -142,7 +169,7 @@ fn turns(c: &mut Criterion) {
                         speculation.finished().await
                     });
                     assert_eq!(finished.ending, Ending::Completed);
-                    black_box((finished, events));
+                    (speculation, events, engine, params)
                 },
                 BatchSize::SmallInput,
             );

@@ -150,14 +150,14 @@ impl Speculative {
     /// A path that a shell command may read and that is staged, or reached through a link and so may be staged under
     /// another name: the command would see the file as it was.
     async fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
-        if !is_shell(call) || self.overlay.usage().files == 0 {
+        if !is_shell(call) || !self.overlay.is_staged(&WorkspacePath::root()) {
             return None;
         }
         for read in &verdict.reads {
             let Ok(path) = WorkspacePath::parse(read) else {
                 return Some(read.clone());
             };
-            if self.overlay.touches(&path) || self.goes_through_a_link(path).await {
+            if self.overlay.is_staged(&path) || self.goes_through_a_link(path).await {
                 return Some(read.clone());
             }
         }

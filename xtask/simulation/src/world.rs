@@ -1,9 +1,10 @@
 //! A user at work with an agent that runs ahead, as the chat does: engine, controller and policy are the real ones.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use headstart_followup_state::{
     AcceptMethod, Config, Effect, Event as Followup, FollowupController, RequestId, Suggestion,
 };
@@ -13,9 +14,9 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::MemoryTree;
 use headstart_speculation::ledger::{Decision, Entry, Outcome, Prices, Speculated, Suggested, Work};
-use headstart_speculation::policy::{Cap, Experience, Hold, Mode, Policy, Tariff};
+use headstart_speculation::policy::{Allowance, Cap, Experience, Hold, Mode, Policy, Tariff};
 use headstart_speculation::{
-    Acceptance, Consent, Ending, Engine, Host, Limits, Speculation, Status, Transcript,
+    Acceptance, Consent, Cost, Ending, Engine, Host, Limits, Speculation, Status, Step, StepAbove, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
 use headstart_toolbox::{Limits as ToolLimits, Toolbox};
@@ -36,6 +37,8 @@ pub(crate) enum Way {
     Finished,
     /// Work that is not finished goes on as the user's turn.
     Joining,
+    /// The same, and the suggestion after work that nobody has taken yet runs ahead, too.
+    TwoSteps,
 }
 
 /// One cell of the report.
@@ -61,13 +64,34 @@ pub(crate) struct Tally {
     pub(crate) wasted: Usage,
 }
 
+/// What the policy goes by, for the engine's program and the user's.
+struct Books {
+    policy: Policy,
+    experience: Mutex<Experience>,
+    started: Instant,
+}
+
+impl Books {
+    fn experience(&self) -> MutexGuard<'_, Experience> {
+        self.experience.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, text: &str) -> Option<Allowance> {
+        self.policy.run(&self.experience(), text, self.unix_ms()).ok()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        1_790_000_000_000 + u64::try_from(self.started.elapsed().as_millis()).unwrap_or_default()
+    }
+}
+
 /// The engine's program: a clock that is the runtime's, and a user who agrees at once.
-struct Program(Instant);
+struct Program(Arc<Books>);
 
 #[async_trait]
 impl Host for Program {
     fn now(&self) -> Duration {
-        self.0.elapsed()
+        self.0.started.elapsed()
     }
 
     async fn sleep(&self, time: Duration) {
@@ -78,17 +102,23 @@ impl Host for Program {
         GateContext { mode: ApprovalMode::AutoEdit, workspace: "/project".into(), ..GateContext::default() }
     }
 
+    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
+        let allowance = self.0.run(&step.prompt)?;
+        Some(StepAbove { id: format!("{}+", step.below), limits: allowance.under(step.limits) })
+    }
+
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
         Consent::Run
     }
 }
 
-/// Work ahead, and what the driver does it on.
+/// Work ahead.
 struct Ahead {
     id: String,
     speculation: Speculation,
     noted: bool,
-    _driver: JoinSet<()>,
+    /// Does it, and the steps above.
+    driver: JoinSet<()>,
 }
 
 /// How a turn begins.
@@ -100,25 +130,33 @@ enum Begin {
 struct World<'a> {
     script: &'a Script,
     setting: Setting,
-    policy: Policy,
+    books: Arc<Books>,
     own: Arc<SimulatedModel>,
     background: Arc<SimulatedModel>,
     engine: Engine,
-    started: Instant,
     history: Vec<Message>,
     controller: FollowupController,
     wake_at: Option<u64>,
     request: u64,
     offer: Option<(String, bool)>,
     ahead: Option<Ahead>,
+    /// The step above the work that was taken last: it becomes the next work ahead.
+    above: Option<(Speculation, JoinSet<()>)>,
     entries: Vec<Entry>,
-    experience: Experience,
     taken: Usage,
     tally: Tally,
 }
 
 /// A query for a suggestion under way: dropped, it is cancelled.
-type Query = JoinSet<(RequestId, Option<Suggestion>, Usage)>;
+type Query = JoinSet<Answer>;
+
+struct Answer {
+    request: RequestId,
+    suggestion: Option<Suggestion>,
+    usage: Usage,
+    /// The suggestion runs already.
+    above: Option<(Speculation, JoinSet<()>)>,
+}
 
 /// Lives through all turns of the script.
 pub(crate) fn live(script: &Arc<Script>, setting: Setting) -> Tally {
@@ -141,19 +179,6 @@ impl<'a> World<'a> {
     fn new(script: &'a Arc<Script>, setting: Setting) -> Self {
         let own = SimulatedModel::new(Arc::clone(script), setting.hit_rate);
         let background = SimulatedModel::new(Arc::clone(script), setting.hit_rate);
-        let started = Instant::now();
-        let limits = Limits {
-            tools: ToolLimits { command_time: Duration::from_secs(900), ..ToolLimits::default() },
-            ..Limits::default()
-        };
-        let engine = Engine {
-            background: BackgroundModel::main(Arc::clone(&background) as Arc<dyn Model>, "simulated"),
-            toolbox: Toolbox::standard(Some(Arc::new(SimulatedShell))),
-            workspace: Arc::new(MemoryTree::new()),
-            gate: Arc::new(Gate::new()),
-            host: Arc::new(Program(started)),
-            limits,
-        };
         let endless = Cap { tokens: u64::MAX, money: None, time: Duration::MAX };
         let policy = match setting.mode {
             Mode::Always => Policy {
@@ -165,22 +190,36 @@ impl<'a> World<'a> {
             },
             mode => Policy { mode, ..Policy::default() },
         };
+        let experience = Mutex::new(Experience::of(tariff(), &[]));
+        let books = Arc::new(Books { policy, experience, started: Instant::now() });
+        let limits = Limits {
+            depth: if setting.way == Way::TwoSteps { 2 } else { 1 },
+            tools: ToolLimits { command_time: Duration::from_secs(900), ..ToolLimits::default() },
+            ..Limits::default()
+        };
+        let engine = Engine {
+            background: BackgroundModel::main(Arc::clone(&background) as Arc<dyn Model>, "simulated"),
+            toolbox: Toolbox::standard(Some(Arc::new(SimulatedShell))),
+            workspace: Arc::new(MemoryTree::new()),
+            gate: Arc::new(Gate::new()),
+            host: Arc::new(Program(Arc::clone(&books))),
+            limits,
+        };
         Self {
             script,
             setting,
-            policy,
+            books,
             own,
             background,
             engine,
-            started,
             history: Vec::new(),
             controller: FollowupController::new(Config::default()),
             wake_at: None,
             request: 0,
             offer: None,
             ahead: None,
+            above: None,
             entries: Vec::new(),
-            experience: Experience::of(tariff(), &[]),
             taken: Usage::default(),
             tally: Tally::default(),
         }
@@ -193,7 +232,7 @@ impl<'a> World<'a> {
         let tree = MemoryTree::from_files(files).expect("works because the names are plain");
         self.engine.workspace = Arc::new(tree);
         self.history.clear();
-        self.experience = Experience::of(tariff(), &self.entries);
+        *self.books.experience() = Experience::of(tariff(), &self.entries);
         let mut next = None;
         for turn in first..first + TURNS_OF_A_SESSION {
             let begin = if turn == first { Begin::Typed } else { self.between(turn, next).await };
@@ -211,7 +250,7 @@ impl<'a> World<'a> {
     }
 
     /// From the end of one turn to the beginning of the next.
-    async fn between(&mut self, turn: usize, next: Option<Speculation>) -> Begin {
+    async fn between(&mut self, turn: usize, next: Option<Ahead>) -> Begin {
         let now = Instant::now();
         let found = &self.script.turns[turn];
         let is_hit = found.luck < self.setting.hit_rate;
@@ -236,7 +275,7 @@ impl<'a> World<'a> {
                 return Begin::Taken(ahead);
             }
         }
-        query.abort_all();
+        drop(query);
         self.controller_says(Followup::Keystroke { typed: true });
         self.drop_suggestion(Outcome::Replaced);
         sleep_until(sends).await;
@@ -244,7 +283,7 @@ impl<'a> World<'a> {
     }
 
     /// Asks for a suggestion, or waits for the one that accepted work asks for by itself.
-    fn ask(&mut self, next: Option<Speculation>) -> Query {
+    fn ask(&mut self, taken: Option<Ahead>) -> Query {
         let mut query = JoinSet::new();
         self.request += 1;
         let request = RequestId(self.request);
@@ -252,15 +291,19 @@ impl<'a> World<'a> {
             return query;
         }
         self.controller_says(Followup::Requested { request });
-        if let Some(speculation) = next {
-            let before = speculation.cost().tokens;
+        if let Some(Ahead { speculation, driver, .. }) = taken {
+            let before = of_work(&speculation).tokens;
+            let two = self.setting.way == Way::TwoSteps;
             query.spawn(async move {
                 let suggestion = speculation.next().await;
-                (request, suggestion, beyond(speculation.cost().tokens, before))
+                let above = if two { speculation.above().await } else { None };
+                let usage = beyond(speculation.cost().tokens, before);
+                Answer { request, suggestion, usage, above: above.map(|above| (above, driver)) }
             });
             return query;
         }
-        if let Err(hold) = self.policy.ask(&self.experience, self.unix_ms()) {
+        let answer = self.books.policy.ask(&self.books.experience(), self.books.unix_ms());
+        if let Err(hold) = answer {
             if matches!(hold, Hold::BackingOff { .. } | Hold::Unlikely { .. }) {
                 self.suggested("", "", Usage::default(), Some(hold.code()));
             }
@@ -268,10 +311,12 @@ impl<'a> World<'a> {
         }
         let (background, params) = (self.engine.background.clone(), self.params());
         query.spawn(async move {
-            match generate_suggestion(&background, &params, Guards::default()).await {
-                Ok(generated) => (request, Some(generated.suggestion), generated.usage),
-                Err(suppressed) => (request, None, suppressed.usage),
-            }
+            let answer = generate_suggestion(&background, &params, Guards::default()).await;
+            let (suggestion, usage) = match answer {
+                Ok(generated) => (Some(generated.suggestion), generated.usage),
+                Err(suppressed) => (None, suppressed.usage),
+            };
+            Answer { request, suggestion, usage, above: None }
         });
         query
     }
@@ -279,12 +324,10 @@ impl<'a> World<'a> {
     /// Lets time pass, and does what falls due.
     async fn until(&mut self, at: Instant, query: &mut Query) {
         loop {
-            let wake = self.wake_at.map(|ms| self.started + Duration::from_millis(ms));
+            let wake = self.wake_at.map(|ms| self.books.started + Duration::from_millis(ms));
             tokio::select! {
                 biased;
-                Some(Ok((request, suggestion, usage))) = query.join_next() => {
-                    self.on_suggestion(request, suggestion, usage);
-                }
+                Some(Ok(answer)) = query.join_next() => self.on_suggestion(answer),
                 () = sleep_until(wake.unwrap_or(at)), if wake.is_some() => {
                     self.wake_at = None;
                     self.controller_says(Followup::Wake);
@@ -294,15 +337,21 @@ impl<'a> World<'a> {
         }
     }
 
-    fn on_suggestion(&mut self, request: RequestId, suggestion: Option<Suggestion>, usage: Usage) {
+    fn on_suggestion(&mut self, answer: Answer) {
+        let Answer { request, suggestion, usage, above } = answer;
+        self.above = above;
         let id = request.0.to_string();
         let text = suggestion.as_ref().map(|suggestion| suggestion.as_str().to_owned()).unwrap_or_default();
         let reason = match &suggestion {
-            Some(_) => self.policy.show(&self.experience, &text).err().map(|hold| hold.code()),
+            Some(_) => {
+                let hold = self.books.policy.show(&self.books.experience(), &text).err();
+                hold.map(|hold| hold.code())
+            }
             None => Some("empty"),
         };
         self.suggested(&id, &text, usage, reason);
         if reason.is_some() {
+            self.drop_above();
             return;
         }
         self.tally.suggested += 1;
@@ -311,7 +360,7 @@ impl<'a> World<'a> {
     }
 
     fn controller_says(&mut self, event: Followup) {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.books.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let fate = self.fate();
         for effect in self.controller.handle(now, event) {
             match effect {
@@ -336,24 +385,24 @@ impl<'a> World<'a> {
     }
 
     fn start(&mut self, suggestion: &Suggestion) {
-        let Ok(allowance) = self.policy.run(&self.experience, suggestion.as_str(), self.unix_ms()) else {
-            return;
-        };
         let Some((id, _)) = self.offer.clone() else { return };
-        let engine = Engine { limits: allowance.under(self.engine.limits), ..self.engine.clone() };
-        let Ok((speculation, driver, _events)) =
-            engine.start(id.clone(), &self.params(), suggestion.as_str())
-        else {
+        if let Some((speculation, driver)) = self.above.take() {
+            self.tally.ran += 1;
+            self.ahead = Some(Ahead { id, speculation, noted: false, driver });
             return;
-        };
+        }
+        let Some(allowance) = self.books.run(suggestion.as_str()) else { return };
+        let engine = Engine { limits: allowance.under(self.engine.limits), ..self.engine.clone() };
+        let started = engine.start(id.clone(), &self.params(), suggestion.as_str());
+        let Ok((speculation, work, _events)) = started else { return };
         self.tally.ran += 1;
-        let mut tasks = JoinSet::new();
-        tasks.spawn(driver);
-        self.ahead = Some(Ahead { id, speculation, noted: false, _driver: tasks });
+        let mut driver = JoinSet::new();
+        driver.spawn(work);
+        self.ahead = Some(Ahead { id, speculation, noted: false, driver });
     }
 
     /// The user takes the work. Gives it back where it is what the turn came to: it knows the next suggestion.
-    async fn take(&mut self, turn: usize, mut ahead: Ahead) -> Option<Speculation> {
+    async fn take(&mut self, turn: usize, mut ahead: Ahead) -> Option<Ahead> {
         let prompt = Transcript::new(&Script::prompt(turn, true));
         let running = ahead.speculation.status() == Status::Running;
         if running && self.setting.way == Way::Finished {
@@ -372,15 +421,12 @@ impl<'a> World<'a> {
         self.tally.taken += 1;
         self.tally.joined += usize::from(running);
         self.note_run(&mut ahead);
-        self.taken += ahead.speculation.cost().tokens;
+        self.taken += of_work(&ahead.speculation).tokens;
         let outcome = if running { Outcome::Joined } else { Outcome::Accepted };
-        self.decide(ahead.id, outcome, accepted.time_saved_ms);
+        self.decide(ahead.id.clone(), outcome, accepted.time_saved_ms);
         if accepted.ending == Ending::Completed {
             self.history.extend(accepted.transcript.messages);
-            // Its driver asks for the next suggestion; it lives as long as that takes.
-            let (speculation, mut driver) = (ahead.speculation, ahead._driver);
-            tokio::spawn(async move { driver.join_next().await });
-            return Some(speculation);
+            return Some(ahead);
         }
         self.foreground(accepted.transcript).await;
         None
@@ -416,6 +462,7 @@ impl<'a> World<'a> {
     /// No suggestion any more, and no work ahead.
     fn drop_suggestion(&mut self, outcome: Outcome) {
         let offer = self.offer.take();
+        self.drop_above();
         match self.ahead.take() {
             Some(ahead) => self.close(ahead, outcome, 0),
             None => {
@@ -431,15 +478,35 @@ impl<'a> World<'a> {
 
     fn close(&mut self, mut ahead: Ahead, outcome: Outcome, saved_ms: u64) {
         self.note_run(&mut ahead);
+        if let Some(Some(above)) = ahead.speculation.above().now_or_never() {
+            // Nobody has seen it: that it goes says nothing of what the user wants.
+            let id = format!("{}+", ahead.id);
+            self.note_run(&mut Ahead {
+                id: id.clone(),
+                speculation: above,
+                noted: false,
+                driver: JoinSet::new(),
+            });
+            self.decide(id, Outcome::Aborted, 0);
+            self.tally.ran += 1;
+        }
         self.decide(ahead.id, outcome, saved_ms);
         ahead.speculation.abort();
+    }
+
+    /// The step above was not what is suggested.
+    fn drop_above(&mut self) {
+        if let Some((speculation, driver)) = self.above.take() {
+            let id = speculation.id().to_owned();
+            self.close(Ahead { id, speculation, noted: false, driver }, Outcome::Aborted, 0);
+        }
     }
 
     fn note_run(&mut self, ahead: &mut Ahead) {
         if std::mem::replace(&mut ahead.noted, true) {
             return;
         }
-        let cost = ahead.speculation.cost();
+        let cost = of_work(&ahead.speculation);
         let running = ahead.speculation.status() == Status::Running;
         let line: Speculated = serde_json::from_value(json!({ "id": ahead.id, "kind": "change" }))
             .expect("works because nothing else is needed");
@@ -461,24 +528,20 @@ impl<'a> World<'a> {
     }
 
     fn decide(&mut self, id: String, outcome: Outcome, saved_ms: u64) {
-        self.note(Entry::Outcome(Decision { id, at: self.unix_ms(), outcome, saved_ms }));
+        self.note(Entry::Outcome(Decision { id, at: self.books.unix_ms(), outcome, saved_ms }));
     }
 
     fn note(&mut self, entry: Entry) {
-        self.experience.observe(&entry);
+        self.books.experience().observe(&entry);
         self.entries.push(entry);
     }
 
     fn work(&self, tokens: Usage, work_ms: u64, unmeasured: u32) -> Work {
-        Work { at: self.unix_ms(), model: "simulated".into(), tokens, money: None, unmeasured, work_ms }
+        Work { at: self.books.unix_ms(), model: "simulated".into(), tokens, money: None, unmeasured, work_ms }
     }
 
     fn params(&self) -> CacheSafeParams {
         CacheSafeParams::new(None, self.engine.toolbox.schemas(), &self.history, "simulated")
-    }
-
-    fn unix_ms(&self) -> u64 {
-        1_790_000_000_000 + u64::try_from(self.started.elapsed().as_millis()).unwrap_or_default()
     }
 
     fn finish(mut self) -> Tally {
@@ -486,6 +549,14 @@ impl<'a> World<'a> {
         self.tally.own += self.taken;
         self.tally.wasted = beyond(self.background.bill(), self.taken);
         self.tally
+    }
+}
+
+/// What the work cost, without the query for what comes after it.
+fn of_work(speculation: &Speculation) -> Cost {
+    match speculation.finished().now_or_never() {
+        Some(finished) => finished.cost,
+        None => speculation.cost(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::{Answer, Bench, call, calls, path, says, spawn};
+use crate::support::{Answer, Bench, accepted, call, calls, edit, path, says, spawn, write};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
@@ -11,26 +11,11 @@ use headstart_forked_query::{
 use headstart_overlay_fs::Tree;
 use headstart_speculation::ledger::{Money, Price};
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError,
-    Status, Transcript,
+    AcceptError, Acceptance, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError, Status,
+    Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
-
-fn edit() -> ModelEvent {
-    call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
-}
-
-fn write(name: &str, content: &str) -> ModelEvent {
-    call("write_file", &json!({ "file_path": name, "content": content }))
-}
-
-fn accepted(acceptance: Acceptance) -> Accepted {
-    match acceptance {
-        Acceptance::Accepted(accepted) => accepted,
-        other => panic!("not accepted: {other:?}"),
-    }
-}
 
 fn limit(finished: &Finished) -> Option<Limit> {
     match finished.ending {

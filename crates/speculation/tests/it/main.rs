@@ -2,5 +2,8 @@
 
 mod differential;
 mod engine;
+mod same_history;
+mod states;
+mod steps;
 mod support;
 mod together;
