@@ -92,6 +92,13 @@ impl Row {
         mean(&self.tally.waits)
     }
 
+    /// The mean wait of the turns that take less than a minute without work ahead.
+    fn short_wait(&self, without: &Self) -> f64 {
+        let waits = self.tally.waits.iter().zip(&without.tally.waits);
+        let short: Vec<f64> = waits.filter(|(_, without)| **without < 60.0).map(|(wait, _)| *wait).collect();
+        mean(&short)
+    }
+
     /// The wait that this part of the turns does not exceed.
     fn wait_at(&self, part: f64) -> f64 {
         let mut waits = self.tally.waits.clone();
@@ -137,9 +144,13 @@ fn part(some: usize, all: usize) -> f64 {
 }
 
 fn picture(without: &Row, rows: &[Row]) -> String {
-    let measures: [(&str, &'static str, fn(&Row) -> f64); 2] = [
-        ("waiting per turn", "s", Row::mean_wait),
-        ("spent for nothing, of what the user's turns cost", "%", |row| 100.0 * row.share()),
+    let short = |row: &Row| row.short_wait(without);
+    let instant = |row: &Row| 100.0 * row.instant();
+    let share = |row: &Row| 100.0 * row.share();
+    let measures: [(&str, &'static str, &dyn Fn(&Row) -> f64); 3] = [
+        ("mean wait, turns of under a minute", "s", &short),
+        ("turns with a wait of under a second", "%", &instant),
+        ("spent for nothing, of what turns cost", "%", &share),
     ];
     let mut panels = Vec::new();
     for (title, unit, measure) in measures {
@@ -170,17 +181,26 @@ fn picture(without: &Row, rows: &[Row]) -> String {
     chart::draw(&panels)
 }
 
+/// The part of all waiting that is in the tenth of the turns which take longest.
+fn in_the_longest_tenth(waits: &[f64]) -> f64 {
+    let mut waits = waits.to_vec();
+    waits.sort_by(|one, other| other.total_cmp(one));
+    let longest: f64 = waits.iter().take(waits.len() / 10).sum();
+    longest / waits.iter().sum::<f64>()
+}
+
 fn text(without: &Row, rows: &[Row]) -> String {
-    let mut text = String::from(include_str!("report/head.md"));
+    let longest = format!("{:.0}", 100.0 * in_the_longest_tenth(&without.tally.waits));
+    let mut text = include_str!("report/head.md").replace("LONGEST", &longest);
     for mode in MODES {
         let _ = writeln!(text, "\n### Policy `{}`\n", mode_name(mode));
         text.push_str(
-            "| hit rate | way | mean wait | median | 90 % | turns under 1 s | ran | taken | joined | spent for nothing per turn | of the own turns' cost |\n\
-             |---|---|---|---|---|---|---|---|---|---|---|\n",
+            "| hit rate | way | mean wait | of turns under a minute | median | 90 % | under 1 s | ran | taken | joined | spent for nothing per turn | of the own turns' cost |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
-        row(&mut text, without);
+        row(&mut text, without, without);
         for found in rows.iter().filter(|row| row.setting.mode == mode) {
-            row(&mut text, found);
+            row(&mut text, found, without);
         }
     }
     text.push_str(include_str!("report/inputs.md"));
@@ -210,7 +230,7 @@ fn text(without: &Row, rows: &[Row]) -> String {
     text
 }
 
-fn row(text: &mut String, row: &Row) {
+fn row(text: &mut String, row: &Row, without: &Row) {
     let Tally { waits, ran, taken, joined, .. } = &row.tally;
     let hit_rate = match row.setting.way {
         Way::Without => String::new(),
@@ -219,9 +239,10 @@ fn row(text: &mut String, row: &Row) {
     let per_turn = row.wasted() / f64::from(u32::try_from(waits.len().max(1)).unwrap_or(u32::MAX));
     let _ = writeln!(
         text,
-        "| {hit_rate} | {} | {:.1} s | {:.1} s | {:.0} s | {:.0} % | {ran} | {taken} | {joined} | {:.1} k | {:.1} % |",
+        "| {hit_rate} | {} | {:.1} s | {:.1} s | {:.1} s | {:.0} s | {:.0} % | {ran} | {taken} | {joined} | {:.1} k | {:.1} % |",
         name(row.setting.way),
         row.mean_wait(),
+        row.short_wait(without),
         row.wait_at(0.5),
         row.wait_at(0.9),
         100.0 * row.instant(),
