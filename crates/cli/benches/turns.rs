@@ -178,7 +178,7 @@ async fn hanging()
             let (mut socket, _) = listener.accept().await.unwrap();
             let (came, left) = (came.clone(), left.clone());
             tokio::spawn(async move {
-                let mut bytes = [0; 64 * 1024];
+                let mut bytes = [0; 8 * 1024];
                 let mut head = Vec::new();
                 while !head.windows(4).any(|end| end == b"\r\n\r\n") {
                     let read = socket.read(&mut bytes).await.unwrap();
