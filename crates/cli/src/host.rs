@@ -2,11 +2,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::CommitOptions;
 use headstart_speculation::{AtBoundary, Consent, Host, Step, StepAbove};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 
 /// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
 pub(crate) struct NativeHost {
@@ -100,6 +102,17 @@ impl Host for NativeHost {
         let (answer, answered) = oneshot::channel();
         asked.send(AskStep { step: step.clone(), answer }).ok()?;
         answered.await.ok().flatten()
+    }
+
+    async fn beside(&self, work: BoxFuture<'static, ()>) {
+        // A set, because dropping it ends its task.
+        let mut task = JoinSet::new();
+        task.spawn(work);
+        if let Some(Err(error)) = task.join_next().await
+            && let Ok(panic) = error.try_into_panic()
+        {
+            std::panic::resume_unwind(panic);
+        }
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {

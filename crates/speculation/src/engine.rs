@@ -84,14 +84,14 @@ impl Engine {
         Speculative { tools: self.tools(request), overlay: Arc::clone(overlay) }
     }
 
-    fn tools(&self, request: &ModelRequest) -> Tools {
-        Tools {
+    fn tools(&self, request: &ModelRequest) -> Arc<Tools> {
+        Arc::new(Tools {
             toolbox: self.toolbox.clone(),
             offered: request.tools.clone(),
             gate: Arc::clone(&self.gate),
             host: Arc::clone(&self.host),
             limits: self.limits.tools,
-        }
+        })
     }
 }
 

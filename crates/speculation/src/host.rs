@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::CommitOptions;
 use headstart_tool_gate::{GateContext, Verdict};
@@ -29,6 +30,15 @@ pub trait Host: Send + Sync {
     /// What becomes of files that the user changed while the work was under way.
     fn commit_options(&self) -> CommitOptions {
         CommitOptions::default()
+    }
+
+    /// Does the work of a call while other calls do theirs.
+    ///
+    /// By default in place, with the others: what waits for something does so at the same time, what computes or reads a disk
+    /// comes one after the other. A host with threads hands it to them. Whoever drops the future wants the work dropped: at
+    /// once, or where it next waits.
+    async fn beside(&self, work: BoxFuture<'static, ()>) {
+        work.await;
     }
 
     /// What an accept does with work that stopped at a call which needs the user's consent.
