@@ -356,7 +356,7 @@ impl<'a> World<'a> {
         }
         self.tally.suggested += 1;
         self.offer = Some((id, false));
-        self.controller_says(Followup::Suggested { request, suggestion });
+        self.controller_says(Followup::suggested(request, suggestion));
     }
 
     fn controller_says(&mut self, event: Followup) {
@@ -370,7 +370,7 @@ impl<'a> World<'a> {
                     }
                 }
                 Effect::WakeAt { at } => self.wake_at = Some(at),
-                Effect::StartSpeculation { suggestion } => self.start(&suggestion),
+                Effect::StartSpeculation { suggestion, .. } => self.start(&suggestion),
                 Effect::AbandonSpeculation => self.drop_suggestion(fate),
                 _ => {}
             }
@@ -520,6 +520,7 @@ impl<'a> World<'a> {
             source: headstart_speculation::ledger::Source::Chat,
             kind: headstart_speculation::ledger::Kind::of(text),
             suppressed: suppressed.map(str::to_owned),
+            beside: None,
             shares_cache: true,
             work: self.work(tokens, 0, 0),
             prompt: None,
