@@ -1,7 +1,7 @@
 use std::io;
 
-use super::apply::{Applied, difference};
-use super::commit::{at_root, not_put_back};
+use super::apply::{Applied, difference, is_folder};
+use super::commit::{at_root, not_put_back, not_taken_back};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Digest, Journal, Step};
 use super::lock::CommitLock;
@@ -46,8 +46,16 @@ impl OsTree {
     /// Takes the last commit to this workspace back that is not taken back yet; see [`undo`](Self::undo).
     pub fn undo_last(&self) -> Result<UndoOutcome, TreeError> {
         self.undo_found(|| {
-            let ended = self.ended()?.into_iter();
-            Ok(ended.rev().find(|(_, phase)| *phase == Phase::Committed))
+            for (staging, phase) in self.ended()?.into_iter().rev() {
+                let is_half_removed = || match staging.journal(phase)? {
+                    Some(journal) => is_whole(&staging, &journal.steps).map(|is_whole| !is_whole),
+                    None => Ok(false),
+                };
+                if phase == Phase::Committed && !is_half_removed()? {
+                    return Ok(Some((staging, phase)));
+                }
+            }
+            Ok(None)
         })
     }
 
@@ -69,17 +77,21 @@ impl OsTree {
         let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
         paths.sort();
         paths.dedup();
-        let owner = staging.owner().map_err(|error| at_root(&error))?;
-        let Some(changes) = owner.and_then(|owner| owner.changes) else { return Ok(UndoOutcome::NotKept) };
+        let Some(changes) = staging.changes(phase).map_err(|error| at_root(&error))? else {
+            return Ok(UndoOutcome::NotKept);
+        };
         if phase == Phase::Undone {
             // The process died before its caller could note it.
             return Ok(UndoOutcome::Undone { changes, paths });
+        }
+        if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
+            return Ok(UndoOutcome::NotKept);
         }
         let conflicts = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
         if !conflicts.is_empty() {
             return Ok(UndoOutcome::Conflict(conflicts));
         }
-        match self.take_commit_back(&staging, &journal.steps) {
+        match self.take_commit_back(&staging, changes, &journal.steps) {
             Ok(()) => Ok(UndoOutcome::Undone { changes, paths }),
             Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
@@ -129,12 +141,16 @@ impl OsTree {
         Ok(conflicts)
     }
 
-    fn take_commit_back(&self, staging: &Staging, made: &[Step]) -> Result<(), Stop> {
+    fn take_commit_back(&self, staging: &Staging, changes: ContentHash, made: &[Step]) -> Result<(), Stop> {
         let mut steps = Vec::with_capacity(made.len());
         for step in made.iter().rev() {
             steps.push(self.reverse(staging, step)?);
         }
-        let journal = Journal::new(steps);
+        if self.is_full() {
+            let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
+            stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
+        }
+        let journal = Journal::new(changes, steps);
         staging.begin(Phase::Undoing, &journal, self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {
@@ -148,9 +164,12 @@ impl OsTree {
             let _ = staging.remove_content();
             return Ok(());
         };
-        let kept = applied.roll_back(&journal.steps);
+        let kept = match applied.roll_back(&journal.steps, self.is_full()) {
+            Ok(kept) => kept,
+            Err(error) => return Err(not_taken_back(stop, &error)),
+        };
         if kept.is_empty() {
-            let _ = staging.leave(Phase::Undoing);
+            let _ = staging.leave(Phase::Undoing, self.is_full());
             return Err(stop);
         }
         let _ = staging.go(Phase::Undoing, Phase::Kept, self.is_full());
@@ -217,4 +236,14 @@ impl OsTree {
         let touched = stage::touch(staging, &made.name).map_err(|error| Stop::io(&made.path, error))?;
         Ok(Seen::new(&touched, held.hash))
     }
+}
+
+/// Whether everything is there that the steps took out. Of what was being removed when the power went some may be gone.
+pub(super) fn is_whole(staging: &Staging, steps: &[Step]) -> io::Result<bool> {
+    for step in steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace)) {
+        if look_if_there(staging.at(&step.name))?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

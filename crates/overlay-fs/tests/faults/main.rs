@@ -15,5 +15,6 @@ mod killed;
 mod large;
 mod last_moment;
 mod place;
+mod power;
 mod room;
 mod together;
