@@ -11,6 +11,8 @@ use rustix::io::{Errno, Result};
 
 #[cfg(feature = "failpoints")]
 use super::failpoints::before;
+#[cfg(feature = "failpoints")]
+use super::trace::{Done, slot};
 use crate::{ContentHash, EntryKind};
 
 /// A name in an open folder.
@@ -40,11 +42,7 @@ pub(super) struct Found {
 macro_rules! done {
     ($done:expr) => {
         #[cfg(feature = "failpoints")]
-        super::trace::note(|| {
-            #[allow(unused_imports, reason = "each call needs some of them")]
-            use super::trace::{Done::*, slot};
-            Ok($done)
-        })
+        super::trace::note(|| Ok($done))
     };
 }
 
@@ -127,7 +125,7 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
     before("create", at.name)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
-    done!(MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
+    done!(Done::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
     // In two parts, so that a test can stop between them.
     let (start, rest) = content.split_at(content.len() / 2);
     for part in [start, rest] {
@@ -135,7 +133,7 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
         write_all(&file, part)?;
         done!({
             let Found { inode, modified, .. } = look_at(&file)?;
-            Append { inode, content: part.to_vec(), modified }
+            Done::Append { inode, content: part.to_vec(), modified }
         });
     }
     Ok(file)
@@ -156,7 +154,7 @@ fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {
 pub(super) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
     before("make link", at.name)?;
     rustix::fs::symlinkat(target, at.folder, at.name)?;
-    done!(MakeLink {
+    done!(Done::MakeLink {
         at: slot(at)?,
         inode: rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino,
         target: target.as_encoded_bytes().to_vec()
@@ -168,8 +166,8 @@ pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
     before("make folder", at.name)?;
     rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))?;
     done!({
-        let made = found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?);
-        MakeFolder { at: slot(at)?, inode: made.inode, mode: made.mode }
+        let new = found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?);
+        Done::MakeFolder { at: slot(at)?, inode: new.inode, mode: new.mode }
     });
     Ok(())
 }
@@ -178,21 +176,21 @@ pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
 pub(super) fn remove_folder(at: Place<'_>) -> Result<()> {
     before("remove folder", at.name)?;
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::REMOVEDIR)?;
-    done!(RemoveFolder { at: slot(at)? });
+    done!(Done::RemoveFolder { at: slot(at)? });
     Ok(())
 }
 
 pub(super) fn remove_file(at: Place<'_>) -> Result<()> {
     before("remove file", at.name)?;
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())?;
-    done!(RemoveFile { at: slot(at)? });
+    done!(Done::RemoveFile { at: slot(at)? });
     Ok(())
 }
 
 pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     before("set mode", OsStr::new(""))?;
     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-    done!(SetMode { inode: look_at(&file)?.inode, mode });
+    done!(Done::SetMode { inode: look_at(&file)?.inode, mode });
     Ok(())
 }
 
@@ -205,7 +203,7 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Res
     rustix::fs::futimens(&file, &Timestamps { last_access: omit, last_modification: modified })?;
     done!({
         let Found { inode, modified, .. } = look_at(&file)?;
-        SetModified { inode, modified }
+        Done::SetModified { inode, modified }
     });
     Ok(())
 }
@@ -214,7 +212,7 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Res
 pub(super) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
     before("sync", name)?;
     rustix::fs::fsync(file)?;
-    done!(Sync { inode: look_at(file)?.inode });
+    done!(Done::Sync { inode: look_at(file)?.inode });
     Ok(())
 }
 
@@ -227,7 +225,7 @@ pub(super) fn sync_folder(folder: &Dir) -> Result<()> {
         Err(Errno::INVAL | Errno::ROFS) => return Ok(()),
         outcome => outcome?,
     }
-    done!(SyncFolder { inode: look_at(&folder)?.inode });
+    done!(Done::SyncFolder { inode: look_at(&folder)?.inode });
     Ok(())
 }
 
@@ -245,7 +243,7 @@ pub(super) fn sync_file_system(folder: &Dir) -> Result<()> {
     };
     #[cfg(target_os = "linux")]
     {
-        done!(SyncFileSystem);
+        done!(Done::SyncFileSystem);
         Ok(())
     }
 }
@@ -290,7 +288,7 @@ pub(super) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
     rustix::fs::renameat(folder, from, folder, to)?;
     done!({
         let at = |name| slot(Place { folder, name: OsStr::new(name) });
-        Move { from: at(from)?, to: at(to)? }
+        Done::Move { from: at(from)?, to: at(to)? }
     });
     Ok(())
 }
@@ -298,9 +296,9 @@ pub(super) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
 fn rename(from: Place<'_>, to: Place<'_>, flags: RenameFlags) -> Result<()> {
     rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags)?;
     done!(if flags == RenameFlags::EXCHANGE {
-        Exchange { one: slot(from)?, other: slot(to)? }
+        Done::Exchange { one: slot(from)?, other: slot(to)? }
     } else {
-        Move { from: slot(from)?, to: slot(to)? }
+        Done::Move { from: slot(from)?, to: slot(to)? }
     });
     Ok(())
 }
@@ -317,7 +315,7 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
         before("link", to.name)?;
         match rustix::fs::linkat(from.folder, from.name, to.folder, to.name, AtFlags::empty()) {
             Ok(()) => {
-                done!(Link { from: slot(from)?, to: slot(to)? });
+                done!(Done::Link { from: slot(from)?, to: slot(to)? });
                 return remove_file(from);
             }
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {}
@@ -329,7 +327,7 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
         Err(Errno::NOENT) => {
             before("plain rename", to.name)?;
             rustix::fs::renameat(from.folder, from.name, to.folder, to.name)?;
-            done!(Move { from: slot(from)?, to: slot(to)? });
+            done!(Done::Move { from: slot(from)?, to: slot(to)? });
             Ok(())
         }
         Err(error) => Err(error),

@@ -74,7 +74,7 @@ impl Workspace for OsTree {
         }
         // Before an accept nothing appears in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
-        let mut staging = self.stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
         if self.is_full()
             && let Err(error) = self.sync(&home, &staging, &stage::written(changes))
         {
@@ -93,7 +93,7 @@ impl Workspace for OsTree {
 }
 
 impl OsTree {
-    fn stage(&self, home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
+    fn stage(home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
         let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
         match stage::write_all(&staging, changes) {
             Ok(()) => Ok(staging),
@@ -114,12 +114,11 @@ impl OsTree {
 
     fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
         let mut home = None;
-        let mut staging = match prepared {
-            Some(staging) => staging,
-            None => {
-                let home = home.insert(self.homes.for_new().map_err(Stop::at_root)?);
-                self.stage(home, changes, digest.whole)?
-            }
+        let mut staging = if let Some(staging) = prepared {
+            staging
+        } else {
+            let home = home.insert(self.homes.for_new().map_err(Stop::at_root)?);
+            Self::stage(home, changes, digest.whole)?
         };
         let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
         let steps = Planner::new(&self.root, &staging, fresh)

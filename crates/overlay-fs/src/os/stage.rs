@@ -241,9 +241,11 @@ pub(super) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
     Ok(calls::set_mode(&folder, old.mode)?)
 }
 
-/// An empty folder with these bits.
-pub(super) fn folder(at: Place<'_>, mode: u32) -> io::Result<()> {
-    calls::make_folder(at, 0o700)?;
+/// An empty folder with these bits, made where it is not there.
+pub(super) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()> {
+    if !is_there {
+        calls::make_folder(at, 0o700)?;
+    }
     Ok(calls::set_mode(calls::open(at)?, mode)?)
 }
 

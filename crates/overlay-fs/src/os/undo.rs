@@ -108,7 +108,9 @@ impl OsTree {
             let is_remade = || steps.iter().filter(|other| other.path == step.path).count() > 1;
             let target = match folders.target(&step.path) {
                 Ok(target) => target,
-                Err(Stop::Conflict(_)) if step.action == Action::MakeFolder => continue,
+                Err(Stop::Conflict(_)) if step.action == Action::MakeFolder || is_below_put(step, steps) => {
+                    continue;
+                }
                 Err(Stop::Conflict(conflict)) => {
                     // The folder above went with the commit.
                     if step.new.is_some() || conflict.kind != ConflictKind::Deleted {
@@ -144,7 +146,7 @@ impl OsTree {
     fn take_commit_back(&self, staging: &Staging, changes: ContentHash, made: &[Step]) -> Result<(), Stop> {
         let mut steps = Vec::with_capacity(made.len());
         for step in made.iter().rev() {
-            steps.push(self.reverse(staging, step)?);
+            steps.extend(self.reverse(staging, step)?);
         }
         if self.is_full() {
             let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
@@ -176,8 +178,8 @@ impl OsTree {
         Err(Stop::Error(not_put_back(staging, &kept)))
     }
 
-    /// The step that takes a step back. What goes in again must be what came out.
-    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Step, Stop> {
+    /// The step that takes a step back, if there is anything to take back. What goes in again must be what came out.
+    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Option<Step>, Stop> {
         let failed = |error: io::Error| Stop::io(&made.path, error);
         let (action, new) = match made.action {
             Action::Replace => (Action::Replace, Some(Self::kept(staging, made)?)),
@@ -185,15 +187,21 @@ impl OsTree {
             Action::Put => (Action::TakeAway, None),
             Action::RemoveFolder | Action::RemoveOwnFolder => {
                 let at = staging.at(&made.name);
-                if look_if_there(at).map_err(failed)?.is_none() {
-                    // An undo that was taken back used the copy.
-                    let bits = made.old.as_ref().map_or(0o777, |old| old.mode);
-                    stage::folder(at, bits).map_err(failed)?;
+                let bits = made.old.as_ref().map_or(0o777, |old| old.mode);
+                match look_if_there(at).map_err(failed)? {
+                    Some(found) if found.mode == bits => {}
+                    // An undo that was taken back used the copy, or one that failed made it halfway.
+                    found => stage::folder(at, bits, found.is_some()).map_err(failed)?,
                 }
                 let found = look_if_there(at).map_err(failed)?;
                 (Action::MakeFolder, found.map(|found| Seen::new(&found, None)))
             }
             Action::MakeFolder => {
+                let waits = look_if_there(staging.at(&made.name)).map_err(failed)?;
+                if waits.is_some_and(|waits| made.new.as_ref().is_some_and(|new| new.is(&waits))) {
+                    // A folder was there already: it is its user's.
+                    return Ok(None);
+                }
                 let mut folders = Folders::new(&self.root);
                 if let Ok(target) = folders.target(&made.path)
                     && look_if_there(target)
@@ -214,7 +222,7 @@ impl OsTree {
                 (old.inode, old.modified) = (found.inode, found.modified);
             }
         }
-        Ok(Step { path: made.path.clone(), action, name: made.name.clone(), old, new })
+        Ok(Some(Step { path: made.path.clone(), action, name: made.name.clone(), old, new }))
     }
 
     /// What came out of the workspace, made ready to go in again.
@@ -236,6 +244,12 @@ impl OsTree {
         let touched = stage::touch(staging, &made.name).map_err(|error| Stop::io(&made.path, error))?;
         Ok(Seen::new(&touched, held.hash))
     }
+}
+
+/// Whether the commit put something else where a folder above was: then that says whether it is as it was left.
+fn is_below_put(step: &Step, steps: &[Step]) -> bool {
+    let is_put = |other: &&Step| matches!(other.action, Action::Put | Action::Replace);
+    steps.iter().filter(is_put).any(|other| other.path != step.path && step.path.starts_with(&other.path))
 }
 
 /// Whether everything is there that the steps took out. Of what was being removed when the power went some may be gone.

@@ -16,5 +16,6 @@ mod large;
 mod last_moment;
 mod place;
 mod power;
+mod recovery;
 mod room;
 mod together;

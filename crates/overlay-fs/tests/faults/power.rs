@@ -204,7 +204,6 @@ fn survives(act: Act, home: Home, most: usize) {
     let played = Played::new(act, home, Durability::Full);
     let (disks, faults) = played.faults(Cut { most, ..EVERYWHERE });
     let told = faults.iter().take(5).cloned().collect::<Vec<_>>().join("\n");
-    println!("{act:?} {home:?}: {} calls, {disks} disks", played.trace.len());
     assert!(faults.is_empty(), "{} of {disks} disks:\n{told}", faults.len());
     assert!(10 < played.trace.len() && 100 < disks, "{} calls, {disks} disks", played.trace.len());
 }

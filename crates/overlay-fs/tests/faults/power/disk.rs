@@ -194,7 +194,9 @@ fn clear(at: &Path, keep: bool) {
         Err(_) => {}
         Ok(found) if found.is_dir() => {
             if keep {
-                fs::read_dir(at).unwrap().for_each(|entry| clear(&entry.unwrap().path(), false));
+                for entry in fs::read_dir(at).unwrap() {
+                    clear(&entry.unwrap().path(), false);
+                }
             } else {
                 fs::remove_dir_all(at).unwrap();
             }
@@ -225,7 +227,9 @@ fn with_inodes(
         let end = part.find(|one: char| !one.is_ascii_digit())?;
         let number = known.get(&part[..end].parse().ok()?).and_then(|id| made.get(id));
         // One that is gone: no inode has this number.
-        now.push_str(&format!("{INODE}{}{}", number.map_or(0, |(number, _)| *number), &part[end..]));
+        now.push_str(INODE);
+        now.push_str(&number.map_or(0, |(number, _)| *number).to_string());
+        now.push_str(&part[end..]);
     }
     let hash = ContentHash::of(now.as_bytes());
     Some(format!("{now}\n{hash}\n").into_bytes())

@@ -173,8 +173,8 @@ impl Trace {
                 What::SyncAll => None,
                 _ => continue,
             };
-            for earlier in 0..sync {
-                durable[earlier] |= of.is_none_or(|of| self.calls[earlier].what.is_synced_with(of));
+            for (earlier, call) in durable.iter_mut().zip(&self.calls).take(sync) {
+                *earlier |= of.is_none_or(|of| call.what.is_synced_with(of));
             }
             durable = self.with_needs(durable);
         }
