@@ -410,7 +410,7 @@ fn the_process_without_privileges() {
         assert_eq!(place.stagings(), Vec::<PathBuf>::new(), "{what} {at}");
     }
     let overlay = place.overlay();
-    fs::set_permissions(place.root().join("bits"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(place.root().join("bits"), fs::Permissions::from_mode(0o000)).unwrap();
     assert!(
         block_on(overlay.read(&path("bits"))).is_err(),
         "what cannot be read is not staged as if it were empty"
