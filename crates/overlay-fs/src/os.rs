@@ -19,6 +19,8 @@ mod seen;
 mod stage;
 mod staging;
 mod sweep;
+#[cfg(feature = "failpoints")]
+mod trace;
 mod undo;
 
 use std::ffi::OsStr;

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::io;
 
 use async_trait::async_trait;
 
@@ -9,7 +10,7 @@ use super::home::Home;
 use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
-use super::stage::{self, Fresh};
+use super::stage::{self, Fresh, Synced};
 use super::staging::{self, Phase, Staging};
 use super::{Durability, OsTree, tree_error};
 use crate::{
@@ -73,7 +74,13 @@ impl Workspace for OsTree {
         }
         // Before an accept nothing appears in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
-        let mut staging = self.stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        if self.is_full()
+            && let Err(error) = self.sync(&home, &staging, &stage::written(changes))
+        {
+            discard(&staging);
+            return Err(at_root(&error));
+        }
         // Without it, an accept reads again what it puts in.
         let _ = stage::vouch(&mut staging, &digest.changes);
         self.keep_prepared(digest.whole, staging);
@@ -86,9 +93,9 @@ impl Workspace for OsTree {
 }
 
 impl OsTree {
-    fn stage(&self, home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
+    fn stage(home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
         let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
-        match stage::write_all(&staging, changes, self.is_full()) {
+        match stage::write_all(&staging, changes) {
             Ok(()) => Ok(staging),
             Err(stop) => {
                 discard(&staging);
@@ -97,16 +104,32 @@ impl OsTree {
         }
     }
 
+    /// Puts what is staged on the medium, and the name of the staging folder; the names in it follow with the journal.
+    fn sync(&self, home: &Home, staging: &Staging, names: &[String]) -> io::Result<()> {
+        match stage::sync(staging, names)? {
+            Synced::All => Ok(()),
+            Synced::These => self.homes.sync(home),
+        }
+    }
+
     fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
-        let (mut staging, fresh) = if let Some(staging) = prepared {
-            (staging, Fresh::No)
+        let mut home = None;
+        let mut staging = if let Some(staging) = prepared {
+            staging
         } else {
-            let home = self.homes.for_new().map_err(Stop::at_root)?;
-            (self.stage(&home, changes, digest.whole)?, Fresh::Yes)
+            let home = home.insert(self.homes.for_new().map_err(Stop::at_root)?);
+            Self::stage(home, changes, digest.whole)?
         };
+        let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
         let steps = Planner::new(&self.root, &staging, fresh)
             .and_then(|planner| planner.plan(changes, &digest.changes));
-        let journal = steps.map(Journal::new).and_then(|journal| {
+        let journal = steps.and_then(|(steps, unsynced)| {
+            match &home {
+                _ if !self.is_full() => {}
+                Some(home) => self.sync(home, &staging, &unsynced).map_err(Stop::at_root)?,
+                None => drop(stage::sync(&staging, &unsynced).map_err(Stop::at_root)?),
+            }
+            let journal = Journal::new(digest.whole, steps);
             staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
             Ok(journal)
         });
@@ -119,8 +142,10 @@ impl OsTree {
             staging.end(Phase::Applying, Phase::Committed, self.is_full()).map_err(Stop::at_root)
         });
         if let Err(stop) = outcome {
-            let kept = applied.roll_back(&journal.steps);
-            return Err(self.end_rollback(&staging, &kept, stop));
+            return Err(match applied.roll_back(&journal.steps, self.is_full()) {
+                Ok(kept) => self.end_rollback(&staging, &kept, stop),
+                Err(error) => not_taken_back(stop, &error),
+            });
         }
         staging.release();
         let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
@@ -136,7 +161,8 @@ impl OsTree {
     /// The steps are taken back: the folder goes, unless it holds what could not be put back.
     fn end_rollback(&self, staging: &Staging, kept: &Kept, stop: Stop) -> Stop {
         if kept.is_empty() {
-            discard(staging);
+            // What cannot be removed here is left to the next run, which finds nothing to take back.
+            let _ = staging.remove(self.is_full());
             return stop;
         }
         let from = staging.phase().unwrap_or(Phase::Applying);
@@ -178,14 +204,23 @@ fn refuse_reserved_names(changes: &ChangeSet) -> Result<(), TreeError> {
 }
 
 fn discard(staging: &Staging) {
-    // It has its outcome; what cannot be removed here is left to a sweep.
-    let _ = staging.remove();
+    // It has its outcome; what cannot be removed here is left to a sweep. No journal in it is of something half done.
+    let _ = staging.remove(false);
 }
 
 pub(super) fn discard_prepared(prepared: Option<Staging>) {
     if let Some(staging) = prepared {
         discard(&staging);
     }
+}
+
+/// What was done is still half done, and its journal in force.
+pub(super) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
+    let stop = stop.into_error();
+    let message = format!(
+        "{stop}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
+    );
+    Stop::Error(TreeError::Io { path: WorkspacePath::root(), message })
 }
 
 pub(super) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
@@ -197,6 +232,6 @@ pub(super) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
     TreeError::Io { path: kept[0].0.clone(), message }
 }
 
-pub(super) fn at_root(error: &std::io::Error) -> TreeError {
+pub(super) fn at_root(error: &io::Error) -> TreeError {
     tree_error(&WorkspacePath::root(), error)
 }

@@ -21,6 +21,7 @@ pub(super) struct Planner<'a> {
     /// Whether this very call wrote what waits; else it is compared with the changes.
     fresh: Fresh,
     steps: Vec<Step>,
+    unsynced: Vec<String>,
     /// Folders that are there, or are made by the steps.
     there: HashSet<WorkspacePath>,
     /// The file system of the workspace's folder.
@@ -31,11 +32,16 @@ impl<'a> Planner<'a> {
     pub(super) fn new(root: &'a Dir, staging: &'a Staging, fresh: Fresh) -> Result<Self, Stop> {
         let device = calls::look_at(root).map_err(Stop::at_root)?.device;
         let folders = Folders::new(root);
-        Ok(Self { folders, staging, fresh, steps: Vec::new(), there: HashSet::new(), device })
+        let (steps, unsynced, there) = Default::default();
+        Ok(Self { folders, staging, fresh, steps, unsynced, there, device })
     }
 
-    /// The steps, in order.
-    pub(super) fn plan(mut self, changes: &ChangeSet, hashes: &[Hashes]) -> Result<Vec<Step>, Stop> {
+    /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
+    pub(super) fn plan(
+        mut self,
+        changes: &ChangeSet,
+        hashes: &[Hashes],
+    ) -> Result<(Vec<Step>, Vec<String>), Stop> {
         for change in &changes.changes {
             if change.kind == ChangeKind::CreateDirectory {
                 self.there.insert(change.path.clone());
@@ -44,7 +50,7 @@ impl<'a> Planner<'a> {
         for (number, (change, hashes)) in changes.changes.iter().zip(hashes).enumerate() {
             self.add(number, change, *hashes)?;
         }
-        Ok(self.steps)
+        Ok((self.steps, self.unsynced))
     }
 
     fn add(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
@@ -83,6 +89,7 @@ impl<'a> Planner<'a> {
         let target = self.folders.target(&change.path)?;
         stage::copy_of_folder(target, self.staging.at(&name))
             .map_err(|error| Stop::io(&change.path, error))?;
+        self.unsynced.push(name.clone());
         self.push(&change.path, Action::RemoveFolder, name, Some(Seen::new(&found, None)), None);
         Ok(())
     }
@@ -131,7 +138,14 @@ impl<'a> Planner<'a> {
             None => None,
         };
         let stamp = self.staging.stamps.get(number).and_then(Option::as_ref);
-        stage::ready(self.staging.at(&name), change, hashes.new, old, (self.fresh, stamp))
+        let fresh = self.fresh;
+        let (seen, has_other_bits) =
+            stage::ready(self.staging.at(&name), change, hashes.new, old, (fresh, stamp))?;
+        let is_file = matches!(change.kind, ChangeKind::Write { .. });
+        if has_other_bits || (fresh == Fresh::Yes && is_file) {
+            self.unsynced.push(name);
+        }
+        Ok(seen)
     }
 
     fn look(&mut self, path: &WorkspacePath) -> Result<Found, Stop> {

@@ -91,6 +91,17 @@ pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     }
 }
 
+/// Whether what was put there is there and was not edited since. Its time does not decide where its content does: after
+/// a loss of power it may be that of the staging.
+pub(super) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+    let (Some(found), Some(seen)) = (look_if_there(at)?, seen) else { return Ok(false) };
+    if seen.is(&found) {
+        return Ok(true);
+    }
+    let is_same_file = seen.kind == found.kind && seen.inode == found.inode && seen.len == found.len;
+    Ok(is_same_file && seen.hash.is_some() && hold(at)?.hash == seen.hash)
+}
+
 pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
     match calls::look(at) {
         Ok(found) => Ok(Some(found)),

@@ -3,7 +3,9 @@ use std::io;
 use super::OsTree;
 use super::commit::at_root;
 use super::lock::CommitLock;
+use super::recover::drop_ended;
 use super::staging::{Phase, Staging};
+use super::undo::is_whole;
 use crate::TreeError;
 
 /// What became of one staging folder.
@@ -100,9 +102,14 @@ impl OsTree {
         match phase {
             Phase::Applying | Phase::Undoing => self.take_back(staging, phase),
             Phase::Kept => Ok(SweepOutcome::Kept),
-            Phase::Committed => Ok(SweepOutcome::Undoable),
+            Phase::Committed => match staging.journal(phase)? {
+                Some(journal) if !is_whole(staging, &journal.steps)? => {
+                    drop_ended(staging, phase, self.is_full())
+                }
+                _ => Ok(SweepOutcome::Undoable),
+            },
             Phase::Undone => {
-                staging.remove()?;
+                staging.remove(self.is_full())?;
                 Ok(SweepOutcome::Removed)
             }
             Phase::Idle => {
@@ -113,7 +120,7 @@ impl OsTree {
                 if staging.owner()?.is_none() && !content.is_empty() {
                     return Ok(SweepOutcome::Foreign);
                 }
-                staging.remove()?;
+                staging.remove(self.is_full())?;
                 Ok(SweepOutcome::Removed)
             }
         }
