@@ -12,8 +12,9 @@ use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn,
 };
 use headstart_tool_gate::{ApprovalMode, GateContext};
+use tokio::sync::mpsc;
 
-use crate::host::NativeHost;
+use crate::host::{AskStep, NativeHost};
 
 /// What the model is told it is, and how to work here.
 pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
@@ -113,6 +114,16 @@ impl Session {
         let (speculation, driver, events) = engine.start(id, &self.params, prompt)?;
         tokio::spawn(driver);
         Ok((speculation, events))
+    }
+
+    /// What work ahead may spend at most.
+    pub(crate) fn limits(&self) -> Limits {
+        self.engine.limits
+    }
+
+    /// From now on whoever holds the receiver is asked whether the next step runs on top of work that runs ahead.
+    pub(crate) fn asked_steps(&self) -> mpsc::UnboundedReceiver<AskStep> {
+        self.host.asked_steps()
     }
 
     /// Another approval mode from now on.

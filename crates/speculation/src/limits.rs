@@ -20,6 +20,10 @@ pub struct Limits {
     pub cost: Option<CostLimit>,
     /// Wall time.
     pub time: Duration,
+    /// How many steps run ahead of the user, each on top of the one before. With 1 a suggestion that comes of work
+    /// which nobody has accepted yet is only suggested; with more it runs, too, if the host agrees
+    /// ([`Host::step_above`](crate::Host::step_above)).
+    pub depth: u32,
     /// How many candidates the query for what comes after the work asks for, from 1 to
     /// [`MAX_CANDIDATES`](headstart_followup_state::MAX_CANDIDATES).
     pub candidates: usize,
@@ -52,7 +56,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 20 answers, 100 messages, 400,000 tokens, five minutes, eight calls at once.
+    /// 20 answers, 100 messages, 400,000 tokens, five minutes, one step, eight calls at once.
     fn default() -> Self {
         Self {
             turns: 20,
@@ -60,6 +64,7 @@ impl Default for Limits {
             tokens: 400_000,
             cost: None,
             time: Duration::from_secs(300),
+            depth: 1,
             candidates: 1,
             staged: Quota::default(),
             calls_at_once: 8,

@@ -158,6 +158,25 @@ impl Policy {
         self.run_kind(experience, Kind::of(text), now_ms)
     }
 
+    /// As [`run`](Self::run), for a step on top of others that the user has not taken yet: it is taken only where they all
+    /// are.
+    pub fn run_above<'a>(
+        &self,
+        experience: &Experience,
+        below: impl IntoIterator<Item = &'a str>,
+        text: &str,
+        now_ms: u64,
+    ) -> Result<Allowance, Hold> {
+        self.may_run_at_all(text)?;
+        let reached = below.into_iter().map(|step| experience.chance(Kind::of(step)).mean()).product();
+        let chance = reached * experience.chance(Kind::of(text)).mean();
+        if self.mode == Mode::Auto && chance < self.run_from {
+            return Err(Hold::Unlikely { chance, from: self.run_from });
+        }
+        self.one_more(experience, Kind::of(text), reached, 1, now_ms)?;
+        Ok(self.allowance(experience, 1, now_ms))
+    }
+
     /// As [`run`](Self::run), for any suggestion of a kind.
     pub fn run_kind(&self, experience: &Experience, kind: Kind, now_ms: u64) -> Result<Allowance, Hold> {
         self.one_more(experience, kind, 1.0, 1, now_ms)?;
@@ -177,8 +196,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether a suggestion of this kind may run as one of so `many` at the same time, where the user takes none of the
-    /// better ones with the chance `reached`.
+    /// Whether a suggestion of this kind may run as one of so `many` at the same time, where the user comes as far as to be
+    /// asked with the chance `reached`: takes the steps below it, and none of the better candidates.
     fn one_more(
         &self,
         experience: &Experience,
@@ -221,7 +240,7 @@ impl Policy {
         (self.share * own - extra).max(0.0)
     }
 
-    /// `reached` is the chance that the user takes none of the better candidates.
+    /// `reached` is the chance that the user comes as far as to be asked.
     fn worth_it(&self, experience: &Experience, kind: Kind, reached: f64) -> Result<(), Hold> {
         let forecast = self.forecast(experience, kind);
         let chance = forecast.chance.mean();

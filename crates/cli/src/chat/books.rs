@@ -84,6 +84,15 @@ impl Books {
         self.policy.run_several(&self.experience, texts, most, clock::unix_ms())
     }
 
+    /// As [`run`](Self::run), on top of steps that the user has not taken yet.
+    pub(super) fn run_above<'a>(
+        &self,
+        below: impl IntoIterator<Item = &'a str>,
+        text: &str,
+    ) -> Result<Allowance, Hold> {
+        self.policy.run_above(&self.experience, below, text, clock::unix_ms())
+    }
+
     pub(super) fn turn(&mut self, cost: &Cost, interrupted: bool) {
         let entry = self.clerk.turn(cost, interrupted);
         self.note(&[entry]);
@@ -173,6 +182,11 @@ impl Account {
         Self { id, started: Instant::now(), noted: None, joined: false }
     }
 
+    /// Whether what the run cost is written down.
+    pub(super) fn is_noted(&self) -> bool {
+        self.noted.is_some()
+    }
+
     /// What the query for what comes after the run has cost.
     pub(super) fn spent_since(&self, speculation: &Speculation) -> Usage {
         beyond(speculation.cost().tokens, self.noted.unwrap_or_default())
@@ -202,6 +216,7 @@ fn beyond(now: Usage, before: Usage) -> Usage {
     more.input_tokens = now.input_tokens.saturating_sub(before.input_tokens);
     more.cached_input_tokens = now.cached_input_tokens.saturating_sub(before.cached_input_tokens);
     more.cache_creation_tokens = now.cache_creation_tokens.saturating_sub(before.cache_creation_tokens);
+    more.cache_token_seconds = now.cache_token_seconds.saturating_sub(before.cache_token_seconds);
     more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
     more
 }

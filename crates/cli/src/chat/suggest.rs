@@ -1,7 +1,9 @@
 use std::future::pending;
 use std::time::Instant;
 
-use headstart_followup_state::{Effect, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion};
+use headstart_followup_state::{
+    Config, Effect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
+};
 use headstart_speculation::Speculation;
 use headstart_speculation::ledger::Outcome;
 use tokio::task::JoinHandle;
@@ -18,12 +20,23 @@ pub(super) struct Asked {
     task: JoinHandle<(RequestId, Answer)>,
     /// The accepted work that asks by itself what comes after it.
     asks: Option<Speculation>,
+    /// The next step, on top of that work.
+    above: Option<Box<Ahead>>,
 }
 
 /// The answer, best first and never empty, and what it cost.
 pub(super) struct Answer {
     suggestions: Result<Vec<Suggestion>, String>,
     cost: QueryCost,
+    /// The suggestion as it runs already, on top of the work that was accepted.
+    above: Option<Box<Ahead>>,
+}
+
+impl Asked {
+    /// The accepted work after which it is asked.
+    pub(super) fn after(&self) -> Option<&Speculation> {
+        self.asks.as_ref()
+    }
 }
 
 impl Drop for Asked {
@@ -39,11 +52,16 @@ impl Drop for Asked {
 pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Answer) {
     let Some(waiting) = asked else { return pending().await };
     let answer = (&mut waiting.task).await;
-    *asked = None;
-    match answer {
-        Ok(answer) => answer,
+    let answered = asked.take();
+    match (answer, answered) {
+        (Ok((request, mut answer)), Some(mut asked)) => {
+            // The step that runs already is no part of what is dropped with the question.
+            asked.asks = None;
+            answer.above = asked.above.take().or(answer.above);
+            (request, answer)
+        }
         // The query panicked: there is no suggestion, and nothing else is wrong.
-        Err(_) => pending().await,
+        _ => pending().await,
     }
 }
 
@@ -60,14 +78,20 @@ impl Chat {
             let guess = query.await;
             let work_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
             let cost = QueryCost { tokens: guess.tokens, work_ms, dropped: false };
-            (request, Answer { suggestions: guess.suggestions, cost })
+            (request, Answer { suggestions: guess.suggestions, cost, above: None })
         });
-        self.asked = Some(Asked { task, asks: None });
+        self.asked = Some(Asked { task, asks: None, above: None });
     }
 
     /// The suggestion after accepted work: it is there already, or on its way.
-    pub(super) fn await_next(&mut self, speculation: Speculation, account: Account) {
+    pub(super) fn await_next(
+        &mut self,
+        speculation: Speculation,
+        account: Account,
+        above: Option<Box<Ahead>>,
+    ) {
         if !self.controller.is_enabled() {
+            self.close_steps(&speculation, above);
             return speculation.abort();
         }
         let request = self.next_request();
@@ -76,13 +100,15 @@ impl Chat {
             let next = speculation.next().await;
             let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
             let next = next.map(|best| [vec![best], speculation.other_candidates()].concat());
-            (request, Answer { suggestions: next.ok_or_else(|| "empty".to_owned()), cost })
+            let above = speculation.above().await.map(Ahead::of_step);
+            (request, Answer { suggestions: next.ok_or_else(|| "empty".to_owned()), cost, above })
         });
-        self.asked = Some(Asked { task, asks });
+        self.asked = Some(Asked { task, asks, above });
     }
 
     pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) {
-        let Answer { suggestions, cost } = answer;
+        let Answer { suggestions, cost, above } = answer;
+        let above = above.and_then(|above| self.unless_aborted(above));
         let first = suggestions.as_ref().ok().and_then(|all| all.first()).cloned();
         let shown = match suggestions {
             Ok(_) if self.is_typing() => Err("typing".to_owned()),
@@ -92,7 +118,13 @@ impl Chat {
         let best = shown.as_ref().ok().and_then(|shown| shown.first()).or(first.as_ref());
         let text = best.map(|best| best.as_str().to_owned());
         let reason = shown.as_ref().err().map(String::as_str);
-        let ids = std::array::from_fn::<_, MAX_CANDIDATES, _>(|place| new_id(request.0, place));
+        // What runs already has its id.
+        let of_step = |text: &str| above.as_ref().filter(|above| above.speculation.prompt() == text);
+        let ids = std::array::from_fn::<_, MAX_CANDIDATES, _>(|place| {
+            let text = shown.as_ref().ok().and_then(|shown| shown.get(place)).or(first.as_ref());
+            let step = text.filter(|_| place == 0).and_then(|text| of_step(text.as_str()));
+            step.map_or_else(|| new_id(request.0, place), |step| step.speculation.id().to_owned())
+        });
         // These two are found out without asking the model.
         if !matches!(reason, Some("early_conversation" | "plan_mode")) {
             self.books.suggested(&ids[0], text.as_deref(), cost, reason);
@@ -103,14 +135,20 @@ impl Chat {
                     self.books.candidate(id, further.as_str(), &ids[0]);
                 }
                 self.incoming = Offers::new(ids.into_iter().zip(suggestions.iter().cloned()));
+                let is_ready = self.adopt(above);
                 self.followup(Followup::suggested(request, suggestions));
+                if is_ready {
+                    self.show_at_once();
+                }
             }
-            Err(reason) => self.followup(Followup::Suppressed { request, reason }),
+            Err(reason) => {
+                self.adopt(above);
+                self.followup(Followup::Suppressed { request, reason });
+            }
         }
         // The controller had no use for it: it is late, or the same as the one that is there.
-        for (unused, outcome) in self.incoming.give_up(Outcome::Aborted) {
-            self.books.decided(&unused.id, outcome);
-        }
+        let unused = self.incoming.give_up(Outcome::Aborted);
+        self.close(unused);
     }
 
     /// Those that the policy lets show; the error is the code of what holds the first one back.
@@ -139,9 +177,11 @@ impl Chat {
 
     /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
     pub(super) fn drop_asked(&mut self) {
-        if let Some(asked) = self.asked.take()
-            && !asked.task.is_finished()
-        {
+        let Some(mut asked) = self.asked.take() else { return };
+        if let Some(accepted) = &asked.asks {
+            self.close_steps(accepted, asked.above.take());
+        }
+        if !asked.task.is_finished() {
             let cost = QueryCost { dropped: true, ..QueryCost::default() };
             self.books.suggested("", None, cost, Some("dropped"));
         }
@@ -185,7 +225,19 @@ impl Chat {
             Followup::Suggested { .. } => Outcome::Replaced,
             _ => Outcome::Aborted,
         };
-        for effect in self.controller.handle(now, event) {
+        let effects = self.controller.handle(now, event);
+        self.act_on(effects, fate);
+    }
+
+    /// Shows what waits to be shown: after an accept, with the next step there already, nothing flickers.
+    fn show_at_once(&mut self) {
+        let later = self.now().saturating_add(Config::default().show_delay_ms);
+        let effects = self.controller.handle(later, Followup::Wake);
+        self.act_on(effects, Outcome::Aborted);
+    }
+
+    fn act_on(&mut self, effects: Effects, fate: Outcome) {
+        for effect in effects {
             match effect {
                 Effect::Show { suggestion, .. } => {
                     self.offers.saw(suggestion.as_str());
@@ -218,6 +270,9 @@ impl Chat {
         let answers = self.books.run(&texts, self.settings.parallel);
         for (offer, answer) in self.offers.iter_mut().zip(answers) {
             let Ok(allowance) = answer else { continue };
+            if offer.work.is_some() {
+                continue;
+            }
             // A slash command is never run ahead; that is no error.
             let started =
                 self.session.speculate(offer.id.clone(), offer.suggestion.as_str(), Some(allowance));

@@ -53,7 +53,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
     note(&clerk, &answer, asked.elapsed())?;
-    models.save_recording()?;
+    models.close().await?;
     let json = context.output.is_json();
     match answer {
         Ok(generated) if json => {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use headstart_followup_state::MAX_CANDIDATES;
+use headstart_speculation::AtBoundary;
 use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
 use super::requests::RequestField;
 use super::several::SeveralField;
-use super::{parse_base_url, parse_mode};
+use super::{parse_at_boundary, parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -44,6 +45,7 @@ struct Fields {
     policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
+    at_boundary: Option<Spanned<String>>,
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
@@ -61,6 +63,8 @@ struct RequestFields {
     connect_seconds: Option<Spanned<u32>>,
     first_byte_seconds: Option<Spanned<u32>>,
     idle_seconds: Option<Spanned<u32>>,
+    stalled_seconds: Option<Spanned<u32>>,
+    cache_seconds: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -74,6 +78,7 @@ struct LimitFields {
     staged_file_bytes: Option<Spanned<u64>>,
     staged_depth: Option<Spanned<u32>>,
     time_seconds: Option<Spanned<u32>>,
+    depth: Option<Spanned<u32>>,
     command_seconds: Option<Spanned<u32>>,
 }
 
@@ -134,6 +139,10 @@ impl File {
         self.fields.speculation
     }
 
+    pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
+        self.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
+    }
+
     pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {
         let all = [
             (SeveralField::Candidates, &self.fields.candidates),
@@ -184,6 +193,7 @@ impl File {
             (LimitField::StagedFileBytes, wide(&fields.staged_file_bytes)),
             (LimitField::StagedDepth, narrow(&fields.staged_depth)),
             (LimitField::TimeSeconds, narrow(&fields.time_seconds)),
+            (LimitField::Depth, narrow(&fields.depth)),
             (LimitField::CommandSeconds, narrow(&fields.command_seconds)),
         ];
         let mut limits = Vec::new();
@@ -205,6 +215,8 @@ impl File {
             (RequestField::ConnectSeconds, &fields.connect_seconds),
             (RequestField::FirstByteSeconds, &fields.first_byte_seconds),
             (RequestField::IdleSeconds, &fields.idle_seconds),
+            (RequestField::StalledSeconds, &fields.stalled_seconds),
+            (RequestField::CacheSeconds, &fields.cache_seconds),
         ];
         let mut settings = Vec::new();
         for (field, value) in all {

@@ -18,4 +18,6 @@ mod modes;
 mod parallel;
 mod pipe;
 mod provider;
+mod states;
+mod steps;
 mod turns;

@@ -3,5 +3,8 @@
 mod candidates;
 mod differential;
 mod engine;
+mod same_history;
+mod states;
+mod steps;
 mod support;
 mod together;

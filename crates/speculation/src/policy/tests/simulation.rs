@@ -60,7 +60,7 @@ impl Bill {
 fn prices() -> Prices {
     let price = |input, cached, output| {
         let money = |units| Money::new(units).unwrap();
-        Price { input: money(input), cached: money(cached), output: money(output) }
+        Price::new(money(input), money(cached), money(output))
     };
     Prices::from_iter([
         ("main".to_owned(), price(1.0, 0.1, 4.0)),
