@@ -153,18 +153,16 @@ impl Chat {
 
     /// Those that the policy lets show; the error is the code of what holds the first one back.
     fn showable(&self, suggestions: Vec<Suggestion>) -> Result<Vec<Suggestion>, String> {
-        let mut held = None;
-        let mut shows = |suggestion: &Suggestion| match self.books.show(suggestion.as_str()) {
-            Ok(()) => true,
-            Err(hold) => {
-                held = held.or(Some(hold));
-                false
-            }
+        let mut first_hold = None;
+        let mut passes = |suggestion: &Suggestion| {
+            let judged = self.books.show(suggestion.as_str());
+            first_hold = first_hold.or(judged.err());
+            judged.is_ok()
         };
-        let shown: Vec<_> = suggestions.into_iter().filter(|suggestion| shows(suggestion)).collect();
-        match held {
-            Some(hold) if shown.is_empty() => Err(hold.code().to_owned()),
-            _ => Ok(shown),
+        let kept: Vec<_> = suggestions.into_iter().filter(|suggestion| passes(suggestion)).collect();
+        match first_hold {
+            Some(hold) if kept.is_empty() => Err(hold.code().to_owned()),
+            _ => Ok(kept),
         }
     }
 

@@ -23,7 +23,7 @@ fn writes(content: &str) -> Answer {
 fn start_both(bench: &Bench, pool: &mut LocalPool) -> Candidates<Speculation> {
     let named = TEXTS.map(|text| (text.replace(' ', "-"), filter(text).unwrap()));
     let mut candidates = Candidates::new(named);
-    for candidate in candidates.iter_mut() {
+    for candidate in &mut candidates {
         let prompt = candidate.suggestion.as_str();
         let (speculation, driver, _events) =
             bench.engine.start(&*candidate.id, &bench.params(), prompt).unwrap();
