@@ -80,7 +80,7 @@ impl Chat {
 
     /// Writes down what the runs that have ended cost: the chat may be killed before the user decides.
     pub(super) fn note_ended(&mut self) {
-        for offer in self.offers.iter_mut() {
+        for offer in &mut self.offers {
             let mut step = offer.work.as_mut();
             while let Some(ahead) = step {
                 if ahead.ended && !ahead.account.is_noted() {

@@ -180,9 +180,8 @@ impl Host for TestHost {
 
     async fn sleep(&self, _time: Duration) {
         // Nobody is woken: a test that lets the time run out moves the work on as well.
-        std::future::poll_fn(|_| match self.time_is_up.load(Ordering::SeqCst) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        std::future::poll_fn(|_| {
+            if self.time_is_up.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
