@@ -35,12 +35,13 @@
 //!
 //! # What counts as a conflict
 //!
-//! A file that is removed or moved and holds other content now; one that is written and of which both sides changed the
+//! A file that is removed and holds other content now; one that is written, or moved, and of which both sides changed the
 //! same place, or that is not text; one that is gone or is something else; something where a file is created; a new
 //! name in a folder that is removed; a link where a folder was; a file that was read and holds other content; a
 //! folder that was listed and has other names; a path that was looked for in vain and is there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
-//! places (both count), and files that nobody looked at. The first look at a path counts, so an edit between a read
-//! and a write is seen. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
+//! places (both count; of a file that the work moved, at its new place), and files that nobody looked at. The first look
+//! at a path counts, so an edit between a read and a write is seen. Where the times of a tree cannot show every edit
+//! ([`Fingerprint::young`]), the content is compared. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
 //!
 //! # Limitations
 //!
@@ -52,7 +53,7 @@
 //!   a moment, and a file that is made there in that moment may be replaced.
 //! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
 //!   not fit together. Edits between which no line of the base lies are a conflict.
-//! * What moves is taken as removed here and written there: a file that both sides changed and one moved is a conflict.
+//! * What its user moved is taken as removed: if the work changed it, that is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
 //! * New files do not take over what their folder says of access lists. Where the system does not let this user set an

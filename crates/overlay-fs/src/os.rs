@@ -2,6 +2,7 @@
 
 mod apply;
 mod calls;
+mod clock;
 mod commit;
 #[cfg(feature = "failpoints")]
 pub mod failpoints;
@@ -32,6 +33,7 @@ use cap_std::fs::{Dir, MetadataExt as _};
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
+use self::clock::Clock;
 use self::commit::discard_prepared;
 use self::home::Homes;
 pub use self::options::{Durability, OsOptions, UndoLimit};
@@ -53,6 +55,7 @@ use crate::{ContentHash, EntryKind, Fingerprint, Metadata, TreeError};
 pub struct OsTree {
     root: Dir,
     homes: Homes,
+    clock: Clock,
     options: OsOptions,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
@@ -74,12 +77,13 @@ impl OsTree {
         let path = path.as_ref();
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
             let homes = Homes::new(root.try_clone()?, path.canonicalize().ok(), options.state.clone())?;
-            Ok((root, homes))
+            let clock = Clock::of(&root)?;
+            Ok((root, homes, clock))
         });
         match opened {
-            Ok((root, homes)) => {
+            Ok((root, homes, clock)) => {
                 let (prepared, untrimmed, notes) = Default::default();
-                Ok(Self { root, homes, options, prepared, untrimmed, notes })
+                Ok(Self { root, homes, clock, options, prepared, untrimmed, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -165,6 +169,7 @@ fn metadata_of(found: &cap_std::fs::Metadata) -> Metadata {
         mode: found.mode() & 0o7777,
         modified_ns: nanoseconds(found.mtime(), found.mtime_nsec()),
         changed_ns: nanoseconds(found.ctime(), found.ctime_nsec()),
+        young: false,
     };
     Metadata { kind, len, executable: fingerprint.is_executable(), links: found.nlink(), fingerprint }
 }

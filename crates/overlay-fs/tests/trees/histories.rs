@@ -3,6 +3,7 @@
 use headstart_overlay_fs::MemoryTree;
 use proptest::prelude::*;
 
+use crate::coarse::Coarse;
 use crate::later::Later;
 use crate::play::play;
 
@@ -29,6 +30,15 @@ proptest! {
     #[test]
     fn answered_later(bytes in history()) {
         play::<Later>(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn with_coarse_times(bytes in history()) {
+        play::<Coarse>(&bytes);
     }
 }
 
