@@ -56,8 +56,10 @@
 //! * What its user moved is taken as removed: if the work changed it, that is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
-//! * New files do not take over what their folder says of access lists. Where the system does not let this user set an
-//!   owner or an attribute, the new file is without.
+//! * A new file gets the group and the access list that its folder gives, a replaced or moved one keeps its own with its
+//!   extended attributes; but where the system does not let this user set an owner or an attribute, it is without, and
+//!   without the group's permissions if it has another group now. What `security.*` says of a content (capabilities, sums)
+//!   does not outlive it.
 //! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special
 //!   names: that `.git` is not touched is for the caller to hold.
 //! * Names that differ only in case or Unicode form are different, whatever the disk thinks; a path of more than

@@ -24,8 +24,8 @@ impl Workspace for OsTree {
     /// set rests on. On a surprise all steps are taken back. If the process dies in the middle, the next commit,
     /// undo or sweep of this workspace takes them back.
     ///
-    /// A replaced file keeps its permission bits and extended attributes, and its owner where that is allowed; it is a
-    /// new inode.
+    /// A replaced or moved file keeps its permission bits and extended attributes, and its owner where that is allowed; it
+    /// is a new inode. A new one is as if it were made in its folder.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         refuse_reserved_names(changes)?;
         let mut digest = Digest::of(changes);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::{self, Place};
 use super::home::{Home, is_private};
+use super::inherit::make_plain;
 use super::journal::Journal;
 use super::process::Process;
 use super::seen::{Stamp, look_if_there, place};
@@ -107,6 +108,7 @@ impl Staging {
         if !is_private(&self.folder)? {
             return Err(io::Error::other("the staging folder is not private: somebody changed it at once"));
         }
+        make_plain(&self.folder)?;
         let owner = serde_json::to_vec(&Owner { process: Process::current(), changes: Some(changes) })?;
         let file = calls::create(self.at(OWNER), 0o600, &owner)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
