@@ -96,7 +96,7 @@ pub use memory::MemoryTree;
 #[cfg(all(feature = "failpoints", unix))]
 pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
-pub use os::{Durability, OsOptions, OsTree, SweepOutcome, Swept, UndoLimit, UndoOutcome};
+pub use os::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, Swept, UndoLimit, UndoOutcome};
 pub use overlay::{Overlay, Quota, StagedUsage};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

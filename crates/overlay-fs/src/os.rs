@@ -23,7 +23,9 @@ mod stage;
 mod staging;
 mod sweep;
 mod undo;
+mod waiting;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -38,7 +40,7 @@ use rustix::io::Errno;
 use self::clock::Clock;
 use self::commit::discard_prepared;
 use self::home::Homes;
-pub use self::options::{Durability, OsOptions, UndoLimit};
+pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
 use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
 pub use self::undo::UndoOutcome;
@@ -61,8 +63,8 @@ pub struct OsTree {
     options: OsOptions,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
-    /// What commits kept for an undo since there was last made room.
-    untrimmed: Mutex<Untrimmed>,
+    /// What was kept for undos when this tree last looked.
+    undoable: Mutex<Undoable>,
     /// What was found half done and ended.
     notes: Mutex<Vec<Swept>>,
 }
@@ -84,8 +86,8 @@ impl OsTree {
         });
         match opened {
             Ok((root, homes, clock)) => {
-                let (prepared, untrimmed, notes) = Default::default();
-                Ok(Self { root, homes, clock, options, prepared, untrimmed, notes })
+                let (prepared, undoable, notes) = Default::default();
+                Ok(Self { root, homes, clock, options, prepared, undoable, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -104,8 +106,8 @@ impl OsTree {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).push((changes, staging));
     }
 
-    fn untrimmed(&self) -> MutexGuard<'_, Untrimmed> {
-        self.untrimmed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn undoable(&self) -> MutexGuard<'_, Undoable> {
+        self.undoable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, swept: Swept) {
@@ -117,12 +119,8 @@ impl OsTree {
     }
 }
 
-/// How much is kept for an undo.
-#[derive(Debug, Clone, Copy, Default)]
-struct Untrimmed {
-    accepts: usize,
-    bytes: u64,
-}
+/// The folders of commits that can be undone, and how many bytes each holds. Nobody adds to one.
+type Undoable = BTreeMap<String, u64>;
 
 impl Drop for OsTree {
     /// Removes what was prepared and not committed, and the accepts that are too old to be kept.

@@ -11,7 +11,7 @@ use super::lock::CommitLock;
 use super::plan::Planner;
 use super::stage::{self, Fresh};
 use super::staging::{self, Phase, Staging};
-use super::{Durability, OsTree, tree_error};
+use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
     WorkspacePath, resolve,
@@ -33,7 +33,7 @@ impl Workspace for OsTree {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
         if options.repeated && self.is_committed(name)? {
-            discard_prepared(self.take_prepared(name));
+            discard_prepared(self.take_prepared(name).or_else(|| self.adopt(name)));
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
         let (changes, committed) = match resolve(self, changes, options).await? {
@@ -43,7 +43,7 @@ impl Workspace for OsTree {
         if changes.is_empty() {
             return Ok(CommitOutcome::Committed(committed));
         }
-        let mut prepared = self.take_prepared(name);
+        let mut prepared = self.take_prepared(name).or_else(|| self.adopt(name));
         if let Cow::Owned(_) = changes {
             // It was prepared without what its user did meanwhile, and is merged now.
             discard_prepared(prepared.take());
@@ -57,12 +57,12 @@ impl Workspace for OsTree {
     }
 
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
-        if changes.is_empty() || !self.options.prepare {
+        if changes.is_empty() || self.options.prepare == Preparing::Never {
             return Ok(());
         }
         refuse_reserved_names(changes)?;
         let digest = Digest::of(changes);
-        discard_prepared(self.take_prepared(digest.whole));
+        self.forget(changes);
         {
             let _lock = CommitLock::take(&self.root)?;
             self.recover()?;
@@ -76,12 +76,16 @@ impl Workspace for OsTree {
         let mut staging = self.stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
         // Without it, an accept reads again what it puts in.
         let _ = stage::vouch(&mut staging, &digest.changes);
+        if self.options.prepare == Preparing::ForAnyProcess {
+            return staging.wait(self.is_full()).map_err(|error| at_root(&error));
+        }
         self.keep_prepared(digest.whole, staging);
         Ok(())
     }
 
     fn forget(&self, changes: &ChangeSet) {
-        discard_prepared(self.take_prepared(Digest::of(changes).whole));
+        let changes = Digest::of(changes).whole;
+        discard_prepared(self.take_prepared(changes).or_else(|| self.adopt(changes)));
     }
 }
 
@@ -98,19 +102,27 @@ impl OsTree {
     }
 
     fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
-        let (mut staging, fresh) = if let Some(staging) = prepared {
-            (staging, Fresh::No)
+        let mut planned = None;
+        if let Some(staging) = prepared {
+            match self.plan(&staging, Fresh::No, changes, digest) {
+                Ok(journal) => planned = Some((staging, journal)),
+                // Much may have happened to what another process wrote.
+                Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
+                Err(stop) => {
+                    discard(&staging);
+                    return Err(stop);
+                }
+            }
+        }
+        let (mut staging, journal) = if let Some(planned) = planned {
+            planned
         } else {
             let home = self.homes.for_new().map_err(Stop::at_root)?;
-            (self.stage(&home, changes, digest.whole)?, Fresh::Yes)
+            let staging = self.stage(&home, changes, digest.whole)?;
+            let journal = self.plan(&staging, Fresh::Yes, changes, digest);
+            let journal = journal.inspect_err(|_| discard(&staging))?;
+            (staging, journal)
         };
-        let steps = Planner::new(&self.root, &staging, fresh)
-            .and_then(|planner| planner.plan(changes, &digest.changes));
-        let journal = steps.map(Journal::new).and_then(|journal| {
-            staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
-            Ok(journal)
-        });
-        let journal = journal.inspect_err(|_| discard(&staging))?;
         let mut applied = Applied::new(&self.root, &staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {
             if self.is_full() {
@@ -127,10 +139,24 @@ impl OsTree {
         let limit = self.options.undo;
         if limit.accepts == 0 || limit.bytes < bytes {
             discard(&staging);
-        } else if fresh == Fresh::Yes {
-            self.keep_one_more(bytes);
+        } else {
+            self.keep_one_more(&staging.name, bytes);
         }
         Ok(())
+    }
+
+    /// Plans the commit, and notes the plan: from here on a process that dies is a commit to be taken back.
+    fn plan(
+        &self,
+        staging: &Staging,
+        fresh: Fresh,
+        changes: &ChangeSet,
+        digest: &Digest,
+    ) -> Result<Journal, Stop> {
+        let planner = Planner::new(&self.root, staging, fresh)?;
+        let journal = Journal::new(planner.plan(changes, &digest.changes)?);
+        staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
+        Ok(journal)
     }
 
     /// The steps are taken back: the folder goes, unless it holds what could not be put back.

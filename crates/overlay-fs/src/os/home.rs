@@ -71,6 +71,16 @@ impl Homes {
         Ok(None)
     }
 
+    /// The same, if it was made before.
+    pub(super) fn outside_if_there(&self) -> io::Result<Option<Home>> {
+        match &self.state {
+            Some(state) => Ok(self
+                .in_state(state, false)?
+                .filter(|home| reaches(&home.folder, &self.root).unwrap_or(false))),
+            None => Ok(None),
+        }
+    }
+
     fn inside(&self) -> io::Result<Home> {
         Ok(Home { folder: self.root.try_clone()?, path: None })
     }

@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
                 Like::New(&inherited)
             }
         };
-        stage::ready(at, change, hashes.new, like, (self.fresh, stamp))
+        stage::ready(at, change, hashes.new, like, (self.fresh, stamp, self.staging.bits))
     }
 
     /// What the folder above a path gives to what is new there.

@@ -40,7 +40,7 @@ impl Seen {
 }
 
 /// What the system said of a file, in a folder of this process alone, when its content was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     device: u64,
     inode: u64,

@@ -125,7 +125,7 @@ pub(super) fn ready(
     change: &Change,
     hash: Option<ContentHash>,
     like: Like<'_>,
-    (fresh, stamp): (Fresh, Option<&Stamp>),
+    (fresh, stamp, bits): (Fresh, Option<&Stamp>, Option<u32>),
 ) -> Result<Seen, Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     let (content, executable) = match &change.kind {
@@ -178,7 +178,12 @@ pub(super) fn ready(
         }
         Like::New(inherited) => {
             let wanted = if executable { 0o777 } else { 0o666 };
-            (inherited.give(&file, &staged, wanted).map_err(failed)?, None)
+            let mut is_touched = false;
+            if let Some(bits) = bits.filter(|bits| staged.mode != wanted & bits) {
+                calls::set_mode(&file, wanted & bits).map_err(failed)?;
+                is_touched = true;
+            }
+            (inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched, None)
         }
     };
     // A build that ran since the content was staged must see it as newer than what it built.

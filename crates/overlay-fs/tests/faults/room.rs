@@ -31,6 +31,20 @@ fn an_accept_removes_old_ones_only_when_twice_as_many_are_there() {
     }
 }
 
+/// Processes that are killed leave it to the others.
+#[test]
+fn it_counts_what_all_processes_kept() {
+    for home in HOMES {
+        let place = Place::new(home);
+        for number in 0..KEPT * 5 {
+            let changes = change(&place, number);
+            let tree = std::mem::ManuallyDrop::new(open(place.folder.path(), home));
+            assert_eq!(block_on(tree.commit(&changes, Default::default())), committed());
+            assert!(place.stagings().len() <= 2 * KEPT, "{home:?}");
+        }
+    }
+}
+
 #[test]
 fn a_prepare_a_sweep_and_the_end_make_room() {
     for home in HOMES {
