@@ -17,7 +17,6 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
 use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::policy::Mode;
