@@ -8,7 +8,7 @@ use super::calls::{self, Place, exchange, move_to_free};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Step};
 use super::plan::other_file_system;
-use super::seen::{Seen, hold, is_at, look_if_there, place};
+use super::seen::{Seen, hold, is_at, is_still_at, look_if_there, place};
 use super::staging::Staging;
 use crate::{ConflictKind, EntryKind, TreeError};
 
@@ -176,11 +176,11 @@ impl<'a> Applied<'a> {
             return Ok(TakenBack::Clean);
         }
         let target = self.folders.place(&step.path)?;
-        if !is_at(target, step.new.as_ref())? {
+        if !is_still_at(target, step.new.as_ref())? {
             return Ok(TakenBack::Kept);
         }
         exchange(staged, target, between)?;
-        if is_at(staged, step.new.as_ref())? {
+        if is_still_at(staged, step.new.as_ref())? {
             return Ok(TakenBack::Clean);
         }
         // Saved by its user in the very moment: it goes back to its place.
@@ -216,8 +216,10 @@ impl<'a> Applied<'a> {
             Err(error) if is_gone(&error) => return Ok(true),
             target => target?,
         };
-        let Some(found) = look_if_there(target)? else { return Ok(true) };
-        if !step.new.as_ref().is_some_and(|new| new.is(&found)) {
+        if look_if_there(target)?.is_none() {
+            return Ok(true);
+        }
+        if !is_still_at(target, step.new.as_ref())? {
             return Ok(false);
         }
         if is_twin {
@@ -225,7 +227,7 @@ impl<'a> Applied<'a> {
             return Ok(true);
         }
         move_to_free(target, staged)?;
-        if is_at(staged, step.new.as_ref())? {
+        if is_still_at(staged, step.new.as_ref())? {
             return Ok(true);
         }
         // Saved by its user in the very moment: it goes back to its place.

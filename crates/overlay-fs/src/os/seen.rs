@@ -91,6 +91,12 @@ pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     }
 }
 
+/// The same, and has the same content: its user may have edited it in place and put the time back.
+pub(super) fn is_still_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+    let hash = seen.and_then(|seen| seen.hash);
+    Ok(is_at(at, seen)? && (hash.is_none() || hold(at)?.hash == hash))
+}
+
 pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
     match calls::look(at) {
         Ok(found) => Ok(Some(found)),

@@ -92,11 +92,14 @@ impl OsTree {
             }
         }
         self.trim(0, 0).map_err(failed)?;
-        let kept: Vec<_> = self.stagings().map_err(failed)?.into_iter().map(|staging| staging.told).collect();
+        let left = self.stagings().map_err(failed)?;
         for one in swept.iter_mut().filter(|one| one.outcome == SweepOutcome::Undoable) {
-            if !kept.contains(&one.name) {
-                one.outcome = SweepOutcome::Removed;
-            }
+            one.outcome = match left.iter().find(|staging| staging.told == one.name) {
+                None => SweepOutcome::Removed,
+                // It was written to late.
+                Some(staging) if staging.phase().map_err(failed)? == Phase::Kept => SweepOutcome::Kept,
+                Some(_) => SweepOutcome::Undoable,
+            };
         }
         swept.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(swept)
