@@ -1,6 +1,10 @@
 //! What one process prepares and another one commits. Every tree here stands for a process of its own.
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, reason = "the tests are the workspace's user, who edits it directly")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests are the workspace's user"
+)]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 use std::fs;

@@ -23,7 +23,7 @@ impl OsTree {
             if phase == Phase::Committed && self.options.undo.accepts != 0 {
                 let known = self.undoable().get(&staging.name).copied();
                 // A name that no commit gives: a sweep tells of it, and leaves it.
-                let size = known.map_or_else(|| size_of(&staging).unwrap_or_default(), |size| size);
+                let size = known.unwrap_or_else(|| size_of(&staging).unwrap_or_default());
                 kept.insert(staging.name.clone(), size);
             }
             if !matches!(phase, Phase::Applying | Phase::Undoing) {

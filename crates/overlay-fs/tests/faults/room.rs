@@ -1,7 +1,7 @@
 //! When the accepts that are too old to be undone are removed.
 
 use futures::executor::block_on;
-use headstart_overlay_fs::{ChangeSet, Workspace as _};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, Workspace as _};
 
 use crate::place::{HOMES, Place, committed, open, path};
 
@@ -39,7 +39,7 @@ fn it_counts_what_all_processes_kept() {
         for number in 0..KEPT * 5 {
             let changes = change(&place, number);
             let tree = std::mem::ManuallyDrop::new(open(place.folder.path(), home));
-            assert_eq!(block_on(tree.commit(&changes, Default::default())), committed());
+            assert_eq!(block_on(tree.commit(&changes, CommitOptions::default())), committed());
             assert!(place.stagings().len() <= 2 * KEPT, "{home:?}");
         }
     }
