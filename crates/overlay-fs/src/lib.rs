@@ -68,7 +68,8 @@
 //! # Features
 //!
 //! * `os` (off by default, Unix): `OsTree`, a workspace on a real disk through cap-std directory handles.
-//! * `failpoints` (off by default): for tests; a numbered fail point in front of every system call of a commit.
+//! * `failpoints` (off by default): for tests; a numbered fail point in front of every system call of a commit, and a
+//!   record of what it did to the disk.
 
 mod change_set;
 mod check;

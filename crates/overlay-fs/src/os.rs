@@ -22,6 +22,8 @@ mod seen;
 mod stage;
 mod staging;
 mod sweep;
+#[cfg(feature = "failpoints")]
+mod trace;
 mod undo;
 mod waiting;
 

@@ -9,8 +9,8 @@ mod play;
 mod world;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    play::play::<headstart_overlay_fs::MemoryTree>(bytes);
+    play::play::<headstart_overlay_fs::MemoryTree>(bytes, play::Scope::All);
     if bytes.last().is_some_and(|last| last % 8 == 0) {
-        play::play::<world::Disk>(bytes);
+        play::play::<world::Disk>(bytes, play::Scope::All);
     }
 });

@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
 use std::io;
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
@@ -8,7 +10,7 @@ use super::calls::{self, Place, exchange, move_to_free};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Step};
 use super::plan::other_file_system;
-use super::seen::{Seen, hold, is_at, is_still_at, look_if_there, place};
+use super::seen::{Seen, hold, is_at, is_ours, look_if_there, place};
 use super::staging::Staging;
 use crate::{ConflictKind, EntryKind, TreeError};
 
@@ -106,24 +108,35 @@ impl<'a> Applied<'a> {
     }
 
     /// Takes steps back, last first, whether or not they were made: what is where tells. What its user changed again
-    /// meanwhile stays as the user has it.
-    pub(super) fn roll_back(&mut self, steps: &[Step]) -> Kept {
+    /// meanwhile stays as the user has it. After an error it can be tried again, by the same journal.
+    pub(super) fn roll_back(&mut self, steps: &[Step], sync: bool) -> io::Result<Kept> {
         let mut kept = Vec::new();
+        let mut failed = None;
         for step in steps.iter().rev() {
             self.folders.forget(&step.path);
-            match self.take_back(step) {
+            match self.take_back(step, steps) {
                 Ok(TakenBack::Clean) => {}
                 // What waits is not missed; what was taken out is.
-                Err(_) if self.holds_only_ours(step) => {}
+                Err(error) if is_in_the_way(&error) && self.holds_only_ours(step) => {}
+                Err(error) if !is_in_the_way(&error) => {
+                    failed = failed.or_else(|| Some(Stop::io(&step.path, error)));
+                }
                 Ok(TakenBack::Kept) | Err(_) => kept.push((step.path.clone(), step.name.clone())),
             }
         }
-        kept
+        let synced = if sync && failed.is_none() { self.sync(steps) } else { Ok(()) };
+        match failed.map_or(synced, Err) {
+            Ok(()) => Ok(kept),
+            Err(stop) => Err(io::Error::other(stop.into_error().to_string())),
+        }
     }
 
-    fn take_back(&mut self, step: &Step) -> io::Result<TakenBack> {
+    fn take_back(&mut self, step: &Step, steps: &[Step]) -> io::Result<TakenBack> {
         let staging = self.staging;
         let staged = staging.at(&step.name);
+        if matches!(step.action, Action::Put | Action::MakeFolder) {
+            self.take_out_of_waiting(step, steps)?;
+        }
         let waits = look_if_there(staged)?;
         match step.action {
             Action::TakeAway => match waits {
@@ -137,12 +150,12 @@ impl<'a> Applied<'a> {
                 }
                 Ok(TakenBack::Clean)
             }
-            Action::MakeFolder => {
-                if waits.is_none() {
-                    self.remove_made_folder(step)?;
-                }
-                Ok(TakenBack::Clean)
-            }
+            Action::MakeFolder => match waits {
+                // Its user put something in it, and then the power went.
+                Some(_) if !is_empty(staging, &step.name)? => Ok(TakenBack::Kept),
+                Some(_) => Ok(TakenBack::Clean),
+                None => self.remove_made_folder(step).map(|()| TakenBack::Clean),
+            },
             Action::Put => {
                 if waits.is_none() || self.is_twin(step, staged)? {
                     self.take_out(step, staged)?;
@@ -157,7 +170,7 @@ impl<'a> Applied<'a> {
         let staging = self.staging;
         let name = between(step);
         let between = staging.at(&name);
-        let is_new_staged = is_at(staged, step.new.as_ref())?;
+        let is_new_staged = is_ours(staged, step.new.as_ref())?;
         if look_if_there(between)?.is_some() {
             // Only where the file system cannot exchange: the old one is out, the new one perhaps in.
             if is_one_file(between, staged)? {
@@ -176,11 +189,15 @@ impl<'a> Applied<'a> {
             return Ok(TakenBack::Clean);
         }
         let target = self.folders.place(&step.path)?;
-        if !is_still_at(target, step.new.as_ref())? {
+        // The journal may be on the medium before the names of what waits: then nothing was exchanged.
+        if look_if_there(staged)?.is_none() && is_at(target, step.old.as_ref())? {
+            return Ok(TakenBack::Clean);
+        }
+        if !is_ours(target, step.new.as_ref())? {
             return Ok(TakenBack::Kept);
         }
         exchange(staged, target, between)?;
-        if is_still_at(staged, step.new.as_ref())? {
+        if is_ours(staged, step.new.as_ref())? {
             return Ok(TakenBack::Clean);
         }
         // Saved by its user in the very moment: it goes back to its place.
@@ -219,7 +236,7 @@ impl<'a> Applied<'a> {
         if look_if_there(target)?.is_none() {
             return Ok(true);
         }
-        if !is_still_at(target, step.new.as_ref())? {
+        if !is_ours(target, step.new.as_ref())? {
             return Ok(false);
         }
         if is_twin {
@@ -227,12 +244,41 @@ impl<'a> Applied<'a> {
             return Ok(true);
         }
         move_to_free(target, staged)?;
-        if is_still_at(staged, step.new.as_ref())? {
+        if is_ours(staged, step.new.as_ref())? {
             return Ok(true);
         }
         // Saved by its user in the very moment: it goes back to its place.
         move_to_free(staged, target)?;
         Ok(false)
+    }
+
+    /// Takes what a step put into a folder out of it, where that folder is still, or again, in the staging folder: a loss
+    /// of power may have undone its move, but not what was done in it later.
+    fn take_out_of_waiting(&self, step: &Step, steps: &[Step]) -> io::Result<()> {
+        let is_above = |above: &&Step| above.action == Action::MakeFolder && above.path != step.path;
+        for above in steps.iter().filter(is_above) {
+            let Some(rest) = step.path.strip_prefix(&above.path) else { continue };
+            if !is_folder(self.staging.at(&above.name)) {
+                continue;
+            }
+            let folder = self.staging.folder.open_dir_nofollow(&above.name)?;
+            let mut folders = Folders::new(&folder);
+            match folders.place(&rest) {
+                Err(error) if is_gone(&error) => {}
+                Ok(place) if !is_ours(place, step.new.as_ref())? => {}
+                place => {
+                    let (place, staged) = (place?, self.staging.at(&step.name));
+                    if is_one_file(place, staged)? {
+                        calls::remove_file(place)?;
+                    } else if look_if_there(staged)?.is_none() {
+                        move_to_free(place, staged)?;
+                    }
+                    // Should the power go again, it must not be in a folder of which no journal tells.
+                    folders.open(&rest.parent().unwrap_or_default()).map(calls::sync_folder)??;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn is_twin(&mut self, step: &Step, staged: Place<'_>) -> io::Result<bool> {
@@ -265,19 +311,15 @@ impl<'a> Applied<'a> {
             Action::TakeAway => is_free(&step.name),
             Action::Replace => {
                 is_free(&between(step))
-                    && is_at(self.staging.at(&step.name), step.new.as_ref()).unwrap_or(false)
+                    && is_ours(self.staging.at(&step.name), step.new.as_ref()).unwrap_or(false)
             }
         }
     }
 
     /// Puts the names of all folders that the steps changed on the medium.
     pub(super) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
-        let mut last = None;
-        for step in steps {
-            let above = step.path.parent().unwrap_or_default();
-            if last.as_ref() == Some(&above) {
-                continue;
-            }
+        let changed: BTreeSet<_> = steps.iter().map(|step| step.path.parent().unwrap_or_default()).collect();
+        for above in changed {
             match self.folders.open(&above) {
                 Ok(folder) => {
                     calls::sync_folder(folder).map_err(|error| Stop::io(&above, error))?;
@@ -288,7 +330,6 @@ impl<'a> Applied<'a> {
                     return Err(Stop::Error(TreeError::Io { path: above, message: error.to_string() }));
                 }
             }
-            last = Some(above);
         }
         Ok(())
     }
@@ -298,8 +339,18 @@ fn between(step: &Step) -> String {
     format!("{}-between", step.name)
 }
 
+/// Whether the place of a step is gone, or leads elsewhere: that does not pass by itself, as other errors may.
+fn is_in_the_way(error: &io::Error) -> bool {
+    let in_the_way = [None, Some(Errno::LOOP), Some(Errno::XDEV), Some(Errno::MLINK)];
+    is_gone(error) || in_the_way.contains(&Errno::from_io_error(error))
+}
+
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_empty(staging: &Staging, folder: &str) -> io::Result<bool> {
+    Ok(staging.folder.open_dir_nofollow(folder)?.entries()?.next().is_none())
 }
 
 /// Whether two names are of one file: a move by link and unlink stopped in the middle.
@@ -310,7 +361,7 @@ fn is_one_file(one: Place<'_>, other: Place<'_>) -> io::Result<bool> {
     }))
 }
 
-fn is_folder(at: Place<'_>) -> bool {
+pub(super) fn is_folder(at: Place<'_>) -> bool {
     calls::look(at).is_ok_and(|found| found.kind == EntryKind::Directory)
 }
 

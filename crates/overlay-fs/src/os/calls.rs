@@ -11,6 +11,8 @@ use rustix::io::{Errno, Result};
 
 #[cfg(feature = "failpoints")]
 use super::failpoints::before;
+#[cfg(feature = "failpoints")]
+use super::trace::{Done, slot};
 use crate::{ContentHash, EntryKind};
 
 /// A name in an open folder.
@@ -34,6 +36,14 @@ pub(super) struct Found {
     pub(super) modified: (i64, i64),
     /// The last change to content, bits, owner or names; nobody can set it.
     pub(super) changed: (i64, i64),
+}
+
+/// Notes what was done, for tests that ask for it.
+macro_rules! done {
+    ($done:expr) => {
+        #[cfg(feature = "failpoints")]
+        super::trace::note(|| Ok($done))
+    };
 }
 
 #[cfg(not(feature = "failpoints"))]
@@ -115,11 +125,16 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
     before("create", at.name)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
+    done!(Done::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
     // In two parts, so that a test can stop between them.
     let (start, rest) = content.split_at(content.len() / 2);
     for part in [start, rest] {
         before("write", at.name)?;
         write_all(&file, part)?;
+        done!({
+            let Found { inode, modified, .. } = look_at(&file)?;
+            Done::Append { inode, content: part.to_vec(), modified }
+        });
     }
     Ok(file)
 }
@@ -138,28 +153,45 @@ fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {
 
 pub(super) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
     before("make link", at.name)?;
-    rustix::fs::symlinkat(target, at.folder, at.name)
+    rustix::fs::symlinkat(target, at.folder, at.name)?;
+    done!(Done::MakeLink {
+        at: slot(at)?,
+        inode: rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino,
+        target: target.as_encoded_bytes().to_vec()
+    });
+    Ok(())
 }
 
 pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
     before("make folder", at.name)?;
-    rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))
+    rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))?;
+    done!({
+        let new = found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?);
+        Done::MakeFolder { at: slot(at)?, inode: new.inode, mode: new.mode }
+    });
+    Ok(())
 }
 
 /// Removes an empty folder; [`Errno::NOTEMPTY`] (or [`Errno::EXIST`]) if something is in it.
 pub(super) fn remove_folder(at: Place<'_>) -> Result<()> {
     before("remove folder", at.name)?;
-    rustix::fs::unlinkat(at.folder, at.name, AtFlags::REMOVEDIR)
+    rustix::fs::unlinkat(at.folder, at.name, AtFlags::REMOVEDIR)?;
+    done!(Done::RemoveFolder { at: slot(at)? });
+    Ok(())
 }
 
 pub(super) fn remove_file(at: Place<'_>) -> Result<()> {
     before("remove file", at.name)?;
-    rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())
+    rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())?;
+    done!(Done::RemoveFile { at: slot(at)? });
+    Ok(())
 }
 
 pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     before("set mode", OsStr::new(""))?;
-    rustix::fs::fchmod(file, Mode::from_raw_mode(mode))
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+    done!(Done::SetMode { inode: look_at(&file)?.inode, mode });
+    Ok(())
 }
 
 /// Sets the time of the last modification: `None` is now.
@@ -168,24 +200,33 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Res
     let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let modified = modified.map_or(now, |(tv_sec, part)| Timespec { tv_sec, tv_nsec: part });
-    rustix::fs::futimens(file, &Timestamps { last_access: omit, last_modification: modified })
+    rustix::fs::futimens(&file, &Timestamps { last_access: omit, last_modification: modified })?;
+    done!({
+        let Found { inode, modified, .. } = look_at(&file)?;
+        Done::SetModified { inode, modified }
+    });
+    Ok(())
 }
 
 /// Puts an open file on the medium.
 pub(super) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
     before("sync", name)?;
-    rustix::fs::fsync(file)
+    rustix::fs::fsync(file)?;
+    done!(Done::Sync { inode: look_at(file)?.inode });
+    Ok(())
 }
 
 /// Puts the names in a folder on the medium.
 pub(super) fn sync_folder(folder: &Dir) -> Result<()> {
     let folder = open_folder(folder)?;
     before("sync folder", OsStr::new(""))?;
-    match rustix::fs::fsync(folder) {
+    match rustix::fs::fsync(&folder) {
         // Some file systems cannot sync a folder; what they promise is then all there is.
-        Err(Errno::INVAL | Errno::ROFS) => Ok(()),
-        outcome => outcome,
+        Err(Errno::INVAL | Errno::ROFS) => return Ok(()),
+        outcome => outcome?,
     }
+    done!(Done::SyncFolder { inode: look_at(&folder)?.inode });
+    Ok(())
 }
 
 /// Puts everything on the medium that was written to the file system of a folder; [`Errno::NOSYS`] where the system
@@ -194,12 +235,17 @@ pub(super) fn sync_file_system(folder: &Dir) -> Result<()> {
     let folder = open_folder(folder)?;
     before("sync file system", OsStr::new(""))?;
     #[cfg(target_os = "linux")]
-    return rustix::fs::syncfs(folder);
+    rustix::fs::syncfs(folder)?;
     #[cfg(not(target_os = "linux"))]
     return {
         drop(folder);
         Err(Errno::NOSYS)
     };
+    #[cfg(target_os = "linux")]
+    {
+        done!(Done::SyncFileSystem);
+        Ok(())
+    }
 }
 
 /// A handle of a folder that can be synced: others only lead to it.
@@ -239,11 +285,22 @@ pub(super) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>)
 /// Renames in one folder, over what may be there.
 pub(super) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
     before("rename", OsStr::new(to))?;
-    rustix::fs::renameat(folder, from, folder, to)
+    rustix::fs::renameat(folder, from, folder, to)?;
+    done!({
+        let at = |name| slot(Place { folder, name: OsStr::new(name) });
+        Done::Move { from: at(from)?, to: at(to)? }
+    });
+    Ok(())
 }
 
 fn rename(from: Place<'_>, to: Place<'_>, flags: RenameFlags) -> Result<()> {
-    rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags)
+    rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags)?;
+    done!(if flags == RenameFlags::EXCHANGE {
+        Done::Exchange { one: slot(from)?, other: slot(to)? }
+    } else {
+        Done::Move { from: slot(from)?, to: slot(to)? }
+    });
+    Ok(())
 }
 
 /// Some file systems (network, FAT, FUSE) have plain renames only.
@@ -257,7 +314,10 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
     if look(from)?.kind != EntryKind::Directory {
         before("link", to.name)?;
         match rustix::fs::linkat(from.folder, from.name, to.folder, to.name, AtFlags::empty()) {
-            Ok(()) => return remove_file(from),
+            Ok(()) => {
+                done!(Done::Link { from: slot(from)?, to: slot(to)? });
+                return remove_file(from);
+            }
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {}
             Err(error) => return Err(error),
         }
@@ -266,7 +326,9 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
         Ok(_) => Err(Errno::EXIST),
         Err(Errno::NOENT) => {
             before("plain rename", to.name)?;
-            rustix::fs::renameat(from.folder, from.name, to.folder, to.name)
+            rustix::fs::renameat(from.folder, from.name, to.folder, to.name)?;
+            done!(Done::Move { from: slot(from)?, to: slot(to)? });
+            Ok(())
         }
         Err(error) => Err(error),
     }

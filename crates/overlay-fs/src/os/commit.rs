@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::io;
 
 use async_trait::async_trait;
 
@@ -9,7 +10,7 @@ use super::home::Home;
 use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
-use super::stage::{self, Fresh};
+use super::stage::{self, Fresh, Synced};
 use super::staging::{self, Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
@@ -73,7 +74,13 @@ impl Workspace for OsTree {
         }
         // Before an accept nothing appears in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
-        let mut staging = self.stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
+        if self.is_full()
+            && let Err(error) = self.sync(&home, &staging, &stage::written(changes))
+        {
+            discard(&staging);
+            return Err(at_root(&error));
+        }
         // Without it, an accept reads again what it puts in.
         let _ = stage::vouch(&mut staging, &digest.changes);
         if self.options.prepare == Preparing::ForAnyProcess {
@@ -90,9 +97,9 @@ impl Workspace for OsTree {
 }
 
 impl OsTree {
-    fn stage(&self, home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
+    fn stage(home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
         let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
-        match stage::write_all(&staging, changes, self.is_full()) {
+        match stage::write_all(&staging, changes) {
             Ok(()) => Ok(staging),
             Err(stop) => {
                 discard(&staging);
@@ -101,10 +108,18 @@ impl OsTree {
         }
     }
 
+    /// Puts what is staged on the medium, and the name of the staging folder; the names in it follow with the journal.
+    fn sync(&self, home: &Home, staging: &Staging, names: &[String]) -> io::Result<()> {
+        match stage::sync(staging, names)? {
+            Synced::All => Ok(()),
+            Synced::These => self.homes.sync(home),
+        }
+    }
+
     fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
         let mut planned = None;
         if let Some(staging) = prepared {
-            match self.plan(&staging, Fresh::No, changes, digest) {
+            match self.plan(&staging, None, changes, digest) {
                 Ok(journal) => planned = Some((staging, journal)),
                 // Much may have happened to what another process wrote.
                 Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
@@ -118,8 +133,8 @@ impl OsTree {
             planned
         } else {
             let home = self.homes.for_new().map_err(Stop::at_root)?;
-            let staging = self.stage(&home, changes, digest.whole)?;
-            let journal = self.plan(&staging, Fresh::Yes, changes, digest);
+            let staging = Self::stage(&home, changes, digest.whole)?;
+            let journal = self.plan(&staging, Some(&home), changes, digest);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
         };
@@ -131,8 +146,10 @@ impl OsTree {
             staging.end(Phase::Applying, Phase::Committed, self.is_full()).map_err(Stop::at_root)
         });
         if let Err(stop) = outcome {
-            let kept = applied.roll_back(&journal.steps);
-            return Err(self.end_rollback(&staging, &kept, stop));
+            return Err(match applied.roll_back(&journal.steps, self.is_full()) {
+                Ok(kept) => self.end_rollback(&staging, &kept, stop),
+                Err(error) => not_taken_back(stop, &error),
+            });
         }
         staging.release();
         let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
@@ -149,12 +166,19 @@ impl OsTree {
     fn plan(
         &self,
         staging: &Staging,
-        fresh: Fresh,
+        home: Option<&Home>,
         changes: &ChangeSet,
         digest: &Digest,
     ) -> Result<Journal, Stop> {
+        let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
         let planner = Planner::new(&self.root, staging, fresh)?;
-        let journal = Journal::new(planner.plan(changes, &digest.changes)?);
+        let (steps, unsynced) = planner.plan(changes, &digest.changes)?;
+        match home {
+            _ if !self.is_full() => {}
+            Some(home) => self.sync(home, staging, &unsynced).map_err(Stop::at_root)?,
+            None => drop(stage::sync(staging, &unsynced).map_err(Stop::at_root)?),
+        }
+        let journal = Journal::new(digest.whole, steps);
         staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
         Ok(journal)
     }
@@ -162,7 +186,8 @@ impl OsTree {
     /// The steps are taken back: the folder goes, unless it holds what could not be put back.
     fn end_rollback(&self, staging: &Staging, kept: &Kept, stop: Stop) -> Stop {
         if kept.is_empty() {
-            discard(staging);
+            // What cannot be removed here is left to the next run, which finds nothing to take back.
+            let _ = staging.remove(self.is_full());
             return stop;
         }
         let from = staging.phase().unwrap_or(Phase::Applying);
@@ -204,14 +229,23 @@ fn refuse_reserved_names(changes: &ChangeSet) -> Result<(), TreeError> {
 }
 
 fn discard(staging: &Staging) {
-    // It has its outcome; what cannot be removed here is left to a sweep.
-    let _ = staging.remove();
+    // It has its outcome; what cannot be removed here is left to a sweep. No journal in it is of something half done.
+    let _ = staging.remove(false);
 }
 
 pub(super) fn discard_prepared(prepared: Option<Staging>) {
     if let Some(staging) = prepared {
         discard(&staging);
     }
+}
+
+/// What was done is still half done, and its journal in force.
+pub(super) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
+    let stop = stop.into_error();
+    let message = format!(
+        "{stop}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
+    );
+    Stop::Error(TreeError::Io { path: WorkspacePath::root(), message })
 }
 
 pub(super) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
@@ -223,6 +257,6 @@ pub(super) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
     TreeError::Io { path: kept[0].0.clone(), message }
 }
 
-pub(super) fn at_root(error: &std::io::Error) -> TreeError {
+pub(super) fn at_root(error: &io::Error) -> TreeError {
     tree_error(&WorkspacePath::root(), error)
 }

@@ -1,12 +1,15 @@
 //! A numbered fail point in front of every system call with which a commit, an undo or a sweep works. For tests of
 //! this crate and of its hosts; without the feature `failpoints` it is not there.
 //!
-//! What is armed counts for the thread that armed it.
+//! What is armed counts for the thread that armed it. What a thread does can be recorded, too, for a test that asks what
+//! of it a loss of power would leave.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
 
 use rustix::io::Errno;
+
+pub use super::trace::{Done, Slot, record, recorded};
 
 /// A system call that is about to be made.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,16 @@
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
+use cap_std::fs::Dir;
+use rustix::io::Errno;
 
 use super::calls;
 use super::orphans;
+use super::seen::place;
 use super::staging;
 use crate::EntryKind;
 
@@ -23,6 +27,8 @@ pub(super) struct Homes {
     opened_at: Option<PathBuf>,
     /// Tells this workspace from others, wherever it is moved.
     pub(super) workspace: String,
+    /// Whether the names of the folders above those in the state folder are on the medium.
+    is_synced: AtomicBool,
 }
 
 /// One folder in which staging folders are.
@@ -36,7 +42,7 @@ pub(super) struct Home {
 impl Homes {
     pub(super) fn new(root: Dir, opened_at: Option<PathBuf>, state: Option<PathBuf>) -> io::Result<Self> {
         let workspace = identity(&root)?;
-        Ok(Self { root, state, opened_at, workspace })
+        Ok(Self { root, state, opened_at, workspace, is_synced: AtomicBool::new(false) })
     }
 
     /// Those that are there. A folder that is not private to this user is none of ours.
@@ -81,6 +87,23 @@ impl Homes {
         }
     }
 
+    /// Puts the names of the staging folders in a home on the medium, and what leads to the home. After a loss of power
+    /// a journal that nobody finds would help as little as none.
+    pub(super) fn sync(&self, home: &Home) -> io::Result<()> {
+        calls::sync_folder(&home.folder)?;
+        let Some(state) = self.state.as_ref().filter(|_| home.path.is_some()) else { return Ok(()) };
+        if self.is_synced.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let state = Dir::open_ambient_dir(state, ambient_authority())?;
+        calls::sync_folder(&state.open_dir_nofollow(STAGING)?)?;
+        calls::sync_folder(&state)?;
+        // The folder above is the host's, and may not be this process's to open.
+        let _ = state.open_parent_dir(ambient_authority()).map(|above| calls::sync_folder(&above));
+        self.is_synced.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn inside(&self) -> io::Result<Home> {
         Ok(Home { folder: self.root.try_clone()?, path: None })
     }
@@ -88,7 +111,7 @@ impl Homes {
     /// `None`: not there, or not private.
     fn in_state(&self, state: &Path, make: bool) -> io::Result<Option<Home>> {
         if make {
-            Dir::create_ambient_dir_all(state, ambient_authority())?;
+            make_state(state)?;
         }
         let mut folder = Dir::open_ambient_dir(state, ambient_authority())?;
         for name in [STAGING, self.workspace.as_str()] {
@@ -141,15 +164,29 @@ pub(super) fn is_private(folder: &Dir) -> io::Result<bool> {
 
 pub(super) fn is_no_folder(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
+        || Errno::from_io_error(error) == Some(Errno::LOOP)
+}
+
+/// Makes the host's folder where it is missing, and what is missing above it.
+fn make_state(path: &Path) -> io::Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return Dir::create_ambient_dir_all(path, ambient_authority());
+    };
+    if path.is_dir() {
+        return Ok(());
+    }
+    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    Dir::create_ambient_dir_all(above, ambient_authority())?;
+    match calls::make_folder(place(&Dir::open_ambient_dir(above, ambient_authority())?, name), 0o777) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn make_private(folder: &Dir, name: &str) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    match folder.create_dir_with(name, &builder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+    match calls::make_folder(place(folder, name), 0o700) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -160,7 +197,7 @@ pub(super) fn identity(root: &Dir) -> io::Result<String> {
     let wanted = StatxFlags::INO | StatxFlags::BTIME;
     let born = match statx(root, "", AtFlags::EMPTY_PATH, wanted) {
         Ok(found) => (found.stx_btime.tv_sec, found.stx_btime.tv_nsec),
-        Err(rustix::io::Errno::NOSYS) => (0, 0),
+        Err(Errno::NOSYS) => (0, 0),
         Err(error) => return Err(error.into()),
     };
     Ok(format!("{:x}-{:x}-{:x}", calls::look_at(root)?.inode, born.0, born.1))

@@ -11,6 +11,9 @@ const FORMAT: u32 = 1;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Journal {
     format: u32,
+    /// The digest of the change set.
+    #[serde(default)]
+    pub(super) changes: Option<ContentHash>,
     pub(super) steps: Vec<Step>,
 }
 
@@ -48,8 +51,8 @@ pub(super) enum Action {
 }
 
 impl Journal {
-    pub(super) fn new(steps: Vec<Step>) -> Self {
-        Self { format: FORMAT, steps }
+    pub(super) fn new(changes: ContentHash, steps: Vec<Step>) -> Self {
+        Self { format: FORMAT, changes: Some(changes), steps }
     }
 
     /// As it is on the disk: JSON, and its hash in a line of its own.
@@ -129,7 +132,10 @@ mod tests {
     fn journal() -> Journal {
         let path = WorkspacePath::from_bytes(b"odd \xff\n").unwrap();
         let action = Action::TakeAway;
-        Journal::new(vec![Step { path, action, name: "0-old".to_owned(), old: None, new: None }])
+        Journal::new(
+            ContentHash::of(b""),
+            vec![Step { path, action, name: "0-old".to_owned(), old: None, new: None }],
+        )
     }
 
     #[test]
@@ -148,7 +154,7 @@ mod tests {
             damaged[at] ^= 1;
             assert_eq!(Journal::parse(&damaged), None, "damaged at {at}");
         }
-        let newer = Journal { format: FORMAT + 1, steps: Vec::new() };
+        let newer = Journal { format: FORMAT + 1, ..journal() };
         assert_eq!(Journal::parse(&newer.to_bytes()), None);
     }
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use rustix::io::Errno;
 
 use super::OsTree;
 use super::calls;
 use super::commit::at_root;
 use super::home::{Home, STAGING, identity, is_no_folder, is_private};
 use super::recover::drop_ended;
+use super::seen::place;
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
 use crate::TreeError;
@@ -28,8 +30,14 @@ pub(super) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
     if home.read(NOTE).is_ok_and(|noted| noted == path) {
         return Ok(());
     }
-    home.write(DRAFT, path)?;
-    home.rename(DRAFT, home, NOTE)
+    match calls::remove_file(place(home, DRAFT)) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let draft = calls::create(place(home, DRAFT), 0o600, path)?;
+    // Half a path after a loss of power would be that of a workspace that is gone.
+    calls::sync(&draft, OsStr::new(DRAFT))?;
+    Ok(calls::rename_over(home, DRAFT, NOTE)?)
 }
 
 impl OsTree {

@@ -24,6 +24,7 @@ pub(super) struct Planner<'a> {
     /// Whether this very call wrote what waits; else it is compared with the changes.
     fresh: Fresh,
     steps: Vec<Step>,
+    unsynced: Vec<String>,
     /// Folders that are there, or are made by the steps.
     there: HashSet<WorkspacePath>,
     /// The names in the staging folder of those that the steps make.
@@ -39,12 +40,16 @@ impl<'a> Planner<'a> {
     pub(super) fn new(root: &'a Dir, staging: &'a Staging, fresh: Fresh) -> Result<Self, Stop> {
         let device = calls::look_at(root).map_err(Stop::at_root)?.device;
         let folders = Folders::new(root);
-        let (steps, there, made, origins, inherited) = Default::default();
-        Ok(Self { folders, staging, fresh, steps, there, made, origins, inherited, device })
+        let (steps, unsynced, there, made, origins, inherited) = Default::default();
+        Ok(Self { folders, staging, fresh, steps, unsynced, there, made, origins, inherited, device })
     }
 
-    /// The steps, in order.
-    pub(super) fn plan(mut self, changes: &'a ChangeSet, hashes: &[Hashes]) -> Result<Vec<Step>, Stop> {
+    /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
+    pub(super) fn plan(
+        mut self,
+        changes: &'a ChangeSet,
+        hashes: &[Hashes],
+    ) -> Result<(Vec<Step>, Vec<String>), Stop> {
         self.origins = Origins::of(changes);
         for change in &changes.changes {
             if change.kind == ChangeKind::CreateDirectory {
@@ -54,7 +59,7 @@ impl<'a> Planner<'a> {
         for (number, (change, hashes)) in changes.changes.iter().zip(hashes).enumerate() {
             self.add(number, change, *hashes)?;
         }
-        Ok(self.steps)
+        Ok((self.steps, self.unsynced))
     }
 
     fn add(&mut self, number: usize, change: &Change, hashes: Hashes) -> Result<(), Stop> {
@@ -93,6 +98,7 @@ impl<'a> Planner<'a> {
         let target = self.folders.target(&change.path)?;
         stage::copy_of_folder(target, self.staging.at(&name))
             .map_err(|error| Stop::io(&change.path, error))?;
+        self.unsynced.push(name.clone());
         self.push(&change.path, Action::RemoveFolder, name, Some(Seen::new(&found, None)), None);
         Ok(())
     }
@@ -156,7 +162,14 @@ impl<'a> Planner<'a> {
                 Like::New(&inherited)
             }
         };
-        stage::ready(at, change, hashes.new, like, (self.fresh, stamp, self.staging.bits))
+        let fresh = self.fresh;
+        let (seen, has_other_bits) =
+            stage::ready(at, change, hashes.new, like, (fresh, stamp, self.staging.bits))?;
+        let is_file = matches!(change.kind, ChangeKind::Write { .. });
+        if has_other_bits || (fresh == Fresh::Yes && is_file) {
+            self.unsynced.push(name);
+        }
+        Ok(seen)
     }
 
     /// What the folder above a path gives to what is new there.

@@ -8,7 +8,7 @@ use super::commit::at_root;
 use super::folders::Stop;
 use super::journal::Action;
 use super::lock::CommitLock;
-use super::seen::{is_at, look_if_there};
+use super::seen::look_if_there;
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
 use crate::{ContentHash, TreeError, WorkspacePath};
@@ -48,20 +48,17 @@ impl OsTree {
     pub(super) fn take_back(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
         let Some(journal) = staging.journal(phase)? else { return Ok(SweepOutcome::Damaged) };
         let mut applied = Applied::new(&self.root, staging);
-        let kept = applied.roll_back(&journal.steps);
+        let kept = applied.roll_back(&journal.steps, self.is_full())?;
         if !kept.is_empty() {
             staging.go(phase, Phase::Kept, self.is_full())?;
             return Ok(SweepOutcome::Kept);
         }
-        if self.is_full() {
-            applied.sync(&journal.steps).map_err(|stop| io::Error::other(stop.into_error().to_string()))?;
-        }
         if phase == Phase::Undoing {
             // The accept stands, and can be undone again.
-            staging.leave(phase)?;
+            staging.leave(phase, self.is_full())?;
             return Ok(SweepOutcome::UndoRolledBack);
         }
-        staging.remove()?;
+        staging.remove(self.is_full())?;
         Ok(SweepOutcome::RolledBack)
     }
 
@@ -82,7 +79,7 @@ impl OsTree {
         for staging in self.stagings()? {
             let phase = staging.phase()?;
             let is_ended = matches!(phase, Phase::Committed | Phase::Undone);
-            if is_ended && staging.owner()?.is_some_and(|owner| owner.changes == Some(changes)) {
+            if is_ended && staging.changes(phase)? == Some(changes) {
                 // A commit that was undone and made again counts as made.
                 if phase == Phase::Committed {
                     return Ok(Some((staging, phase)));
@@ -179,15 +176,17 @@ pub(super) fn drop_ended(staging: &Staging, phase: Phase, sync: bool) -> io::Res
         staging.go(phase, Phase::Kept, sync)?;
         return Ok(SweepOutcome::Kept);
     }
-    staging.remove()?;
+    staging.remove(sync)?;
     Ok(SweepOutcome::Removed)
 }
 
+/// Whether nobody wrote to what the commit took out. What is gone was being removed when the power went.
 fn is_as_replaced(staging: &Staging) -> io::Result<bool> {
     let Some(journal) = staging.journal(Phase::Committed)? else { return Ok(false) };
     for step in journal.steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace))
     {
-        if !is_at(staging.at(&step.name), step.old.as_ref())? {
+        let kept = look_if_there(staging.at(&step.name))?;
+        if kept.zip(step.old.as_ref()).is_some_and(|(kept, old)| !old.is(&kept)) {
             return Ok(false);
         }
     }

@@ -91,10 +91,15 @@ pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     }
 }
 
-/// The same, and has the same content: its user may have edited it in place and put the time back.
-pub(super) fn is_still_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
-    let hash = seen.and_then(|seen| seen.hash);
-    Ok(is_at(at, seen)? && (hash.is_none() || hold(at)?.hash == hash))
+/// Whether what was put there is there and was not edited since. Its time does not decide where its content does: after
+/// a loss of power it may be that of the staging, and its user may have edited it in place and put the time back.
+pub(super) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+    let (Some(found), Some(seen)) = (look_if_there(at)?, seen) else { return Ok(false) };
+    if seen.hash.is_none() {
+        return Ok(seen.is(&found));
+    }
+    let is_same_file = seen.kind == found.kind && seen.inode == found.inode && seen.len == found.len;
+    Ok(is_same_file && hold(at)?.hash == seen.hash)
 }
 
 pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {

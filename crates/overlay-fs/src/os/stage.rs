@@ -31,8 +31,7 @@ pub(super) enum Fresh {
 }
 
 /// Writes the content of every change to the staging folder.
-pub(super) fn write_all(staging: &Staging, changes: &ChangeSet, sync: bool) -> Result<(), Stop> {
-    let mut files = 0;
+pub(super) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result<(), Stop> {
     for (number, change) in changes.changes.iter().enumerate() {
         let name = number.to_string();
         let at = staging.at(&name);
@@ -40,23 +39,43 @@ pub(super) fn write_all(staging: &Staging, changes: &ChangeSet, sync: bool) -> R
         match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
                 let mode = if *executable { 0o777 } else { 0o666 };
-                let file = calls::create(at, mode, content).map_err(failed)?;
-                files += 1;
-                if sync && files <= SYNC_EACH {
-                    calls::sync(&file, at.name).map_err(failed)?;
-                }
+                calls::create(at, mode, content).map_err(failed)?;
             }
             ChangeKind::Link { target, .. } => calls::make_link(at, os_name(target)).map_err(failed)?,
             _ => {}
         }
     }
-    if !sync || files == 0 {
-        return Ok(());
+    Ok(())
+}
+
+/// The names of the files that [`write_all`] makes.
+pub(super) fn written(changes: &ChangeSet) -> Vec<String> {
+    let is_written = |change: &Change| matches!(change.kind, ChangeKind::Write { .. });
+    let numbered = changes.changes.iter().enumerate();
+    numbered.filter(|(_, change)| is_written(change)).map(|(number, _)| number.to_string()).collect()
+}
+
+/// What a sync has put on the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Synced {
+    /// What was asked for.
+    These,
+    /// Everything on this file system.
+    All,
+}
+
+/// Puts files and folders in the staging folder on the medium: what they hold, and their bits.
+pub(super) fn sync(staging: &Staging, names: &[String]) -> io::Result<Synced> {
+    if SYNC_EACH < names.len() {
+        match calls::sync_file_system(&staging.folder) {
+            Err(Errno::NOSYS) => {}
+            outcome => return Ok(outcome.map(|()| Synced::All)?),
+        }
     }
-    if SYNC_EACH < files {
-        sync_many(staging, changes)?;
+    for name in names {
+        calls::sync(&calls::open(staging.at(name))?, OsStr::new(name))?;
     }
-    calls::sync_folder(&staging.folder).map_err(Stop::at_root)
+    Ok(Synced::These)
 }
 
 /// Reads the large files that wait, and notes of each that holds what it should by what the system says it will be known
@@ -89,21 +108,6 @@ fn is_large(found: Found) -> bool {
     found.kind == EntryKind::File && LARGE <= found.len
 }
 
-fn sync_many(staging: &Staging, changes: &ChangeSet) -> Result<(), Stop> {
-    match calls::sync_file_system(&staging.folder) {
-        Err(Errno::NOSYS) => {}
-        outcome => return outcome.map_err(Stop::at_root),
-    }
-    for (number, change) in changes.changes.iter().enumerate().skip(SYNC_EACH) {
-        if matches!(change.kind, ChangeKind::Write { .. }) {
-            let name = number.to_string();
-            let file = calls::open(staging.at(&name)).map_err(|error| Stop::io(&change.path, error))?;
-            calls::sync(&file, OsStr::new(&name)).map_err(|error| Stop::io(&change.path, error))?;
-        }
-    }
-    Ok(())
-}
-
 /// What a file that goes in is like, besides its content.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Like<'a> {
@@ -119,14 +123,15 @@ pub(super) enum Like<'a> {
     New(&'a Inherited),
 }
 
-/// Makes what waits for a change as it will be in the workspace, and says what it is then.
+/// Makes what waits for a change as it will be in the workspace, and says what it is then, and whether its bits, owner or
+/// attributes are others now.
 pub(super) fn ready(
     at: Place<'_>,
     change: &Change,
     hash: Option<ContentHash>,
     like: Like<'_>,
     (fresh, stamp, bits): (Fresh, Option<&Stamp>, Option<u32>),
-) -> Result<Seen, Stop> {
+) -> Result<(Seen, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     let (content, executable) = match &change.kind {
         ChangeKind::Write { content, executable, .. } => (content, *executable),
@@ -141,7 +146,7 @@ pub(super) fn ready(
             {
                 found = calls::look(at).map_err(failed)?;
             }
-            return Ok(Seen::new(&found, hash));
+            return Ok((Seen::new(&found, hash), false));
         }
         _ => return Err(tampered(&change.path, at)),
     };
@@ -186,6 +191,7 @@ pub(super) fn ready(
             (inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched, None)
         }
     };
+    let has_other_bits = is_touched;
     // A build that ran since the content was staged must see it as newer than what it built.
     let is_touched = if modified.is_some() || fresh == Fresh::No {
         calls::set_modified(&file, modified).map_err(failed)?;
@@ -194,7 +200,7 @@ pub(super) fn ready(
         is_touched
     };
     let now = if is_touched { calls::look_at(&file).map_err(failed)? } else { staged };
-    Ok(Seen::new(&now, hash))
+    Ok((Seen::new(&now, hash), has_other_bits))
 }
 
 /// The bits that the user's file has now, with the executable ones changed only if the change set changes them.
@@ -287,9 +293,11 @@ pub(super) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Re
     calls::look_at(&folder)
 }
 
-/// An empty folder with these bits.
-pub(super) fn folder(at: Place<'_>, mode: u32) -> io::Result<()> {
-    calls::make_folder(at, 0o700)?;
+/// An empty folder with these bits, made where it is not there.
+pub(super) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()> {
+    if !is_there {
+        calls::make_folder(at, 0o700)?;
+    }
     Ok(calls::set_mode(calls::open(at)?, mode)?)
 }
 

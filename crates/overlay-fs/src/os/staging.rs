@@ -104,7 +104,7 @@ impl Staging {
             Ok(()) => Ok(staging),
             Err(error) => {
                 // The first error is the one to tell; what is left is for a sweep.
-                let _ = staging.remove();
+                let _ = staging.remove(false);
                 Err(error)
             }
         }
@@ -220,8 +220,21 @@ impl Staging {
     }
 
     /// Leaves a phase for the one before it, in one step.
-    pub(super) fn leave(&self, phase: Phase) -> io::Result<()> {
-        Ok(calls::remove_file(self.at(phase.journal()))?)
+    pub(super) fn leave(&self, phase: Phase, sync: bool) -> io::Result<()> {
+        calls::remove_file(self.at(phase.journal()))?;
+        if sync {
+            calls::sync_folder(&self.folder)?;
+        }
+        Ok(())
+    }
+
+    /// The digest of the change set that was committed, or undone. What says who made the folder may be missing after a
+    /// loss of power; the journal never is.
+    pub(super) fn changes(&self, phase: Phase) -> io::Result<Option<ContentHash>> {
+        match self.owner()?.and_then(|owner| owner.changes) {
+            Some(changes) => Ok(Some(changes)),
+            None => Ok(self.journal(phase)?.and_then(|journal| journal.changes)),
+        }
     }
 
     /// `None`: it is damaged, or a newer headstart wrote it.
@@ -248,13 +261,20 @@ impl Staging {
         self.lock = Some(lock);
     }
 
-    /// Removes the folder and what a commit puts in it. The journals go first: a folder without one is known to hold
-    /// nothing that is needed. The owner's record goes last, so that what is left by a process that dies here is still
-    /// known. An unexpected name stops it before anything is removed.
-    pub(super) fn remove(&self) -> io::Result<()> {
+    /// Removes the folder and what a commit puts in it. The journals go first: a
+    /// folder without one is known to hold nothing that is needed. The owner's record goes last, so that what is left by
+    /// a process that dies here is still known. An unexpected name stops it before anything is removed.
+    pub(super) fn remove(&self, sync: bool) -> io::Result<()> {
         self.content()?;
         for phase in Phase::MARKED.into_iter().rev() {
+            if look_if_there(self.at(phase.journal()))?.is_none() {
+                continue;
+            }
             self.remove_if_there(phase.journal())?;
+            // Where it came back after a loss of power, but not what it tells of, nobody could take anything back by it.
+            if sync && matches!(phase, Phase::Applying | Phase::Undoing) {
+                calls::sync_folder(&self.folder)?;
+            }
         }
         self.remove_content()?;
         self.remove_if_there(IGNORE)?;

@@ -3,7 +3,9 @@ use std::io;
 use super::OsTree;
 use super::commit::at_root;
 use super::lock::CommitLock;
+use super::recover::drop_ended;
 use super::staging::{Phase, Staging};
+use super::undo::is_whole;
 use crate::{ContentHash, TreeError};
 
 /// What became of one staging folder.
@@ -120,10 +122,15 @@ impl OsTree {
         match phase {
             Phase::Applying | Phase::Undoing => self.take_back(staging, phase),
             Phase::Kept => Ok(SweepOutcome::Kept),
-            Phase::Committed => Ok(SweepOutcome::Undoable),
+            Phase::Committed => match staging.journal(phase)? {
+                Some(journal) if !is_whole(staging, &journal.steps)? => {
+                    drop_ended(staging, phase, self.is_full())
+                }
+                _ => Ok(SweepOutcome::Undoable),
+            },
             Phase::Waiting if is_wanted(staging, wanted)? => Ok(SweepOutcome::Waiting),
             Phase::Undone => {
-                staging.remove()?;
+                staging.remove(self.is_full())?;
                 Ok(SweepOutcome::Removed)
             }
             Phase::Waiting | Phase::Idle => {
@@ -134,7 +141,7 @@ impl OsTree {
                 if staging.owner()?.is_none() && !content.is_empty() {
                     return Ok(SweepOutcome::Foreign);
                 }
-                staging.remove()?;
+                staging.remove(self.is_full())?;
                 Ok(SweepOutcome::Removed)
             }
         }

@@ -1,7 +1,7 @@
 use std::io;
 
-use super::apply::{Applied, difference};
-use super::commit::{at_root, not_put_back};
+use super::apply::{Applied, difference, is_folder};
+use super::commit::{at_root, not_put_back, not_taken_back};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Digest, Journal, Step};
 use super::lock::CommitLock;
@@ -46,8 +46,16 @@ impl OsTree {
     /// Takes the last commit to this workspace back that is not taken back yet; see [`undo`](Self::undo).
     pub fn undo_last(&self) -> Result<UndoOutcome, TreeError> {
         self.undo_found(|| {
-            let ended = self.ended()?.into_iter();
-            Ok(ended.rev().find(|(_, phase)| *phase == Phase::Committed))
+            for (staging, phase) in self.ended()?.into_iter().rev() {
+                let is_half_removed = || match staging.journal(phase)? {
+                    Some(journal) => is_whole(&staging, &journal.steps).map(|is_whole| !is_whole),
+                    None => Ok(false),
+                };
+                if phase == Phase::Committed && !is_half_removed()? {
+                    return Ok(Some((staging, phase)));
+                }
+            }
+            Ok(None)
         })
     }
 
@@ -69,17 +77,21 @@ impl OsTree {
         let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
         paths.sort();
         paths.dedup();
-        let owner = staging.owner().map_err(|error| at_root(&error))?;
-        let Some(changes) = owner.and_then(|owner| owner.changes) else { return Ok(UndoOutcome::NotKept) };
+        let Some(changes) = staging.changes(phase).map_err(|error| at_root(&error))? else {
+            return Ok(UndoOutcome::NotKept);
+        };
         if phase == Phase::Undone {
             // The process died before its caller could note it.
             return Ok(UndoOutcome::Undone { changes, paths });
+        }
+        if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
+            return Ok(UndoOutcome::NotKept);
         }
         let conflicts = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
         if !conflicts.is_empty() {
             return Ok(UndoOutcome::Conflict(conflicts));
         }
-        match self.take_commit_back(&staging, &journal.steps) {
+        match self.take_commit_back(&staging, changes, &journal.steps) {
             Ok(()) => Ok(UndoOutcome::Undone { changes, paths }),
             Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
@@ -96,7 +108,9 @@ impl OsTree {
             let is_remade = || steps.iter().filter(|other| other.path == step.path).count() > 1;
             let target = match folders.target(&step.path) {
                 Ok(target) => target,
-                Err(Stop::Conflict(_)) if step.action == Action::MakeFolder => continue,
+                Err(Stop::Conflict(_)) if step.action == Action::MakeFolder || is_below_put(step, steps) => {
+                    continue;
+                }
                 Err(Stop::Conflict(conflict)) => {
                     // The folder above went with the commit.
                     if step.new.is_some() || conflict.kind != ConflictKind::Deleted {
@@ -129,12 +143,16 @@ impl OsTree {
         Ok(conflicts)
     }
 
-    fn take_commit_back(&self, staging: &Staging, made: &[Step]) -> Result<(), Stop> {
+    fn take_commit_back(&self, staging: &Staging, changes: ContentHash, made: &[Step]) -> Result<(), Stop> {
         let mut steps = Vec::with_capacity(made.len());
         for step in made.iter().rev() {
-            steps.push(self.reverse(staging, step)?);
+            steps.extend(self.reverse(staging, step)?);
         }
-        let journal = Journal::new(steps);
+        if self.is_full() {
+            let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
+            stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
+        }
+        let journal = Journal::new(changes, steps);
         staging.begin(Phase::Undoing, &journal, self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {
@@ -148,17 +166,20 @@ impl OsTree {
             let _ = staging.remove_content();
             return Ok(());
         };
-        let kept = applied.roll_back(&journal.steps);
+        let kept = match applied.roll_back(&journal.steps, self.is_full()) {
+            Ok(kept) => kept,
+            Err(error) => return Err(not_taken_back(stop, &error)),
+        };
         if kept.is_empty() {
-            let _ = staging.leave(Phase::Undoing);
+            let _ = staging.leave(Phase::Undoing, self.is_full());
             return Err(stop);
         }
         let _ = staging.go(Phase::Undoing, Phase::Kept, self.is_full());
         Err(Stop::Error(not_put_back(staging, &kept)))
     }
 
-    /// The step that takes a step back. What goes in again must be what came out.
-    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Step, Stop> {
+    /// The step that takes a step back, if there is anything to take back. What goes in again must be what came out.
+    fn reverse(&self, staging: &Staging, made: &Step) -> Result<Option<Step>, Stop> {
         let failed = |error: io::Error| Stop::io(&made.path, error);
         let (action, new) = match made.action {
             Action::Replace => (Action::Replace, Some(Self::kept(staging, made)?)),
@@ -166,15 +187,21 @@ impl OsTree {
             Action::Put => (Action::TakeAway, None),
             Action::RemoveFolder | Action::RemoveOwnFolder => {
                 let at = staging.at(&made.name);
-                if look_if_there(at).map_err(failed)?.is_none() {
-                    // An undo that was taken back used the copy.
-                    let bits = made.old.as_ref().map_or(0o777, |old| old.mode);
-                    stage::folder(at, bits).map_err(failed)?;
+                let bits = made.old.as_ref().map_or(0o777, |old| old.mode);
+                match look_if_there(at).map_err(failed)? {
+                    Some(found) if found.mode == bits => {}
+                    // An undo that was taken back used the copy, or one that failed made it halfway.
+                    found => stage::folder(at, bits, found.is_some()).map_err(failed)?,
                 }
                 let found = look_if_there(at).map_err(failed)?;
                 (Action::MakeFolder, found.map(|found| Seen::new(&found, None)))
             }
             Action::MakeFolder => {
+                let waits = look_if_there(staging.at(&made.name)).map_err(failed)?;
+                if waits.is_some_and(|waits| made.new.as_ref().is_some_and(|new| new.is(&waits))) {
+                    // A folder was there already: it is its user's.
+                    return Ok(None);
+                }
                 let mut folders = Folders::new(&self.root);
                 if let Ok(target) = folders.target(&made.path)
                     && look_if_there(target)
@@ -195,7 +222,7 @@ impl OsTree {
                 (old.inode, old.modified) = (found.inode, found.modified);
             }
         }
-        Ok(Step { path: made.path.clone(), action, name: made.name.clone(), old, new })
+        Ok(Some(Step { path: made.path.clone(), action, name: made.name.clone(), old, new }))
     }
 
     /// What came out of the workspace, made ready to go in again.
@@ -217,4 +244,20 @@ impl OsTree {
         let touched = stage::touch(staging, &made.name).map_err(|error| Stop::io(&made.path, error))?;
         Ok(Seen::new(&touched, held.hash))
     }
+}
+
+/// Whether the commit put something else where a folder above was: then that says whether it is as it was left.
+fn is_below_put(step: &Step, steps: &[Step]) -> bool {
+    let is_put = |other: &&Step| matches!(other.action, Action::Put | Action::Replace);
+    steps.iter().filter(is_put).any(|other| other.path != step.path && step.path.starts_with(&other.path))
+}
+
+/// Whether everything is there that the steps took out. Of what was being removed when the power went some may be gone.
+pub(super) fn is_whole(staging: &Staging, steps: &[Step]) -> io::Result<bool> {
+    for step in steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace)) {
+        if look_if_there(staging.at(&step.name))?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

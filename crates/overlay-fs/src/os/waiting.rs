@@ -30,7 +30,7 @@ impl Staging {
         // Without it, what waits is read and compared.
         self.stamps = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?).unwrap_or_default();
         self.hold(owner);
-        self.leave(Phase::Waiting)?;
+        self.leave(Phase::Waiting, false)?;
         self.bits = Some(self.bits_of_new()?);
         Ok(Some(self))
     }

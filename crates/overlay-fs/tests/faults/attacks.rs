@@ -9,9 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Then, arm, disarm};
-use headstart_overlay_fs::{ChangeSet, CommitOutcome, SweepOutcome, TreeError, UndoOutcome, Workspace as _};
+use headstart_overlay_fs::{
+    ChangeSet, CommitOutcome, SweepOutcome, Tree as _, TreeError, UndoOutcome, Workspace as _,
+};
 
-use crate::child::{can_mount, order, process, process_with_mounts};
+#[cfg(target_os = "linux")]
+use crate::child::process_with_mounts;
+use crate::child::{order, process, process_without_privileges};
 use crate::place::{HOMES, Home, Place, committed, contents, is_staging, path, snapshot};
 
 #[test]
@@ -282,12 +286,10 @@ fn git_does_not_see_what_is_staged_in_the_workspace() {
     assert!(!git(&["status", "--porcelain"]).contains("headstart"));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn with_the_state_elsewhere_a_commit_stages_in_the_workspace() {
-    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
-        eprintln!("NOT TESTED: there is no /dev/shm, so there is no second file system");
-        return;
-    };
+    let elsewhere = tempfile::tempdir_in("/dev/shm").expect("a second file system at /dev/shm");
     let place = Place::at(tempfile::tempdir().unwrap(), Home::State);
     symlink(elsewhere.path(), place.folder.path().join("state")).unwrap();
     let changes = place.staged();
@@ -334,10 +336,8 @@ fn the_process_with_mounts() {
     }
 }
 
+#[cfg(target_os = "linux")]
 fn with_mounts(what: &str, setup: impl Fn(&Path) -> String) {
-    if !can_mount() {
-        return;
-    }
     let place = Place::new(Home::State);
     let folder = place.folder.path();
     let order = format!("{}|{what}", folder.display());
@@ -347,6 +347,7 @@ fn with_mounts(what: &str, setup: impl Fn(&Path) -> String) {
     assert!(output.status.success() && said.contains("1 passed"), "{what}: {said}{failed}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_system_changes_nothing() {
     with_mounts("full", |folder| {
@@ -358,11 +359,13 @@ fn a_full_file_system_changes_nothing() {
     });
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_folder_on_another_file_system_is_refused_and_nothing_changes() {
     with_mounts("other", |folder| format!("mount -t tmpfs none {}/workspace/dir", folder.display()));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_folder_behind_a_bind_mount_is_refused_and_nothing_changes() {
     with_mounts("bound", |folder| {
@@ -371,12 +374,113 @@ fn a_folder_behind_a_bind_mount_is_refused_and_nothing_changes() {
     });
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_read_only_folder_is_refused_and_nothing_changes() {
     with_mounts("read-only", |folder| {
         let dir = folder.join("workspace/dir");
         format!("mount --bind {dir} {dir} && mount -o remount,ro,bind {dir}", dir = dir.display())
     });
+}
+
+#[test]
+#[ignore = "it is the process that another test starts without privileges"]
+fn the_process_without_privileges() {
+    let [folder] = order();
+    let place = Place::in_folder(folder.as_ref(), Home::State);
+    let dir = place.root().join("dir");
+    let refused = fs::write(dir.join("new"), "").unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied, "bits count for this process");
+    let old = place.snapshot();
+    let changes = [("dir/one", "write"), ("dir/new", "write"), ("dir/one", "remove"), ("dir/deep", "rename")];
+    for (at, what) in changes {
+        let overlay = place.overlay();
+        block_on(async {
+            overlay.write(&path("changed"), b"mine".to_vec()).await.unwrap();
+            match what {
+                "write" => overlay.write(&path(at), b"mine".to_vec()).await.unwrap(),
+                "remove" => overlay.remove(&path(at)).await.unwrap(),
+                _ => overlay.rename(&path(at), &path("moved")).await.unwrap(),
+            }
+        });
+        let outcome = place.commit(&overlay.change_set());
+        let told = outcome.as_ref().map_err(ToString::to_string).unwrap_err();
+        assert!(told.contains("dir") && told.contains("Permission denied"), "{what} {at}: {told}");
+        assert_eq!(place.snapshot(), old, "{what} {at}");
+        assert_eq!(place.stagings(), Vec::<PathBuf>::new(), "{what} {at}");
+    }
+    let overlay = place.overlay();
+    fs::set_permissions(place.root().join("bits"), fs::Permissions::from_mode(0o000)).unwrap();
+    assert!(
+        block_on(overlay.read(&path("bits"))).is_err(),
+        "what cannot be read is not staged as if it were empty"
+    );
+    assert!(block_on(overlay.set_executable(&path("bits"), true)).is_err());
+    assert!(overlay.change_set().is_empty());
+}
+
+#[test]
+fn without_permission_nothing_changes() {
+    let place = Place::new(Home::State);
+    fs::set_permissions(place.root().join("dir"), fs::Permissions::from_mode(0o555)).unwrap();
+    let order = place.folder.path().to_str().unwrap();
+    let output =
+        process_without_privileges("attacks::the_process_without_privileges", order).output().unwrap();
+    let (said, failed) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{failed}");
+    fs::set_permissions(place.root().join("dir"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(place.commit(&place.staged()), committed());
+}
+
+#[test]
+fn a_farm_of_links_is_followed_as_far_as_the_system_would_and_never_written_over() {
+    let place = Place::new(Home::State);
+    let root = place.root();
+    for number in 0..60 {
+        symlink(format!("farm {}", number + 1), root.join(format!("farm {number}"))).unwrap();
+    }
+    symlink("changed", root.join("farm 60")).unwrap();
+    symlink("../dir", root.join("dir/up")).unwrap();
+    let old = place.snapshot();
+    let overlay = place.overlay();
+    let far = path("farm 0");
+    assert!(fs::read(root.join("farm 0")).is_err(), "too far for the system, too");
+    assert!(block_on(overlay.read(&far)).is_err());
+    assert!(block_on(overlay.write(&far, b"mine".to_vec())).is_err());
+    assert!(overlay.change_set().is_empty());
+    block_on(overlay.write(&path("farm 45"), b"near\n".to_vec())).unwrap();
+    block_on(overlay.write(&path("dir/up/up/up/up/one"), b"round\n".to_vec())).unwrap();
+    let changes = overlay.change_set();
+    assert_eq!(place.commit(&changes), committed());
+    let mut expected = contents(&old);
+    expected.get_mut(Path::new("changed")).unwrap().1 = b"near\n".to_vec();
+    expected.get_mut(Path::new("dir/one")).unwrap().1 = b"round\n".to_vec();
+    assert_eq!(contents(&place.snapshot()), expected);
+    assert!(matches!(place.tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
+    assert_eq!(contents(&place.snapshot()), contents(&old));
+}
+
+#[test]
+fn a_workspace_that_is_a_link_is_the_folder_it_led_to_when_it_was_opened() {
+    for home in HOMES {
+        let mut place = Place::new(home);
+        let link = place.folder.path().join("link");
+        symlink("workspace", &link).unwrap();
+        fs::write(place.outside().join("changed"), "old changed\n").unwrap();
+        place.tree = Arc::new(crate::place::open_at(place.folder.path(), &link, home));
+        let (old, outside) = (contents(&place.snapshot()), snapshot(&place.outside()));
+        let changes = place.staged();
+        block_on(place.tree.prepare(&changes)).unwrap();
+        fs::remove_file(&link).unwrap();
+        symlink("outside", &link).unwrap();
+        assert_eq!(place.commit(&changes), committed());
+        assert_ne!(contents(&place.snapshot()), old);
+        // What was kept is found by the folder's own name, too.
+        place.tree = Arc::new(crate::place::open(place.folder.path(), home));
+        assert!(matches!(place.tree.undo_last(), Ok(UndoOutcome::Undone { .. })));
+        assert_eq!(contents(&place.snapshot()), old);
+        assert_eq!(snapshot(&place.outside()), outside);
+    }
 }
 
 #[test]

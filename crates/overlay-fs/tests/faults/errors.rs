@@ -1,4 +1,4 @@
-//! Every system call of a commit and of an undo fails once, and from some moment on all of them do.
+//! Every system call of a commit, an undo, a sweep and a recovery fails once, and from some moment on all of them do.
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};

@@ -1,8 +1,10 @@
 //! A process is killed before every system call of a commit, an undo and a sweep. Another one then finds exactly the old
 //! tree or exactly the new one, or makes it so.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
+use std::rc::Rc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Then, arm, disarm};
@@ -171,27 +173,67 @@ fn an_undo_whose_caller_could_not_note_it_is_told_again() {
     }
 }
 
-#[test]
-fn a_sweep_killed_anywhere_is_ended_by_the_next() {
-    // How many system calls a commit makes.
-    let (place, changes) = with_changes(Home::State);
-    arm(|_| Then::GoOn);
-    assert_eq!(place.commit(&changes), committed());
-    let calls = disarm();
+/// The number of the system call with which this is marked as done: before it all is done that a recovery takes back.
+fn mark(home: Home, what: &str) -> usize {
+    let (place, changes) = with_changes(home);
+    if what == "undo" {
+        assert_eq!(place.commit(&changes), committed());
+    }
+    let found = Rc::new(Cell::new(None));
+    let plain = what == "commit without exchange";
+    let find = found.clone();
+    arm(move |point| match point.call {
+        "exchange" | "move" if plain => Then::Fail(Errno::INVAL.raw_os_error()),
+        "rename" if [&b"committed"[..], b"undone"].contains(&point.name) => {
+            find.set(Some(point.number));
+            Then::GoOn
+        }
+        _ => Then::GoOn,
+    });
+    if what == "undo" {
+        assert!(matches!(place.tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
+    } else {
+        assert_eq!(place.commit(&changes), committed());
+    }
+    disarm();
+    found.get().unwrap()
+}
+
+/// A process dies when all is done but the mark; that which recovers dies before every of its calls; the next ends it.
+fn recoveries(home: Home, what: &str, before_mark: usize) {
     let old = std::cell::RefCell::new(None);
+    let number = mark(home, what) - before_mark;
     at_every_call(
-        Home::State,
+        home,
         "sweep",
-        |place, _| {
+        |place, changes| {
+            if what == "undo" {
+                assert_eq!(place.commit(changes), committed());
+            }
             old.replace(Some(place.snapshot()));
-            assert!(dies(place, "commit", calls * 3 / 4));
+            assert!(dies(place, what, number));
+            assert_ne!(place.snapshot(), *old.borrow().as_ref().unwrap(), "there is something to recover");
         },
         |place, changes, told| {
-            place.tree.sweep().unwrap();
-            let after = place.snapshot();
-            let is_old = after == *old.borrow().as_ref().unwrap();
-            assert!(is_old || contents(&after) == new_contents(), "{told}");
-            assert_eq!(place.commit(changes), committed(), "{told}");
+            let swept = place.tree.sweep().unwrap();
+            assert_eq!(place.snapshot(), *old.borrow().as_ref().unwrap(), "{told}: {swept:?}");
+            if what == "undo" {
+                assert!(matches!(place.tree.undo(changes), Ok(UndoOutcome::Undone { .. })), "{told}");
+            } else {
+                assert_eq!(place.commit(changes), committed(), "{told}");
+            }
         },
     );
+}
+
+#[test]
+fn a_recovery_of_a_commit_killed_anywhere_is_ended_by_the_next() {
+    recoveries(Home::State, "commit", 0);
+    recoveries(Home::Workspace, "commit", 25);
+    recoveries(Home::State, "commit without exchange", 0);
+}
+
+#[test]
+fn a_recovery_of_an_undo_killed_anywhere_is_ended_by_the_next() {
+    recoveries(Home::State, "undo", 0);
 }

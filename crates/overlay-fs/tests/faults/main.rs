@@ -15,5 +15,7 @@ mod killed;
 mod large;
 mod last_moment;
 mod place;
+mod power;
+mod recovery;
 mod room;
 mod together;

@@ -58,10 +58,15 @@ pub(crate) fn temporary() -> TempDir {
 }
 
 pub(crate) fn open(folder: &Path, home: Home) -> OsTree {
+    open_at(folder, &folder.join("workspace"), home)
+}
+
+/// The same by another path of the workspace.
+pub(crate) fn open_at(folder: &Path, workspace: &Path, home: Home) -> OsTree {
     let state = (home == Home::State).then(|| folder.join("state"));
     let undo = UndoLimit { accepts: 3, bytes: 1024 * 1024 };
     let options = OsOptions { state, durability: Durability::Full, undo, ..OsOptions::default() };
-    OsTree::open_with(folder.join("workspace"), options).unwrap()
+    OsTree::open_with(workspace, options).unwrap()
 }
 
 impl Place {

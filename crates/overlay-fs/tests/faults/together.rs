@@ -38,7 +38,7 @@ fn the_process_that_commits() {
     let [folder, number] = order();
     let tree = tree(folder.as_ref());
     let options = CommitOptions { merge: Merge::Never, ..CommitOptions::default() };
-    let mut made = 0;
+    let (mut made, mut conflicts) = (0, 0);
     while made < COMMITS {
         let overlay = Overlay::new(tree.clone(), Quota::default());
         let changes = block_on(async {
@@ -65,11 +65,15 @@ fn the_process_that_commits() {
         }
         match block_on(tree.commit(&changes, options)) {
             Ok(CommitOutcome::Committed(_)) => made += 1,
-            Ok(CommitOutcome::Conflict(_)) => tree.forget(&changes),
+            Ok(CommitOutcome::Conflict(_)) => {
+                conflicts += 1;
+                tree.forget(&changes);
+            }
             // The editor saved twice while it was taken back; what it saved first is kept, and told.
             Err(error) => assert!(error.to_string().contains("the former content is kept"), "{error}"),
         }
     }
+    fs::write(format!("{folder}/conflicts of {number}"), conflicts.to_string()).unwrap();
 }
 
 /// Saves a number that only grows, as an editor does: a new file in place of the old one.
@@ -96,6 +100,7 @@ fn the_process_that_edits() {
         fs::rename(&draft, &file).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
+    fs::write(format!("{folder}/saved"), saved.to_string()).unwrap();
 }
 
 fn git(root: &Path, arguments: &[&str]) -> String {
@@ -105,6 +110,12 @@ fn git(root: &Path, arguments: &[&str]) -> String {
     let output = git.output().unwrap();
     // A file that goes while git adds it is git's to refuse; what it has written must be whole.
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Whether every line is one that a process writes.
+fn is_whole(shared: &str) -> bool {
+    let is_line = |line: &str| line.split(' ').filter(|part| part.parse::<usize>().is_ok()).count() == 2;
+    (shared.is_empty() || shared.ends_with('\n')) && shared.lines().all(is_line)
 }
 
 fn start(test: &str, order: &str) -> Child {
@@ -142,6 +153,8 @@ fn eight_that_commit_one_that_edits_one_git_and_a_reader_lose_and_tear_nothing()
                 let content = fs::read(root.join("long")).unwrap();
                 assert_eq!(content.len(), LONG, "torn");
                 assert!(content.iter().all(|byte| *byte == content[0]), "torn");
+                let shared = fs::read_to_string(root.join("shared")).unwrap();
+                assert!(is_whole(&shared), "torn: {shared:?}");
                 reads += 1;
             }
             reads
@@ -155,6 +168,15 @@ fn eight_that_commit_one_that_edits_one_git_and_a_reader_lose_and_tear_nothing()
     assert!(editing.wait().unwrap().success(), "the editor found what it had saved");
     assert_eq!(committed, [true; PROCESSES]);
     assert!(0 < reads);
+    let number = |name: &str| fs::read_to_string(folder.join(name)).unwrap().parse::<usize>().unwrap();
+    let conflicts: usize = (0..PROCESSES).map(|process| number(&format!("conflicts of {process}"))).sum();
+    assert!(0 < conflicts, "they met");
+    let saved = number("saved");
+    let edited = fs::read_to_string(root.join("edited")).unwrap();
+    assert!(
+        0 < saved && edited.split(' ').next() == Some(&saved.to_string()),
+        "{saved} was saved last: {edited}"
+    );
 
     let shared = fs::read_to_string(root.join("shared")).unwrap();
     let mut lines: Vec<_> = shared.lines().collect();
@@ -171,4 +193,12 @@ fn eight_that_commit_one_that_edits_one_git_and_a_reader_lose_and_tear_nothing()
     assert_eq!(fs::metadata(root.join("shared")).unwrap().nlink(), 1);
     assert!(!git(&root, &["log", "--all", "--name-only"]).contains("staging"));
     assert_eq!(git(&root, &["fsck", "--strict", "--no-dangling"]), "");
+    // What git saw was never torn.
+    let history = git(&root, &["log", "--format=%H"]);
+    assert!(1 < history.lines().count(), "git was at work: {history}");
+    for commit in history.lines() {
+        assert!(is_whole(&git(&root, &["show", &format!("{commit}:shared")])), "{commit}");
+        let long = git(&root, &["show", &format!("{commit}:long")]);
+        assert!(long.len() == LONG && long.bytes().all(|byte| byte == long.as_bytes()[0]), "{commit}");
+    }
 }

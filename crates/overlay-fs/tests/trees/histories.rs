@@ -5,50 +5,54 @@ use proptest::prelude::*;
 
 use crate::coarse::Coarse;
 use crate::later::Later;
-use crate::play::play;
+use crate::play::{Scope, play};
 
 fn history() -> impl Strategy<Value = Vec<u8>> {
-    proptest::collection::vec(any::<u8>(), 0..160)
+    proptest::collection::vec(any::<u8>(), 0..240)
 }
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+/// A thousand histories for every tree, or as many as `PROPTEST_CASES` says.
+#[expect(clippy::disallowed_methods, reason = "how long a test runs is for its caller to say")]
+fn config() -> ProptestConfig {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let is_default = std::env::var_os("PROPTEST_CASES").is_none();
+    ProptestConfig { cases: if is_default { 1_000 } else { config.cases }, ..config }
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config())]
 
     #[test]
     fn in_memory(bytes in history()) {
-        play::<MemoryTree>(&bytes);
+        play::<MemoryTree>(&bytes, Scope::All);
     }
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config())]
 
     #[test]
     fn answered_later(bytes in history()) {
-        play::<Later>(&bytes);
+        play::<Later>(&bytes, Scope::All);
     }
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config())]
 
     #[test]
     fn with_coarse_times(bytes in history()) {
-        play::<Coarse>(&bytes);
+        play::<Coarse>(&bytes, Scope::Commits);
     }
 }
 
 #[cfg(all(feature = "os", unix))]
 proptest! {
-    #![proptest_config(config(150))]
+    #![proptest_config(config())]
 
     #[test]
     fn on_disk(bytes in history()) {
-        play::<crate::world::Disk>(&bytes);
+        play::<crate::world::Disk>(&bytes, Scope::All);
     }
 }
 
@@ -87,9 +91,9 @@ const FOUND: [&[u8]; 5] = [
 #[test]
 fn what_once_went_wrong_does_not_again() {
     for bytes in FOUND {
-        play::<MemoryTree>(bytes);
-        play::<Later>(bytes);
+        play::<MemoryTree>(bytes, Scope::Commits);
+        play::<Later>(bytes, Scope::Commits);
         #[cfg(all(feature = "os", unix))]
-        play::<crate::world::Disk>(bytes);
+        play::<crate::world::Disk>(bytes, Scope::Commits);
     }
 }

@@ -1,17 +1,17 @@
-//! Plays a history that is written in bytes: staging, stacking, edits of the user, commits. Panics where a tree or an
-//! overlay does not do what the model says.
+//! Plays a history that is written in bytes: staging, stacking, edits of the user, commits, crashes, undos. Panics where a
+//! tree or an overlay does not do what the model says.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ConflictKind, Merge, Overlay, Quota,
-    StaleReads, Tree, WorkspacePath,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, ConflictKind, Merge, Overlay,
+    Quota, StaleReads, Tree, WorkspacePath,
 };
 
 use crate::model::{Content, Model, Op, PLACES, Place, parents};
-use crate::world::{Node, Nodes, World, path, snapshot};
+use crate::world::{Node, Nodes, Undone, World, path, snapshot};
 
 /// Few names, so that histories meet: nested ones, one that sorts between a folder and its content, and some that
 /// are links more often than not.
@@ -20,14 +20,28 @@ const PATHS: [&str; 14] =
 const TARGETS: [&str; 10] =
     ["a", "a/b", "../g", "f", "l", "b", "missing/x", "../../out", "/absolute", "a/../g"];
 
+/// What a history is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Staging, edits, commits.
+    Commits,
+    /// Also crashes, recoveries and undos, where the tree knows of them.
+    All,
+}
+
 /// Reads a history from bytes; zeros when they have come to their end.
-struct Bytes<'a>(&'a [u8]);
+struct Bytes<'a>(&'a [u8], Scope);
 
 impl Bytes<'_> {
     fn below(&mut self, limit: usize) -> usize {
         let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
         self.0 = rest;
         usize::from(*first) % limit
+    }
+
+    /// The same for what is not in every history; 0: it does not happen.
+    fn perhaps(&mut self, limit: usize) -> usize {
+        if self.1 == Scope::All { self.below(limit) } else { 0 }
     }
 
     fn value(&mut self) -> u8 {
@@ -74,20 +88,88 @@ impl Bytes<'_> {
 }
 
 /// Plays the history on one kind of tree.
-pub(crate) fn play<W: World>(bytes: &[u8]) {
-    let mut bytes = Bytes(bytes);
+pub(crate) fn play<W: World>(bytes: &[u8], scope: Scope) {
+    let mut bytes = Bytes(bytes, scope);
     let mut start = Model::default();
     for op in bytes.ops(10) {
         start.apply(&op);
     }
     let world = Arc::new(W::of(&start.full()));
+    let mut made = Vec::new();
     while !bytes.0.is_empty() {
-        round(&world, &mut bytes);
+        round(&world, &mut bytes, &mut made);
+        if bytes.perhaps(3) == 2 {
+            let before = Model(snapshot(&*world));
+            let mut user = before.clone();
+            for op in bytes.ops(2) {
+                user.apply(&op);
+                user = Model(user.full());
+            }
+            edit(&*world, &before, &user);
+            for _ in 0..=bytes.below(2) {
+                made.pop().inspect(|last| undo(&*world, last, &mut bytes));
+            }
+        }
+    }
+}
+
+/// A commit that went through.
+struct Made {
+    changes: ChangeSet,
+    before: Model,
+    after: Model,
+}
+
+/// Takes a commit back, perhaps after a try that dies.
+fn undo<W: World>(world: &W, made: &Made, bytes: &mut Bytes<'_>) {
+    let now = Model(snapshot(world));
+    let is_untouched = now == made.after;
+    if is_untouched && bytes.perhaps(3) == 2 {
+        world.undo_and_die(&made.changes, bytes.below(256));
+        let found = Model(snapshot(world));
+        assert!(found == now || found == made.before, "neither undone nor not: {found:?}");
+    }
+    let found = Model(snapshot(world));
+    let Some(outcome) = world.undo(&made.changes) else { return };
+    let after = Model(snapshot(world));
+    match outcome {
+        Undone::Yes if is_untouched => assert_eq!(after, made.before, "undone {:?}", made.changes),
+        Undone::Yes => {
+            for (at, node) in &now.0 {
+                // A folder may go with what made it; what is in it is looked at for itself.
+                let is_users = *node != Node::Folder && made.after.at(at).as_ref() != Some(node);
+                assert!(!is_users || after.at(at).as_ref() == Some(node), "the user's edit of {at} is lost");
+            }
+            for change in &made.changes.changes {
+                let at = &change.path;
+                let (then, found) = (made.before.at(at), after.at(at));
+                let is_filled = found == Some(Node::Folder) && !after.children(at).is_empty();
+                // What its user put where the commit had made a folder stays.
+                let is_users = change.kind == ChangeKind::CreateDirectory && found == now.at(at);
+                assert!(then == found || is_filled || is_users, "{at} is not as it was: {:?}", made.changes);
+            }
+        }
+        Undone::Conflict(found) => {
+            assert_eq!(after, now, "a conflict changes nothing");
+            assert!(
+                !is_untouched && !found.is_empty(),
+                "nobody is in the way: {found:?} of {:?} from {:?} to {now:?}",
+                made.changes,
+                made.before
+            );
+            for at in found {
+                assert!(is_touched(&made.after, &now, &at), "nobody touched {at}");
+            }
+        }
+        Undone::NotKept => {
+            assert!(made.changes.is_empty(), "it is kept");
+            assert_eq!(after, found);
+        }
     }
 }
 
 /// One speculation, or two on top of each other, from the first look to the commit.
-fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
+fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>, made: &mut Vec<Made>) {
     let before = Model(snapshot(&**world));
     let (mut lower, mut lower_model) =
         (Arc::new(Overlay::new(world.clone(), Quota::default())), before.clone());
@@ -117,6 +199,9 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
     let (lower_changes, upper_changes) = (lower.change_set(), upper.change_set());
     assert_eq!(snapshot(&*lower), lower_model.full());
     assert_eq!(snapshot(&upper), upper_model.full());
+    if bytes.perhaps(3) == 2 {
+        block_on(world.prepare(&lower_changes)).unwrap();
+    }
     assert_eq!(snapshot(&**world), before.0, "the workspace is not touched");
 
     let mut user = before.clone();
@@ -129,7 +214,11 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
     let options = bytes.options();
     let twin = W::of(&user.0);
 
-    let outcome = block_on(world.commit(&lower_changes, options)).unwrap();
+    let outcome = if bytes.perhaps(4) == 3 {
+        commit_and_die(&**world, [&before, &user], &lower_changes, options, bytes.below(256))
+    } else {
+        block_on(world.commit(&lower_changes, options)).unwrap()
+    };
     let after = Model(snapshot(&**world));
     assert!(
         has_edited || matches!(outcome, CommitOutcome::Committed(_)),
@@ -149,9 +238,13 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
         assert!(has_edited);
         return;
     }
+    made.push(Made { changes: lower_changes.clone(), before: user.clone(), after: after.clone() });
     let second = block_on(world.commit(&upper_changes, options)).unwrap();
     let last = Model(snapshot(&**world));
     judge(&lower_model, &after, &upper_changes, options, &second, &last);
+    if matches!(second, CommitOutcome::Committed(_)) {
+        made.push(Made { changes: upper_changes.clone(), before: after, after: last.clone() });
+    }
     if !has_edited {
         assert!(matches!(second, CommitOutcome::Committed(_)), "nobody is in the way: {second:?}");
         assert!(matches!(at_once, CommitOutcome::Committed(_)), "nobody is in the way: {at_once:?}");
@@ -160,6 +253,33 @@ fn round<W: World>(world: &Arc<W>, bytes: &mut Bytes<'_>) {
         let at_once = without_emptied(snapshot(&twin), &made);
         assert_eq!(at_once, without_emptied(last.0, &made), "one by one, and at once");
     }
+}
+
+/// The process dies somewhere, the next one recovers and asks again: what it finds is old or new, and it is made once.
+fn commit_and_die<W: World>(
+    world: &W,
+    [before, user]: [&Model; 2],
+    changes: &ChangeSet,
+    options: CommitOptions,
+    call: usize,
+) -> CommitOutcome {
+    if let Some(outcome) = world.commit_and_die(changes, options, call) {
+        return outcome.unwrap();
+    }
+    let found = Model(snapshot(world));
+    let is_made = found != *user;
+    if is_made {
+        assert_eq!(found.0, expected(before, user, changes).0, "neither old nor new");
+    }
+    let again = CommitOptions { repeated: true, ..options };
+    let outcome = block_on(world.commit(changes, again)).unwrap();
+    if is_made {
+        assert!(matches!(outcome, CommitOutcome::Committed(_)), "it was made before: {outcome:?}");
+        assert_eq!(snapshot(world), found.0, "it was made before");
+        let merged = expected(before, user, changes).1.into_iter().collect();
+        return CommitOutcome::Committed(Committed { merged, ..Committed::default() });
+    }
+    outcome
 }
 
 /// Without the empty folders in which the lower change set made something that the upper one removed.

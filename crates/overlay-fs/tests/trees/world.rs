@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::{EntryKind, MemoryTree, Tree, Workspace, WorkspacePath};
+use headstart_overlay_fs::{
+    ChangeSet, CommitOptions, CommitOutcome, EntryKind, MemoryTree, Tree, TreeError, Workspace, WorkspacePath,
+};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,33 @@ pub(crate) trait World: Workspace + Sized + 'static {
         }
         world
     }
+
+    /// Commits in a process that dies before its system call of this number, unless it is through by then, and recovers
+    /// in the next. `None`: it died before it could tell what came of it.
+    fn commit_and_die(
+        &self,
+        set: &ChangeSet,
+        options: CommitOptions,
+        _call: usize,
+    ) -> Option<Result<CommitOutcome, TreeError>> {
+        Some(block_on(self.commit(set, options)))
+    }
+
+    /// Takes the commit of these changes back. `None`: this world keeps nothing for it.
+    fn undo(&self, _set: &ChangeSet) -> Option<Undone> {
+        None
+    }
+
+    /// The same in a process that dies; see [`commit_and_die`](Self::commit_and_die).
+    fn undo_and_die(&self, _set: &ChangeSet, _call: usize) {}
+}
+
+/// What an undo says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Undone {
+    Yes,
+    Conflict(Vec<WorkspacePath>),
+    NotKept,
 }
 
 /// Everything in a tree, as another walker would see it.
@@ -108,31 +137,120 @@ mod disk {
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
 
     use async_trait::async_trait;
-    use headstart_overlay_fs::{
-        ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, OsTree, TreeError,
-    };
+    use headstart_overlay_fs::{DirEntry, Metadata, OsOptions, OsTree, UndoLimit, UndoOutcome};
     use rustix::fs::{CWD, FileType, mknodat};
 
-    use super::{Node, Tree, Workspace, WorkspacePath, World};
+    use super::{
+        ChangeSet, CommitOptions, CommitOutcome, Node, Nodes, Tree, TreeError, Undone, Workspace,
+        WorkspacePath, World, block_on,
+    };
 
-    /// A temporary folder on the real disk.
+    /// A workspace on a real disk, in a temporary folder, with a state folder beside it or without.
     pub(crate) struct Disk {
         folder: tempfile::TempDir,
-        tree: OsTree,
+        has_state: bool,
+        tree: Mutex<Arc<OsTree>>,
     }
 
     impl Disk {
+        fn new(has_state: bool) -> Self {
+            // In memory where the system has such a place: histories sync all the time.
+            let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+            fs::create_dir(folder.path().join("workspace")).unwrap();
+            let tree = Mutex::new(Arc::new(open(&folder, has_state)));
+            Self { folder, has_state, tree }
+        }
+
         fn at(&self, path: &WorkspacePath) -> PathBuf {
-            self.folder.path().join(OsStr::from_bytes(path.as_bytes()))
+            self.folder.path().join("workspace").join(OsStr::from_bytes(path.as_bytes()))
+        }
+
+        fn tree(&self) -> Arc<OsTree> {
+            self.tree.lock().unwrap().clone()
+        }
+
+        /// Runs on a disk that is gone from this system call on, and recovers in another process, as it were.
+        fn dying<T>(&self, call: usize, run: impl FnOnce(&OsTree) -> T) -> T {
+            gone_from(call);
+            let outcome = run(&self.tree());
+            drop(std::mem::replace(
+                &mut *self.tree.lock().unwrap(),
+                Arc::new(open(&self.folder, self.has_state)),
+            ));
+            back_again();
+            // As a host does at its start.
+            self.tree().tidy().unwrap();
+            outcome
         }
     }
 
+    fn open(folder: &tempfile::TempDir, has_state: bool) -> OsTree {
+        let state = has_state.then(|| folder.path().join("state"));
+        let undo = UndoLimit { accepts: 100, bytes: u64::MAX };
+        let options = OsOptions { state, undo, ..OsOptions::default() };
+        OsTree::open_with(folder.path().join("workspace"), options).unwrap()
+    }
+
+    #[cfg(feature = "failpoints")]
+    fn gone_from(call: usize) {
+        use headstart_overlay_fs::failpoints::{Then, arm};
+        arm(move |point| match point.number {
+            number if number < call => Then::GoOn,
+            _ => Then::Fail(rustix::io::Errno::IO.raw_os_error()),
+        });
+    }
+
+    #[cfg(feature = "failpoints")]
+    fn back_again() {
+        headstart_overlay_fs::failpoints::disarm();
+    }
+
+    /// Without fail points nothing dies.
+    #[cfg(not(feature = "failpoints"))]
+    fn gone_from(_call: usize) {}
+
+    #[cfg(not(feature = "failpoints"))]
+    fn back_again() {}
+
     impl World for Disk {
         fn empty() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            Self { tree: OsTree::open(folder.path()).unwrap(), folder }
+            Self::new(true)
+        }
+
+        fn of(nodes: &Nodes) -> Self {
+            let world = Self::new(nodes.len().is_multiple_of(2));
+            for (at, node) in nodes {
+                world.put(at, node);
+            }
+            world
+        }
+
+        fn commit_and_die(
+            &self,
+            set: &ChangeSet,
+            options: CommitOptions,
+            call: usize,
+        ) -> Option<Result<CommitOutcome, TreeError>> {
+            let outcome = self.dying(call, |tree| block_on(tree.commit(set, options)));
+            outcome.is_ok().then_some(outcome)
+        }
+
+        fn undo(&self, set: &ChangeSet) -> Option<Undone> {
+            Some(match self.tree().undo(set).unwrap() {
+                UndoOutcome::Undone { .. } => Undone::Yes,
+                UndoOutcome::Conflict(found) => {
+                    Undone::Conflict(found.into_iter().map(|conflict| conflict.path).collect())
+                }
+                _ => Undone::NotKept,
+            })
+        }
+
+        fn undo_and_die(&self, set: &ChangeSet, call: usize) {
+            // It died before it could tell.
+            let _ = self.dying(call, |tree| tree.undo(set));
         }
 
         fn put(&self, path: &WorkspacePath, node: &Node) {
@@ -172,26 +290,29 @@ mod disk {
     #[async_trait]
     impl Tree for Disk {
         async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
-            self.tree.metadata(path).await
+            self.tree().metadata(path).await
         }
         async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-            self.tree.read(path).await
+            self.tree().read(path).await
         }
         async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
-            self.tree.look(path).await
+            self.tree().look(path).await
         }
         async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
-            self.tree.list(path).await
+            self.tree().list(path).await
         }
         async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-            self.tree.read_link(path).await
+            self.tree().read_link(path).await
         }
     }
 
     #[async_trait]
     impl Workspace for Disk {
         async fn commit(&self, set: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-            self.tree.commit(set, options).await
+            self.tree().commit(set, options).await
+        }
+        async fn prepare(&self, set: &ChangeSet) -> Result<(), TreeError> {
+            self.tree().prepare(set).await
         }
     }
 }

@@ -1,0 +1,63 @@
+//! What a commit did to the disk, call by call: for tests that ask what of it would be left after a loss of power.
+
+use std::cell::RefCell;
+
+use rustix::io::Result;
+
+use super::calls::{Place, look_at};
+
+/// A name in a folder, which goes by the number of its inode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// The folder.
+    pub folder: u64,
+    /// The name in it.
+    pub name: Vec<u8>,
+}
+
+/// A system call that changed something, or put changes on the medium. It was made, and did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields say what the call was given, and what the file is since")]
+#[non_exhaustive]
+pub enum Done {
+    MakeFile { at: Slot, inode: u64, mode: u32 },
+    MakeLink { at: Slot, inode: u64, target: Vec<u8> },
+    MakeFolder { at: Slot, inode: u64, mode: u32 },
+    RemoveFile { at: Slot },
+    RemoveFolder { at: Slot },
+    Move { from: Slot, to: Slot },
+    Exchange { one: Slot, other: Slot },
+    Link { from: Slot, to: Slot },
+    Append { inode: u64, content: Vec<u8>, modified: (i64, i64) },
+    SetMode { inode: u64, mode: u32 },
+    SetModified { inode: u64, modified: (i64, i64) },
+    Sync { inode: u64 },
+    SyncFolder { inode: u64 },
+    SyncFileSystem,
+}
+
+thread_local! {
+    static TRACE: RefCell<Option<Vec<Done>>> = const { RefCell::new(None) };
+}
+
+/// From here on, what this thread does is recorded.
+pub fn record() {
+    TRACE.set(Some(Vec::new()));
+}
+
+/// What was done since [`record`]; recording ends.
+pub fn recorded() -> Vec<Done> {
+    TRACE.take().unwrap_or_default()
+}
+
+pub(super) fn note(done: impl FnOnce() -> Result<Done>) {
+    if TRACE.with_borrow(Option::is_none) {
+        return;
+    }
+    let done = done().expect("works because what was just made or changed can be looked at");
+    TRACE.with_borrow_mut(|trace| trace.get_or_insert_default().push(done));
+}
+
+pub(super) fn slot(at: Place<'_>) -> Result<Slot> {
+    Ok(Slot { folder: look_at(at.folder)?.inode, name: at.name.as_encoded_bytes().to_vec() })
+}
