@@ -106,7 +106,8 @@ impl OsTree {
         };
         let steps = Planner::new(&self.root, &staging, fresh)
             .and_then(|planner| planner.plan(changes, &digest.changes));
-        let journal = steps.map(Journal::new).and_then(|journal| {
+        let journal = steps.and_then(|steps| {
+            let journal = Journal::new(staging.identity().map_err(Stop::at_root)?, steps);
             staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
             Ok(journal)
         });

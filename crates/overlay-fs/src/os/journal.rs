@@ -11,6 +11,10 @@ const FORMAT: u32 = 1;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Journal {
     format: u32,
+    /// The identity of the folder that it is in: one that came with the project, in an archive or a repository, cannot
+    /// know it.
+    #[serde(default)]
+    folder: String,
     pub(super) steps: Vec<Step>,
 }
 
@@ -48,8 +52,13 @@ pub(super) enum Action {
 }
 
 impl Journal {
-    pub(super) fn new(steps: Vec<Step>) -> Self {
-        Self { format: FORMAT, steps }
+    pub(super) fn new(folder: String, steps: Vec<Step>) -> Self {
+        Self { format: FORMAT, folder, steps }
+    }
+
+    /// Whether it was written for the folder with this identity.
+    pub(super) fn is_of(&self, folder: &str) -> bool {
+        self.folder == folder
     }
 
     /// As it is on the disk: JSON, and its hash in a line of its own.
@@ -129,7 +138,10 @@ mod tests {
     fn journal() -> Journal {
         let path = WorkspacePath::from_bytes(b"odd \xff\n").unwrap();
         let action = Action::TakeAway;
-        Journal::new(vec![Step { path, action, name: "0-old".to_owned(), old: None, new: None }])
+        Journal::new(
+            "1-2-3".to_owned(),
+            vec![Step { path, action, name: "0-old".to_owned(), old: None, new: None }],
+        )
     }
 
     #[test]
@@ -148,7 +160,7 @@ mod tests {
             damaged[at] ^= 1;
             assert_eq!(Journal::parse(&damaged), None, "damaged at {at}");
         }
-        let newer = Journal { format: FORMAT + 1, steps: Vec::new() };
+        let newer = Journal { format: FORMAT + 1, ..journal() };
         assert_eq!(Journal::parse(&newer.to_bytes()), None);
     }
 

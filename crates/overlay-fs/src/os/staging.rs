@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::calls::{self, Place};
-use super::home::{Home, is_private};
+use super::home::{Home, identity, is_private};
 use super::journal::Journal;
 use super::process::Process;
 use super::seen::{Stamp, look_if_there, place};
@@ -20,6 +20,8 @@ const PREFIX: &str = ".headstart-staging-";
 pub(super) const OWNER: &str = "owner";
 /// Keeps the folder out of `git status` without a change to the user's files.
 const IGNORE: &str = ".gitignore";
+/// No journal or record of ours is larger, in bytes; what is might be a sparse file that fills the memory.
+const LARGEST: u64 = 256 << 20;
 /// A journal that is being written.
 const DRAFT: &str = "draft";
 
@@ -116,6 +118,9 @@ impl Staging {
     }
 
     /// A staging folder that is there already: ours, private and a folder, or `None`.
+    ///
+    /// In the workspace that is not enough, for a project can bring such a folder: there, what is to be done by a journal
+    /// is done only if it was written in this very folder.
     pub(super) fn open(home: &Home, name: &str) -> io::Result<Option<Self>> {
         let at = place(&home.folder, name);
         if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
@@ -131,8 +136,37 @@ impl Staging {
             return Ok(None);
         }
         let told = home.told(name);
+        let can_be_brought = home.path.is_none();
         let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        Ok(Some(Self { home, folder, name, told, lock: None, stamps: Vec::new() }))
+        let staging = Self { home, folder, name, told, lock: None, stamps: Vec::new() };
+        if can_be_brought && staging.is_brought()? {
+            return Ok(None);
+        }
+        Ok(Some(staging))
+    }
+
+    /// Whether it holds a journal that no commit wrote here. A damaged one is told, and nothing is done by it.
+    fn is_brought(&self) -> io::Result<bool> {
+        let phase = self.phase()?;
+        if phase == Phase::Idle {
+            return Ok(false);
+        }
+        let is_odd = |found: calls::Found| found.kind != EntryKind::File || LARGEST < found.len;
+        if look_if_there(self.at(phase.journal()))?.is_some_and(is_odd) {
+            return Ok(true);
+        }
+        let journal = match self.journal(phase) {
+            // Its process went on at this moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            journal => journal?,
+        };
+        let identity = self.identity()?;
+        Ok(journal.is_some_and(|journal| !journal.is_of(&identity)))
+    }
+
+    /// Tells this folder from any other, also from a copy of it.
+    pub(super) fn identity(&self) -> io::Result<String> {
+        identity(&self.folder)
     }
 
     pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
@@ -142,10 +176,12 @@ impl Staging {
     /// `None`: nothing says so, or nothing that can be read.
     pub(super) fn owner(&self) -> io::Result<Option<Owner>> {
         match look_if_there(self.at(OWNER))? {
-            Some(found) if found.kind == EntryKind::File => match self.content_of(OWNER) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                content => Ok(serde_json::from_slice(&content?).ok()),
-            },
+            Some(found) if found.kind == EntryKind::File && found.len <= LARGEST => {
+                match self.content_of(OWNER) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                    content => Ok(serde_json::from_slice(&content?).ok()),
+                }
+            }
             _ => Ok(None),
         }
     }
@@ -181,7 +217,11 @@ impl Staging {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
-        let file = calls::create(self.at(DRAFT), 0o600, &journal.to_bytes())?;
+        let journal = journal.to_bytes();
+        if LARGEST < journal.len() as u64 {
+            return Err(io::Error::other("these are more changes than one journal can hold"));
+        }
+        let file = calls::create(self.at(DRAFT), 0o600, &journal)?;
         if sync {
             calls::sync(&file, OsStr::new(DRAFT))?;
         }
@@ -219,8 +259,8 @@ impl Staging {
     fn content_of(&self, name: &str) -> io::Result<Vec<u8>> {
         let file = calls::open(self.at(name))?;
         let found = calls::look_at(&file)?;
-        if found.kind != EntryKind::File {
-            return Err(io::Error::other(format!("{}/{name} is not a file", self.told)));
+        if found.kind != EntryKind::File || LARGEST < found.len {
+            return Err(io::Error::other(format!("{}/{name} is none of ours", self.told)));
         }
         Ok(calls::read(file, found.len)?)
     }

@@ -134,7 +134,7 @@ impl OsTree {
         for step in made.iter().rev() {
             steps.push(self.reverse(staging, step)?);
         }
-        let journal = Journal::new(steps);
+        let journal = Journal::new(staging.identity().map_err(Stop::at_root)?, steps);
         staging.begin(Phase::Undoing, &journal, self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {

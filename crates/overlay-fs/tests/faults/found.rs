@@ -1,0 +1,71 @@
+//! What comes with a project, or happens to its folder, and looks like a commit's own work.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use headstart_overlay_fs::{ContentHash, SweepOutcome, UndoOutcome};
+
+use crate::place::{Home, Place, committed};
+
+const NAME: &str = ".headstart-staging-00000000000000000000000000000000";
+const STEP: &str = r#"{"path":"dir/hook","action":"takeAway","name":"0-old"}"#;
+
+/// A staging folder as an archive of a hostile project would have it: private, with a journal whose hash is right.
+fn shipped(place: &Place, phase: &str) -> PathBuf {
+    let folder = place.root().join(NAME);
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    write_journal(&folder.join(phase), &format!(r#"{{"format":1,"steps":[{STEP}]}}"#));
+    let owner = format!(r#"{{"process":{{"pid":1,"start":"1","boot":"x"}},"changes":"{}"}}"#, "0".repeat(32));
+    fs::write(folder.join("owner"), owner).unwrap();
+    fs::write(folder.join("0-old"), "#!/bin/sh\necho owned\n").unwrap();
+    folder
+}
+
+fn write_journal(at: &Path, body: &str) {
+    fs::write(at, format!("{body}\n{}\n", ContentHash::of(body.as_bytes()))).unwrap();
+}
+
+#[test]
+fn a_journal_that_came_with_the_project_is_not_followed() {
+    for phase in ["applying", "undoing", "committed", "undone", "kept"] {
+        let place = Place::new(Home::State);
+        let folder = shipped(&place, phase);
+        let before = place.snapshot();
+        let swept = place.tree.sweep().unwrap();
+        assert_eq!(swept.len(), 1, "{phase}");
+        assert_eq!((swept[0].name.as_str(), swept[0].outcome), (NAME, SweepOutcome::Foreign), "{phase}");
+        assert_eq!(place.tree.undo_last().unwrap(), UndoOutcome::NotKept, "{phase}");
+        assert_eq!(place.snapshot(), before, "{phase}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "{phase}");
+        let changes = place.staged();
+        assert_eq!(place.commit(&changes), committed(), "{phase}");
+        assert!(
+            !place.root().join("dir/hook").exists() && !place.root().join("moved/hook").exists(),
+            "{phase}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_journal_in_the_place_of_one_does_not_stop_the_work() {
+    let in_its_place: [fn(&Path); 4] = [
+        |at| symlink("committed", at).unwrap(),
+        |at| fs::create_dir(at).unwrap(),
+        // It takes no room on the disk, and all of the memory.
+        |at| fs::File::create(at).unwrap().set_len(1 << 42).unwrap(),
+        |at| assert!(Command::new("mkfifo").arg(at).status().unwrap().success()),
+    ];
+    for make in in_its_place {
+        for name in ["applying", "owner"] {
+            let place = Place::new(Home::State);
+            let folder = shipped(&place, "committed");
+            let _ = fs::remove_file(folder.join(name));
+            make(&folder.join(name));
+            assert_eq!(place.tree.sweep().unwrap()[0].outcome, SweepOutcome::Foreign);
+            assert_eq!(place.commit(&place.staged()), committed());
+        }
+    }
+}
