@@ -186,15 +186,19 @@ fn keep_owner(file: &OwnedFd, old: &Found) {
     }
 }
 
+/// What speaks of the old content alone: what a program may do, and signatures. A write in place takes it away, too.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+const OF_THE_CONTENT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
+
 /// Copies extended attributes, access lists among them, as far as the system lets us; whether there were any.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn keep_attributes(file: &OwnedFd, old: Place<'_>) -> bool {
     let Ok(old) = calls::open(old) else { return false };
-    copy_attributes(old, file)
+    copy_attributes(old, file, &OF_THE_CONTENT)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn copy_attributes(from: impl AsFd, to: impl AsFd) -> bool {
+fn copy_attributes(from: impl AsFd, to: impl AsFd, without: &[&[u8]]) -> bool {
     let mut names = vec![0; 1024];
     let listed = match flistxattr(&from, &mut names[..]) {
         Err(Errno::RANGE) => {
@@ -205,7 +209,9 @@ fn copy_attributes(from: impl AsFd, to: impl AsFd) -> bool {
     };
     let Ok(len) = listed else { return false };
     let mut value = Vec::new();
-    for name in names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    for name in
+        names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty() && !without.contains(name))
+    {
         value.resize(64 * 1024, 0);
         if let Ok(len) = fgetxattr(&from, name, &mut value[..]) {
             // What only the superuser may set stays behind, as with a copy.
@@ -230,7 +236,7 @@ pub(super) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
     let folder = calls::open(at)?;
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     if let Ok(of) = calls::open(of) {
-        copy_attributes(of, &folder);
+        copy_attributes(of, &folder, &[]);
     }
     keep_owner(&folder, &old);
     Ok(calls::set_mode(&folder, old.mode)?)

@@ -69,3 +69,22 @@ fn what_is_no_journal_in_the_place_of_one_does_not_stop_the_work() {
         }
     }
 }
+
+#[test]
+fn new_content_does_not_get_the_capabilities_of_the_old() {
+    let place = Place::new(Home::State);
+    let file = place.root().join("changed");
+    // cap_net_raw, permitted and effective.
+    let capability = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::setxattr(&file, "security.capability", &capability, flags).is_err() {
+        eprintln!("NOT TESTED: only the superuser can give a file capabilities");
+        return;
+    }
+    rustix::fs::setxattr(&file, "user.mine", b"x", flags).unwrap();
+    assert_eq!(place.commit(&place.staged()), committed());
+    let mut value = [0; 64];
+    rustix::fs::getxattr(&file, "user.mine", &mut value[..]).unwrap();
+    let found = rustix::fs::getxattr(&file, "security.capability", &mut value[..]);
+    assert_eq!(found, Err(rustix::io::Errno::NODATA));
+}
