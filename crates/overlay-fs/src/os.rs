@@ -54,6 +54,8 @@ pub struct OsTree {
     root: Dir,
     homes: Homes,
     options: OsOptions,
+    /// The host's state folder, if it is in the workspace: no part of the work.
+    hidden: Option<WorkspacePath>,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
     /// What commits kept for an undo since there was last made room.
@@ -72,14 +74,17 @@ impl OsTree {
     /// The same, with a host's choices.
     pub fn open_with(path: impl AsRef<Path>, options: OsOptions) -> Result<Self, TreeError> {
         let path = path.as_ref();
+        let opened_at = path.canonicalize().ok();
+        let hidden = opened_at.as_deref().zip(options.state.as_deref());
+        let hidden = hidden.and_then(|(root, state)| home::within(root, state));
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
-            let homes = Homes::new(root.try_clone()?, path.canonicalize().ok(), options.state.clone())?;
+            let homes = Homes::new(root.try_clone()?, opened_at, options.state.clone())?;
             Ok((root, homes))
         });
         match opened {
             Ok((root, homes)) => {
                 let (prepared, untrimmed, notes) = Default::default();
-                Ok(Self { root, homes, options, prepared, untrimmed, notes })
+                Ok(Self { root, homes, options, hidden, prepared, untrimmed, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -100,6 +105,12 @@ impl OsTree {
 
     fn untrimmed(&self) -> MutexGuard<'_, Untrimmed> {
         self.untrimmed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a path is in no view: a staging folder, or what a host keeps.
+    fn is_reserved(&self, path: &WorkspacePath) -> bool {
+        path.names().any(staging::is_staging_name)
+            || self.hidden.as_ref().is_some_and(|hidden| path.starts_with(hidden))
     }
 
     fn note(&self, swept: Swept) {

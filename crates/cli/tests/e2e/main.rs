@@ -11,6 +11,7 @@ mod confinement;
 mod demo;
 mod ends;
 mod formats;
+mod found;
 mod killed;
 mod policies;
 mod provider;

@@ -10,7 +10,7 @@ use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
 use super::stage::{self, Fresh};
-use super::staging::{self, Phase, Staging};
+use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
@@ -27,12 +27,12 @@ impl Workspace for OsTree {
     /// A replaced file keeps its permission bits and extended attributes, and its owner where that is allowed; it is a
     /// new inode.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        refuse_reserved_names(changes)?;
+        self.refuse_reserved_names(changes)?;
         let mut digest = Digest::of(changes);
         let name = digest.whole;
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
-        if options.repeated && self.is_committed(name)? {
+        if options.repeated && self.holds(name)? {
             discard_prepared(self.take_prepared(name));
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
@@ -60,7 +60,7 @@ impl Workspace for OsTree {
         if changes.is_empty() || !self.options.prepare {
             return Ok(());
         }
-        refuse_reserved_names(changes)?;
+        self.refuse_reserved_names(changes)?;
         let digest = Digest::of(changes);
         discard_prepared(self.take_prepared(digest.whole));
         {
@@ -86,6 +86,20 @@ impl Workspace for OsTree {
 }
 
 impl OsTree {
+    fn refuse_reserved_names(&self, changes: &ChangeSet) -> Result<(), TreeError> {
+        let mut paths = BTreeSet::new();
+        for change in &changes.changes {
+            if change.path.is_root() || self.is_reserved(&change.path) {
+                return Err(TreeError::reserved(&change.path));
+            }
+            if !paths.insert(&change.path) {
+                let reason = "the change set changes it twice".to_owned();
+                return Err(TreeError::Unsupported { path: change.path.clone(), reason });
+            }
+        }
+        Ok(())
+    }
+
     fn stage(&self, home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
         let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
         match stage::write_all(&staging, changes, self.is_full()) {
@@ -160,22 +174,6 @@ impl Stop {
             },
         }
     }
-}
-
-fn refuse_reserved_names(changes: &ChangeSet) -> Result<(), TreeError> {
-    let mut paths = BTreeSet::new();
-    for change in &changes.changes {
-        let refused = |reason: &str| {
-            Err(TreeError::Unsupported { path: change.path.clone(), reason: reason.to_owned() })
-        };
-        if change.path.is_root() || change.path.names().any(staging::is_staging_name) {
-            return refused("the name is reserved");
-        }
-        if !paths.insert(&change.path) {
-            return refused("the change set changes it twice");
-        }
-    }
-    Ok(())
 }
 
 fn discard(staging: &Staging) {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 pub struct OsOptions {
     /// A folder of the host, outside the workspace and private to its user, for what is staged and what is kept for an
     /// undo. It is made when it is needed. `None`, or on another file system than the workspace: a hidden folder in
-    /// the workspace is used.
+    /// the workspace is used. If it is in the workspace all the same (who works on their home folder has it there), no view
+    /// shows it and nothing in it can be staged.
     pub state: Option<PathBuf>,
     /// What a commit survives.
     pub durability: Durability,

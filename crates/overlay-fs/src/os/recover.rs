@@ -10,7 +10,7 @@ use super::seen::{is_at, look_if_there};
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
 use super::{OsTree, Untrimmed};
-use crate::{ContentHash, TreeError, WorkspacePath};
+use crate::{ChangeSet, ContentHash, TreeError, WorkspacePath};
 
 impl OsTree {
     /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
@@ -84,8 +84,16 @@ impl OsTree {
         Ok(found)
     }
 
-    /// Whether these very changes are in the workspace already.
-    pub(super) fn is_committed(&self, changes: ContentHash) -> Result<bool, TreeError> {
+    /// Whether a commit made these changes, and all of it is still in the workspace: for a host that may have died before
+    /// it could note that. Known as long as the commit can be undone.
+    pub fn is_committed(&self, changes: &ChangeSet) -> Result<bool, TreeError> {
+        let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        self.holds(Self::digest(changes))
+    }
+
+    /// The same, with the commit lock.
+    pub(super) fn holds(&self, changes: ContentHash) -> Result<bool, TreeError> {
         let found = self.find(changes).map_err(|error| at_root(&error))?;
         let Some((staging, Phase::Committed)) = found else { return Ok(false) };
         let journal = staging.journal(Phase::Committed).map_err(|error| at_root(&error))?;
