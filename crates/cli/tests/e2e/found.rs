@@ -119,3 +119,34 @@ fn speculations_that_another_user_may_have_written_are_not_taken() {
     }
     assert_eq!(session.hash(), before);
 }
+
+#[test]
+fn what_replaced_a_file_of_another_user_can_be_undone() {
+    for bits in [0o666, 0o644] {
+        a_file_of_another_user_is_replaced_and_comes_back(bits);
+    }
+}
+
+fn a_file_of_another_user_is_replaced_and_comes_back(bits: u32) {
+    let mut session = Session::with_project();
+    let file = session.workspace().join("greeting.txt");
+    fs::set_permissions(&file, fs::Permissions::from_mode(bits)).unwrap();
+    let can_be_given = chown(&file, Some(12_345), Some(12_345)).is_ok();
+    // With a user namespace even the superuser is no more than the owner of their own files.
+    let alone = ["--user", "--map-root-user", "--"];
+    let works = Command::new("unshare").args(alone).arg("true").output();
+    if !can_be_given || !works.is_ok_and(|done| done.status.success()) {
+        eprintln!("NOT TESTED: only the superuser can give a file away and become another user");
+        return;
+    }
+    let before = session.text("greeting.txt");
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    for (verb, text) in [("accept", Some("hello\nmoon\n".to_owned())), ("undo", before)] {
+        let mut command = Command::new("unshare");
+        command.args(alone).arg(env!("CARGO_BIN_EXE_headstart")).args([verb, &id]);
+        command.current_dir(session.workspace()).env_clear().env("HOME", session.home());
+        let done = command.env("PATH", std::env::var_os("PATH").unwrap()).output().unwrap();
+        assert!(done.status.success(), "{verb}: {}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(session.text("greeting.txt"), text, "{verb}");
+    }
+}
