@@ -10,7 +10,7 @@ use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
 use super::stage::{self, Fresh};
-use super::staging::{Phase, Staging};
+use super::staging::{Phase, Staging, Time};
 use super::{Durability, OsTree, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
@@ -31,7 +31,7 @@ impl Workspace for OsTree {
         let mut digest = Digest::of(changes);
         let name = digest.whole;
         let _lock = CommitLock::take(&self.root)?;
-        self.recover()?;
+        let last = self.recover()?;
         if options.repeated && self.holds(name)? {
             discard_prepared(self.take_prepared(name));
             return Ok(CommitOutcome::Committed(Committed::default()));
@@ -49,7 +49,7 @@ impl Workspace for OsTree {
             discard_prepared(prepared.take());
             digest = Digest { whole: name, ..Digest::of(&changes) };
         }
-        match self.apply(&changes, &digest, prepared) {
+        match self.apply(&changes, &digest, prepared, last) {
             Ok(()) => Ok(CommitOutcome::Committed(committed)),
             Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
@@ -111,7 +111,13 @@ impl OsTree {
         }
     }
 
-    fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
+    fn apply(
+        &self,
+        changes: &ChangeSet,
+        digest: &Digest,
+        prepared: Option<Staging>,
+        last: Time,
+    ) -> Result<(), Stop> {
         let (mut staging, fresh) = if let Some(staging) = prepared {
             (staging, Fresh::No)
         } else {
@@ -122,7 +128,7 @@ impl OsTree {
             .and_then(|planner| planner.plan(changes, &digest.changes));
         let journal = steps.and_then(|steps| {
             let journal = Journal::new(staging.identity().map_err(Stop::at_root)?, steps);
-            staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
+            staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(Stop::at_root)?;
             Ok(journal)
         });
         let journal = journal.inspect_err(|_| discard(&staging))?;

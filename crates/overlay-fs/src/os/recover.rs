@@ -6,18 +6,20 @@ use super::commit::at_root;
 use super::folders::Stop;
 use super::journal::Action;
 use super::lock::CommitLock;
-use super::seen::{is_at, look_if_there};
-use super::staging::{Phase, Staging};
+use super::seen::is_at;
+use super::staging::{Phase, Staging, Time};
 use super::sweep::{SweepOutcome, Swept};
 use super::{OsTree, Untrimmed};
 use crate::{ChangeSet, ContentHash, TreeError, WorkspacePath};
 
 impl OsTree {
     /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
-    /// other process is at work.
-    pub(super) fn recover(&self) -> Result<(), TreeError> {
+    /// other process is at work. Gives the time of the last commit that is kept.
+    pub(super) fn recover(&self) -> Result<Time, TreeError> {
+        let mut last = Time::default();
         for staging in self.stagings().map_err(|error| at_root(&error))? {
-            let phase = staging.phase().map_err(|error| at_root(&error))?;
+            let (phase, journal) = staging.mark().map_err(|error| at_root(&error))?;
+            last = journal.map_or(last, |journal| last.max(journal.modified));
             if !matches!(phase, Phase::Applying | Phase::Undoing) {
                 continue;
             }
@@ -32,7 +34,7 @@ impl OsTree {
             }
             self.note(Swept { name: staging.told.clone(), outcome });
         }
-        Ok(())
+        Ok(last)
     }
 
     /// Takes back what was begun in this folder.
@@ -155,13 +157,10 @@ impl OsTree {
     pub(super) fn ended(&self) -> io::Result<Vec<(Staging, Phase)>> {
         let mut ended = Vec::new();
         for staging in self.stagings()? {
-            let (phase, name) = match staging.phase()? {
-                Phase::Committed => (Phase::Committed, "committed"),
-                Phase::Undone => (Phase::Undone, "undone"),
-                _ => continue,
-            };
-            let written = look_if_there(staging.at(name))?.map(|found| found.modified);
-            ended.push((written, staging, phase));
+            let (phase, journal) = staging.mark()?;
+            if matches!(phase, Phase::Committed | Phase::Undone) {
+                ended.push((journal.map(|found| found.modified), staging, phase));
+            }
         }
         ended.sort_by_key(|one| one.0);
         Ok(ended.into_iter().map(|(_, staging, phase)| (staging, phase)).collect())

@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Place};
+use super::calls::{self, Found, Place};
 use super::home::{Home, identity, is_private};
 use super::journal::Journal;
 use super::process::Process;
@@ -30,6 +30,9 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX.as_bytes())
         .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
 }
+
+/// Seconds and nanoseconds since the Unix epoch.
+pub(super) type Time = (i64, i64);
 
 /// How far it got, each a journal of that name. The first that is there counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,12 +150,8 @@ impl Staging {
 
     /// Whether it holds a journal that no commit wrote here. A damaged one is told, and nothing is done by it.
     fn is_brought(&self) -> io::Result<bool> {
-        let phase = self.phase()?;
-        if phase == Phase::Idle {
-            return Ok(false);
-        }
-        let is_odd = |found: calls::Found| found.kind != EntryKind::File || LARGEST < found.len;
-        if look_if_there(self.at(phase.journal()))?.is_some_and(is_odd) {
+        let (phase, Some(found)) = self.mark()? else { return Ok(false) };
+        if found.kind != EntryKind::File || LARGEST < found.len {
             return Ok(true);
         }
         let journal = match self.journal(phase) {
@@ -203,16 +202,22 @@ impl Staging {
     }
 
     pub(super) fn phase(&self) -> io::Result<Phase> {
-        for phase in Phase::MARKED {
-            if look_if_there(self.at(phase.journal()))?.is_some() {
-                return Ok(phase);
-            }
-        }
-        Ok(Phase::Idle)
+        Ok(self.mark()?.0)
     }
 
-    /// Writes what is about to be done, and enters the phase in which it is done.
-    pub(super) fn begin(&self, phase: Phase, journal: &Journal, sync: bool) -> io::Result<()> {
+    /// The phase, and what the system says of its journal.
+    pub(super) fn mark(&self) -> io::Result<(Phase, Option<Found>)> {
+        for phase in Phase::MARKED {
+            if let Some(found) = look_if_there(self.at(phase.journal()))? {
+                return Ok((phase, Some(found)));
+            }
+        }
+        Ok((Phase::Idle, None))
+    }
+
+    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time is later than `after`,
+    /// whatever the clock says.
+    pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<()> {
         match calls::remove_file(self.at(DRAFT)) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
@@ -222,6 +227,11 @@ impl Staging {
             return Err(io::Error::other("these are more changes than one journal can hold"));
         }
         let file = calls::create(self.at(DRAFT), 0o600, &journal)?;
+        if after != Time::default() && calls::look_at(&file)?.modified <= after {
+            let (seconds, part) = after;
+            let next = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
+            calls::set_modified(&file, Some(next))?;
+        }
         if sync {
             calls::sync(&file, OsStr::new(DRAFT))?;
         }

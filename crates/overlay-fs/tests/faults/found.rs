@@ -5,9 +5,10 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use headstart_overlay_fs::{ContentHash, SweepOutcome, UndoOutcome};
+use futures::executor::block_on;
+use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree, SweepOutcome, UndoOutcome};
 
-use crate::place::{Home, Place, committed};
+use crate::place::{Home, Place, committed, path};
 
 const NAME: &str = ".headstart-staging-00000000000000000000000000000000";
 const STEP: &str = r#"{"path":"dir/hook","action":"takeAway","name":"0-old"}"#;
@@ -87,4 +88,32 @@ fn new_content_does_not_get_the_capabilities_of_the_old() {
     rustix::fs::getxattr(&file, "user.mine", &mut value[..]).unwrap();
     let found = rustix::fs::getxattr(&file, "security.capability", &mut value[..]);
     assert_eq!(found, Err(rustix::io::Errno::NODATA));
+}
+
+#[test]
+fn the_last_accept_is_the_last_whatever_the_clock_says() {
+    for round in 0..20 {
+        let place = Place::new(Home::State);
+        if round == 0 {
+            // The clock was ahead when the first was accepted, and has been set since.
+            assert_eq!(place.commit(&written(&place, "changed", "first\n")), committed());
+            let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(1_000_000);
+            let journal = fs::File::open(place.stagings()[0].join("committed")).unwrap();
+            journal.set_modified(ahead).unwrap();
+        } else {
+            // Both in one tick of it.
+            assert_eq!(place.commit(&written(&place, "changed", "first\n")), committed());
+        }
+        let second = written(&place, "bits", "second\n");
+        assert_eq!(place.commit(&second), committed());
+        let UndoOutcome::Undone { changes, .. } = place.tree.undo_last().unwrap() else { panic!("{round}") };
+        assert_eq!(changes, OsTree::digest(&second), "{round}");
+        assert_eq!(fs::read_to_string(place.root().join("changed")).unwrap(), "first\n", "{round}");
+    }
+}
+
+fn written(place: &Place, at: &str, content: &str) -> ChangeSet {
+    let overlay = place.overlay();
+    block_on(overlay.write(&path(at), content.into())).unwrap();
+    overlay.change_set()
 }
