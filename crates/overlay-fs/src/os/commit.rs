@@ -146,8 +146,10 @@ impl OsTree {
         staging.release();
         let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
         let limit = self.options.undo;
-        if limit.accepts == 0 || limit.bytes < bytes {
+        if limit.accepts == 0 {
             discard(&staging);
+        } else if limit.bytes < bytes {
+            self.forget_kept();
         } else if fresh == Fresh::Yes {
             self.keep_one_more(bytes);
         }

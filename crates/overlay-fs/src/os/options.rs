@@ -30,7 +30,7 @@ pub enum Durability {
 
 /// What is kept so that commits can be undone. The oldest go first: not while an accept is waited for, but at the next
 /// `prepare` or sweep, or when the tree is dropped; at the latest when this tree alone has
-/// committed as much again.
+/// committed as much again. A commit that is larger by itself takes all older ones with it, so that the last one kept is the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UndoLimit {
     /// So many commits; 0: none.

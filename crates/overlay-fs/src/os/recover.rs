@@ -122,6 +122,17 @@ impl OsTree {
         }
     }
 
+    /// The last accept is too large to be kept. The older ones go with it, as in [`trim`](Self::trim): the last that is kept would
+    /// be taken for the last that was made.
+    pub(super) fn forget_kept(&self) {
+        for (staging, phase) in self.ended().unwrap_or_default() {
+            if phase == Phase::Committed {
+                // The commit is through; what cannot be removed now is left to a sweep.
+                let _ = drop_ended(&staging, phase, self.is_full());
+            }
+        }
+    }
+
     /// What `keep_one_more` left; another process that is at work here does it as well.
     pub(super) fn make_room_at_end(&self) {
         if self.untrimmed().accepts != 0

@@ -8,7 +8,7 @@ use std::process::Command;
 use futures::executor::block_on;
 use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree, SweepOutcome, UndoOutcome};
 
-use crate::place::{Home, Place, committed, path};
+use crate::place::{HOMES, Home, Place, committed, path};
 
 const NAME: &str = ".headstart-staging-00000000000000000000000000000000";
 const STEP: &str = r#"{"path":"dir/hook","action":"takeAway","name":"0-old"}"#;
@@ -116,4 +116,23 @@ fn written(place: &Place, at: &str, content: &str) -> ChangeSet {
     let overlay = place.overlay();
     block_on(overlay.write(&path(at), content.into())).unwrap();
     overlay.change_set()
+}
+
+#[test]
+fn where_the_last_accept_is_too_large_to_be_kept_no_older_one_is_taken_for_it() {
+    for home in HOMES {
+        let place = Place::new(home);
+        fs::write(place.root().join("changed"), vec![b'x'; 2 * 1024 * 1024]).unwrap();
+        let first = written(&place, "bits", "first\n");
+        assert_eq!(place.commit(&first), committed());
+        assert_eq!(place.commit(&written(&place, "changed", "second\n")), committed());
+        let before = place.snapshot();
+        assert_eq!(place.tree.undo_last().unwrap(), UndoOutcome::NotKept);
+        assert_eq!(place.snapshot(), before);
+        // The next one can be undone again.
+        let third = written(&place, "bits", "third\n");
+        assert_eq!(place.commit(&third), committed());
+        assert!(matches!(place.tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));
+        assert_eq!(place.snapshot().len(), before.len());
+    }
 }
