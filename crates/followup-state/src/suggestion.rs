@@ -22,10 +22,21 @@ impl Suggestion {
         self.0.chars().count()
     }
 
+    /// Whether a text that the user sends is this suggestion: the same but for white space around it and a full stop at
+    /// its end.
+    pub fn is_same_as(&self, text: &str) -> bool {
+        without_full_stop(text) == without_full_stop(&self.0)
+    }
+
     /// Only the filter calls this, with a text that passed.
     pub(crate) fn from_filtered(text: &str) -> Self {
         Self(Arc::from(text))
     }
+}
+
+fn without_full_stop(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_suffix(['.', '。']).unwrap_or(text).trim_end()
 }
 
 impl fmt::Display for Suggestion {

@@ -123,15 +123,21 @@ pub async fn accept(
 
 /// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.
 fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
-    let messages = &finished.transcript.messages;
-    let ran: HashSet<&str> =
-        messages.iter().flat_map(|message| &message.parts).filter_map(ran_call).collect();
-    messages.iter().flat_map(Message::tool_calls).filter(|call| ran.contains(call.id.as_str())).find_map(
-        |call| {
-            let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
-            (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
-        },
-    )
+    let Transcript { messages, rest, ready, .. } = &finished.transcript;
+    let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    let ran: HashSet<&str> = results.chain(ready).filter_map(ran_call).collect();
+    let waiting = rest.iter().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    let calls = messages.iter().flat_map(Message::tool_calls).chain(waiting);
+    calls.filter(|call| ran.contains(call.id.as_str())).find_map(|call| {
+        let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
+        (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
+    })
 }
 
 /// The first path that was written or read, by whichever call and behind whichever link, and that the rules close now. It
@@ -147,9 +153,6 @@ fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Op
     })
 }
 
-fn ran_call(part: &Part) -> Option<&str> {
-    match part {
-        Part::ToolResult(ToolResult { id, outcome: ToolOutcome::Output(_), .. }) => Some(id),
-        _ => None,
-    }
+fn ran_call(result: &ToolResult) -> Option<&str> {
+    matches!(result.outcome, ToolOutcome::Output(_)).then_some(&result.id)
 }

@@ -12,7 +12,8 @@ pub enum Event {
         /// The words.
         text: String,
     },
-    /// A call is about to run.
+    /// A call is the next to get its result: it runs, or is about to. Calls and results come in pairs, in the order of the
+    /// answer, also where several ran at the same time.
     ToolCall {
         /// The call, as the model wrote it.
         call: ToolCall,

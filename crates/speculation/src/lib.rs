@@ -61,11 +61,14 @@
 //! # Limitations
 //!
 //! A shell command sees the real tree: one that may read a staged file is a boundary. Files that it names are part of the
-//! read set; what it reads below a folder is not. The calls of an answer run one
-//! after the other. The suggestion after a speculation is not itself run ahead. Work that a record holds is trusted as
+//! read set; what it reads below a folder is not. Calls of an answer that only read
+//! run at the same time, as far as their futures wait for something: what computes runs one after the other unless the host
+//! gives it threads. The suggestion after a speculation is not itself run ahead. Work that a record holds is trusted as
 //! far as its transcript goes: whoever can write the record can change what is applied.
 
 mod accept;
+mod candidates;
+mod calls;
 mod engine;
 mod event;
 mod host;
@@ -80,6 +83,7 @@ mod speculation;
 mod transcript;
 
 pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
+pub use candidates::{Candidate, Candidates};
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
 pub use host::{Consent, Host};

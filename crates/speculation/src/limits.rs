@@ -22,6 +22,8 @@ pub struct Limits {
     pub time: Duration,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
+    /// Calls of one answer that run at the same time; only those that only read ever do.
+    pub calls_at_once: usize,
     /// What one tool may return and search.
     pub tools: ToolLimits,
 }
@@ -47,7 +49,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 20 answers, 100 messages, 400,000 tokens, five minutes.
+    /// 20 answers, 100 messages, 400,000 tokens, five minutes, eight calls at once.
     fn default() -> Self {
         Self {
             turns: 20,
@@ -56,6 +58,7 @@ impl Default for Limits {
             cost: None,
             time: Duration::from_secs(300),
             staged: Quota::default(),
+            calls_at_once: 8,
             tools: ToolLimits::default(),
         }
     }

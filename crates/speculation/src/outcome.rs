@@ -87,7 +87,7 @@ pub struct Cost {
     pub staged_bytes: u64,
     /// Milliseconds spent waiting for the model.
     pub model_ms: u64,
-    /// Milliseconds spent in tools.
+    /// Milliseconds spent in tools, counted once where several ran at the same time.
     pub tool_ms: u64,
     /// Milliseconds from the start to the end of the work (the user's reading time is not in it).
     pub work_ms: u64,

@@ -12,7 +12,13 @@ use crate::{Consent, Host, Limit};
 /// Whether a call runs, and how: what tells a speculation from a foreground turn.
 #[async_trait]
 pub(crate) trait Permits: Send + Sync {
+    /// What becomes of a call as things are now. It runs nothing and asks nobody, so calls may run meanwhile.
     async fn permit(&self, call: &ToolCall) -> Permit;
+
+    /// Asks the user where [`permit`](Self::permit) wants that. By default there is nobody to ask.
+    async fn ask(&self, _call: &ToolCall, asked: Permitted) -> Permit {
+        Permit::Stop(asked.verdict)
+    }
 
     /// Runs a permitted call. The error is a limit that ends the whole run.
     async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit>;
@@ -20,6 +26,8 @@ pub(crate) trait Permits: Send + Sync {
 
 pub(crate) enum Permit {
     Run(Permitted),
+    /// It runs if the user agrees.
+    Ask(Permitted),
     /// It does not run; the model reads why.
     Refuse(String),
     /// The run ends before this call.
@@ -29,8 +37,16 @@ pub(crate) enum Permit {
 /// The rules under which a call was permitted; it runs under the same.
 pub(crate) struct Permitted {
     context: GateContext,
-    verdict: Verdict,
+    pub(crate) verdict: Verdict,
     consented: bool,
+}
+
+impl Permitted {
+    /// Whether nothing that another call could see comes of it: it may run beside others of its kind.
+    pub(crate) fn only_reads(&self) -> bool {
+        let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;
+        reads && self.verdict.writes.is_empty() && !self.consented
+    }
 }
 
 /// Everything that both kinds of run need to judge and run a call.
@@ -210,10 +226,14 @@ impl Permits for Foreground {
         if context.mode == ApprovalMode::Yolo {
             return Permit::Run(Permitted { context, verdict, consented: true });
         }
-        match self.tools.host.consent(call, &verdict).await {
-            Consent::Run => Permit::Run(Permitted { context, verdict, consented: true }),
+        Permit::Ask(Permitted { context, verdict, consented: true })
+    }
+
+    async fn ask(&self, call: &ToolCall, asked: Permitted) -> Permit {
+        match self.tools.host.consent(call, &asked.verdict).await {
+            Consent::Run => Permit::Run(asked),
             Consent::Decline => Permit::Refuse("the user declined this call".into()),
-            Consent::Stop => Permit::Stop(verdict),
+            Consent::Stop => Permit::Stop(asked.verdict),
         }
     }
 

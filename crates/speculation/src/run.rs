@@ -7,12 +7,12 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::{Either, select};
 use headstart_forked_query::{
-    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolCall, ToolOutcome, ToolResult, Usage,
+    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome, Usage,
 };
 use serde_json::Value;
 
 use crate::event::EventSender;
-use crate::permit::{Permit, Permits};
+use crate::permit::Permits;
 use crate::transcript::{call_ids, make_ids_unique};
 use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
@@ -148,35 +148,7 @@ impl Run<'_> {
         self.limits.spent(&progress.cost).map(|limit| Ending::Exhausted { limit })
     }
 
-    async fn run_pending_calls(&self) -> Option<Ending> {
-        loop {
-            let call = lock(self.progress).transcript.pending_call()?.clone();
-            self.events.send(Event::ToolCall { call: call.clone() });
-            let outcome = match self.permits.permit(&call).await {
-                Permit::Run(permitted) => {
-                    let (ran, time) = self.timed(self.permits.run(&call, permitted)).await;
-                    let mut progress = lock(self.progress);
-                    progress.cost.tool_ms += millis(time);
-                    progress.cost.tool_calls += 1;
-                    match ran {
-                        Ok(output) => output,
-                        Err(limit) => return Some(Ending::Exhausted { limit }),
-                    }
-                }
-                Permit::Refuse(message) => ToolOutcome::Error(message),
-                Permit::Stop(verdict) => return Some(Ending::Boundary { verdict }),
-            };
-            self.resolve(&call, outcome);
-        }
-    }
-
-    fn resolve(&self, call: &ToolCall, outcome: ToolOutcome) {
-        let result = ToolResult { id: call.id.clone(), name: call.name.clone(), outcome: outcome.clone() };
-        lock(self.progress).transcript.resolve(outcome);
-        self.events.send(Event::ToolResult { result });
-    }
-
-    async fn timed<T>(&self, work: impl Future<Output = T>) -> (T, Duration) {
+    pub(crate) async fn timed<T>(&self, work: impl Future<Output = T>) -> (T, Duration) {
         let started = self.host.now();
         let output = work.await;
         (output, self.host.now().saturating_sub(started))

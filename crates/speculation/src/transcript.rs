@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The model's answer waits in [`rest`](Self::rest). Each call moves over together with its result, so that a
 /// run which is cut anywhere (a boundary, a limit, a clock) leaves a transcript in which every call has exactly one
 /// result, in order, and nothing of the answer is lost.
+///
+/// Calls that only read run at the same time, and a later one may be done before an earlier one. Its result waits in
+/// [`ready`](Self::ready) until the earlier ones have theirs. A run that is cut meanwhile keeps it: whoever goes on runs
+/// the calls without a result and no other. No write stands between the two, so the result is what it would have been.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Transcript {
@@ -17,20 +21,26 @@ pub struct Transcript {
     pub rest: Vec<Part>,
     /// Whether `rest` continues the last model message of `messages`; else it is a message of its own.
     pub rest_continues: bool,
+    /// Results of calls of `rest` that stand behind one without a result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ready: Vec<ToolResult>,
 }
 
 impl Transcript {
     /// A transcript that begins with the user's prompt.
     pub fn new(prompt: &str) -> Self {
-        Self { messages: vec![Message::text(Role::User, prompt)], rest: Vec::new(), rest_continues: false }
+        Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }
     }
 
     /// The next call of the answer that has no result yet.
     pub fn pending_call(&self) -> Option<&ToolCall> {
-        self.rest.iter().find_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
-            _ => None,
-        })
+        self.pending_calls().next()
+    }
+
+    /// The calls of the answer that have no result yet, in order.
+    pub fn pending_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let has_none = |call: &&ToolCall| !self.ready.iter().any(|result| result.id == call.id);
+        self.rest.iter().filter_map(as_call).filter(has_none)
     }
 
     /// Takes a whole answer of the model. Text up to the first call is part of the transcript at once.
@@ -39,29 +49,56 @@ impl Transcript {
     pub fn answer(&mut self, parts: Vec<Part>) {
         self.rest = parts;
         self.rest_continues = false;
+        self.ready.clear();
         let text = self.rest.iter().take_while(|part| matches!(part, Part::Text { .. })).count();
         self.move_parts(text);
     }
 
-    /// Gives the pending call its result.
+    /// Gives a pending call its result.
     ///
-    /// Without a pending call nothing happens.
-    pub fn resolve(&mut self, outcome: ToolOutcome) {
-        let Some(index) = self.rest.iter().position(|part| matches!(part, Part::ToolCall(_))) else {
+    /// Where there is no pending call with this id nothing happens.
+    pub fn resolve(&mut self, id: &str, outcome: ToolOutcome) {
+        self.resolve_and_tell(id, outcome, |_, _| {});
+    }
+
+    /// As [`resolve`](Self::resolve), and tells of each call that moves over with its result: none where an earlier call
+    /// has no result, several where later ones were done before.
+    pub(crate) fn resolve_and_tell(
+        &mut self,
+        id: &str,
+        outcome: ToolOutcome,
+        tell: impl FnMut(&ToolCall, &ToolResult),
+    ) {
+        let Some(name) = self.pending_calls().find(|call| call.id == id).map(|call| call.name.clone()) else {
             return;
         };
-        let Part::ToolCall(call) = &self.rest[index] else {
-            return;
-        };
-        let result = Part::ToolResult(ToolResult { id: call.id.clone(), name: call.name.clone(), outcome });
-        self.move_parts(index + 1);
-        match self.messages.last_mut() {
-            Some(message) if message.role == Role::Tool => message.parts.push(result),
-            _ => self.messages.push(Message { role: Role::Tool, parts: vec![result] }),
+        self.ready.push(ToolResult { id: id.to_owned(), name, outcome });
+        self.settle(tell);
+    }
+
+    /// Moves the calls over that stand first and have their results.
+    pub(crate) fn settle(&mut self, mut tell: impl FnMut(&ToolCall, &ToolResult)) {
+        while let Some((index, result)) = self.next_ready() {
+            if let Some(call) = as_call(&self.rest[index]) {
+                tell(call, &result);
+            }
+            self.move_parts(index + 1);
+            let result = Part::ToolResult(result);
+            match self.messages.last_mut() {
+                Some(message) if message.role == Role::Tool => message.parts.push(result),
+                _ => self.messages.push(Message { role: Role::Tool, parts: vec![result] }),
+            }
+            if !self.rest.iter().any(|part| as_call(part).is_some()) {
+                self.move_parts(self.rest.len());
+            }
         }
-        if self.pending_call().is_none() {
-            self.move_parts(self.rest.len());
-        }
+    }
+
+    /// The place of the first call in the rest and its result, if it has one.
+    fn next_ready(&mut self) -> Option<(usize, ToolResult)> {
+        let (index, call) = self.rest.iter().enumerate().find_map(|(at, part)| Some((at, as_call(part)?)))?;
+        let ready = self.ready.iter().position(|result| result.id == call.id)?;
+        Some((index, self.ready.remove(ready)))
     }
 
     /// Moves the first `count` parts of the rest into the model message they belong to.
@@ -76,6 +113,13 @@ impl Transcript {
             _ => self.messages.push(Message { role: Role::Model, parts: moved }),
         }
         self.rest_continues = true;
+    }
+}
+
+fn as_call(part: &Part) -> Option<&ToolCall> {
+    match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
     }
 }
 
@@ -129,15 +173,38 @@ mod tests {
         let mut transcript = Transcript::new("go");
         transcript.answer(vec![text("looking"), call("1"), call("2"), text("after")]);
         assert_eq!(transcript.messages.len(), 2);
-        transcript.resolve(output("a"));
+        transcript.resolve("1", output("a"));
         assert_eq!(transcript.pending_call().unwrap().id, "2");
-        transcript.resolve(output("b"));
+        transcript.resolve("2", output("b"));
         assert!(transcript.rest.is_empty());
         assert_eq!(transcript.messages[1].parts, [text("looking"), call("1"), call("2"), text("after")]);
         assert_eq!(transcript.messages[2].parts.len(), 2);
         transcript.answer(vec![call("3")]);
-        transcript.resolve(output("c"));
+        transcript.resolve("3", output("c"));
         assert_eq!(transcript.messages.len(), 5);
+    }
+
+    #[test]
+    fn a_result_waits_for_those_before_it() {
+        let mut transcript = Transcript::new("go");
+        transcript.answer(vec![call("1"), text("between"), call("2"), call("3")]);
+        transcript.resolve("2", output("b"));
+        assert_eq!(transcript.messages.len(), 1, "the call before it has no result");
+        let pending: Vec<_> = transcript.pending_calls().map(|call| call.id.as_str()).collect();
+        assert_eq!(pending, ["1", "3"]);
+        let kept = serde_json::to_string(&transcript).unwrap();
+        let mut transcript: Transcript = serde_json::from_str(&kept).unwrap();
+        let mut told = Vec::new();
+        transcript.resolve_and_tell("1", output("a"), |call, result| {
+            assert_eq!(call.id, result.id);
+            told.push(call.id.clone());
+        });
+        assert_eq!(told, ["1", "2"]);
+        assert_eq!(transcript.messages[1].parts, [call("1"), text("between"), call("2")]);
+        assert_eq!(transcript.pending_call().unwrap().id, "3");
+        transcript.resolve("2", output("twice"));
+        assert!(transcript.ready.is_empty());
+        assert_eq!(transcript.messages[2].parts.len(), 2);
     }
 
     #[test]
@@ -145,8 +212,8 @@ mod tests {
         let mut transcript = Transcript::new("go");
         transcript.answer(vec![call("1")]);
         assert_eq!(transcript.messages, [Message::text(Role::User, "go")]);
-        transcript.resolve(ToolOutcome::Error("declined".into()));
-        transcript.resolve(output("nobody asked"));
+        transcript.resolve("1", ToolOutcome::Error("declined".into()));
+        transcript.resolve("1", output("nobody asked"));
         assert_eq!(transcript.messages.len(), 3);
     }
 
@@ -166,11 +233,16 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever an answer is cut, the messages are legal; resolved to its end, nothing is lost.
+        /// Wherever an answer is cut, and in whichever order its calls are done, the messages are legal; resolved to its
+        /// end, nothing is lost, and every result is the one of its call.
         #[test]
-        fn legal_at_every_moment(answers in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 1..5), 1..4)) {
+        fn legal_at_every_moment(
+            answers in prop::collection::vec(prop::collection::vec(any::<bool>(), 1..6), 1..4),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 24),
+        ) {
             let mut transcript = Transcript::new("go");
             let mut number = 0;
+            let mut order = order.into_iter();
             for answer in answers {
                 let parts: Vec<Part> = answer.iter().map(|is_call| {
                     number += 1;
@@ -179,12 +251,18 @@ mod tests {
                 transcript.answer(parts.clone());
                 loop {
                     headstart_forked_query::check_pairing(&transcript.messages).unwrap();
-                    if transcript.pending_call().is_none() { break; }
-                    transcript.resolve(output("ok"));
+                    let pending: Vec<_> = transcript.pending_calls().map(|call| call.id.clone()).collect();
+                    if pending.is_empty() { break; }
+                    let id = order.next().unwrap().get(&pending);
+                    transcript.resolve(id, output(id));
                 }
                 let said = transcript.messages.iter().rev().find(|message| message.role == Role::Model).unwrap();
                 prop_assert_eq!(&said.parts, &parts);
-                prop_assert!(transcript.rest.is_empty());
+                prop_assert!(transcript.rest.is_empty() && transcript.ready.is_empty());
+            }
+            for result in transcript.messages.iter().flat_map(|message| &message.parts) {
+                let Part::ToolResult(result) = result else { continue };
+                prop_assert_eq!(&result.outcome, &output(&result.id));
             }
         }
     }

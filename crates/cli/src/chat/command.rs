@@ -112,7 +112,7 @@ impl Chat {
     }
 
     fn show_diff(&mut self) -> Result<(), CliError> {
-        let diff = self.ahead.as_ref().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
+        let diff = self.ahead().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
         if diff.is_empty() {
             return self.face.say("nothing is staged", Style::Dim);
         }

@@ -31,10 +31,9 @@ use crate::host::Ask;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
-use ahead::Ahead;
 pub(crate) use books::Books;
 pub(crate) use face::Face;
-use offer::Offer;
+use offer::{Offers, next_told};
 use suggest::{Asked, answered};
 use turn::{Step, Working};
 
@@ -55,10 +54,11 @@ pub(crate) struct Chat {
     request: u64,
     asked: Option<Asked>,
     books: Books,
-    /// A suggestion that the controller is about to be told.
-    incoming: Option<Offer>,
-    offer: Option<Offer>,
-    ahead: Option<Ahead>,
+    /// Suggestions that the controller is about to be told.
+    incoming: Offers,
+    offers: Offers,
+    /// Whether the suggestion that is left stands in the prompt, put there by the user's key.
+    inserted: bool,
     working: Option<Working>,
     question: Option<(Ask, Consent)>,
     /// The id of the call that was shown last.
@@ -94,9 +94,9 @@ impl Chat {
             request: 0,
             asked: None,
             books,
-            incoming: None,
-            offer: None,
-            ahead: None,
+            incoming: Offers::default(),
+            offers: Offers::default(),
+            inserted: false,
             working: None,
             question: None,
             shown_call: None,
@@ -139,14 +139,7 @@ impl Chat {
                 },
                 step = next_step(&mut self.working) => self.on_step(step)?,
                 Some(ask) = self.asks.recv() => self.on_ask(ask)?,
-                told = next_told(&mut self.ahead) => {
-                    if let Some(ahead) = &mut self.ahead {
-                        ahead.hear(told);
-                        if ahead.ended {
-                            self.books.ran(&mut ahead.account, &ahead.speculation);
-                        }
-                    }
-                }
+                (id, told) = next_told(&mut self.offers) => self.on_told(&id, told),
                 (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer),
                 () = wake(self.started, self.wake_at) => {
                     self.wake_at = None;
@@ -167,9 +160,10 @@ impl Chat {
     /// Gives up all that is at work and waits until it is gone, the processes of its commands too.
     async fn stop(&mut self) {
         self.drop_asked();
-        let ahead = self.ahead.as_ref().map(|ahead| ahead.speculation.clone());
+        let running = self.offers.iter().filter_map(|offer| offer.work.as_ref());
+        let running: Vec<_> = running.map(|ahead| ahead.speculation.clone()).collect();
         self.settle(Outcome::Aborted);
-        if let Some(speculation) = ahead {
+        for speculation in running {
             speculation.finished().await;
         }
         if let Some(mut working) = self.working.take() {
@@ -185,7 +179,7 @@ impl Chat {
     }
 
     fn draw(&mut self) -> Result<(), CliError> {
-        let status = match (&self.working, &self.ahead) {
+        let status = match (&self.working, self.ahead()) {
             // The keys of the question are other ones.
             _ if self.question.is_some() => None,
             (Some(working), _) => Some(working.status()),
@@ -247,14 +241,15 @@ impl Chat {
         if self.face.is_terminal() {
             self.face.say(&format!("\n> {text}"), Style::Strong)?;
         }
-        let taken = self.offer.take_if(|offer| offer.is_for(&text));
-        let ahead = if taken.is_some() { self.ahead.take() } else { None };
+        self.choose(&text);
+        let taken = self.offers.take(&text);
         self.settle(self.fate());
         self.forget_suggestion();
-        match (ahead, taken) {
-            (Some(ahead), _) => return self.take(ahead),
-            (None, Some(offer)) => self.books.decided(&offer.id, Outcome::Accepted),
-            (None, None) => {}
+        if let Some(offer) = taken {
+            match offer.work {
+                Some(ahead) => return self.take(ahead),
+                None => self.books.decided(&offer.id, Outcome::Accepted),
+            }
         }
         self.begin(Transcript::new(&text));
         Ok(())
@@ -283,14 +278,6 @@ async fn next_step(working: &mut Option<Working>) -> Step {
     match working {
         Some(working) => working.next().await,
         None => pending().await,
-    }
-}
-
-/// The next event of the work ahead; `None`, once, when it has ended.
-async fn next_told(ahead: &mut Option<Ahead>) -> Option<Event> {
-    match ahead {
-        Some(ahead) if !ahead.ended => ahead.events.next().await,
-        _ => pending().await,
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::Chat;
 use super::ahead::Ahead;
 use super::books::{Account, new_id};
-use super::offer::Offer;
+use super::offer::Offers;
 use crate::clerk::QueryCost;
 
 /// A question for a suggestion, its answer still to come. Dropped, it is not asked any longer and costs no more.
@@ -98,23 +98,24 @@ impl Chat {
         }
         match suggestion {
             Ok(suggestion) => {
-                let text = suggestion.as_str().to_owned();
-                self.incoming = Some(Offer { id, text, inserted: false });
+                self.incoming = Offers::new([(id, suggestion.clone())]);
                 self.followup(Followup::Suggested { request, suggestion: Some(suggestion) });
             }
             Err(reason) => self.followup(Followup::Suppressed { request, reason }),
         }
         // The controller had no use for it: it is late, or the same as the one that is there.
-        if let Some(unused) = self.incoming.take() {
-            self.books.decided(&unused.id, Outcome::Aborted);
+        for (unused, outcome) in self.incoming.give_up(Outcome::Aborted) {
+            self.books.decided(&unused.id, outcome);
         }
     }
 
     /// What became of the suggestion if the user does something else now.
     pub(super) fn fate(&self) -> Outcome {
-        let seen =
-            self.controller.visible().is_some() || self.offer.as_ref().is_some_and(|offer| offer.inserted);
-        if seen { Outcome::Ignored } else { Outcome::Replaced }
+        if self.inserted || self.controller.visible().is_some() {
+            Outcome::Ignored
+        } else {
+            Outcome::Replaced
+        }
     }
 
     /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
@@ -136,7 +137,7 @@ impl Chat {
         }
         self.followup(Followup::Keystroke { typed: typed && typing });
         let text = self.editor.text();
-        if self.offer.as_ref().is_some_and(|offer| offer.inserted && !offer.is_for(text)) {
+        if self.inserted && self.offers.get(text).is_none() {
             self.settle(Outcome::Ignored);
         }
         self.show_ghost();
@@ -158,12 +159,14 @@ impl Chat {
         };
         for effect in self.controller.handle(now, event) {
             match effect {
-                Effect::Show { .. } | Effect::Hide => self.show_ghost(),
+                Effect::Show { suggestion } => {
+                    self.offers.saw(suggestion.as_str());
+                    self.show_ghost();
+                }
+                Effect::Hide => self.show_ghost(),
                 Effect::Insert { text } => {
                     self.editor.insert(&text);
-                    if let Some(offer) = &mut self.offer {
-                        offer.inserted = true;
-                    }
+                    self.inserted = !self.offers.is_empty();
                 }
                 Effect::WakeAt { at } => self.wake_at = Some(at),
                 Effect::Record { outcome } => self.ledger.record(&outcome),
@@ -176,14 +179,15 @@ impl Chat {
 
     fn start_ahead(&mut self, suggestion: &Suggestion) {
         self.settle(Outcome::Replaced);
-        self.offer = self.incoming.take();
-        let Some(offer) = self.offer.as_ref().filter(|_| self.settings.speculation) else { return };
+        self.offers = std::mem::take(&mut self.incoming);
+        if !self.settings.speculation {
+            return;
+        }
+        let Some(offer) = self.offers.get_mut(suggestion.as_str()) else { return };
         let Ok(allowance) = self.books.run(suggestion.as_str()) else { return };
         // A slash command is never run ahead; that is no error.
         let started = self.session.speculate(offer.id.clone(), suggestion.as_str(), Some(allowance));
-        if let Ok((speculation, events)) = started {
-            self.ahead = Some(Ahead::new(speculation, events));
-        }
+        offer.work = started.ok().map(|(speculation, events)| Ahead::new(speculation, events));
     }
 
     /// Whether the prompt holds words for the model.

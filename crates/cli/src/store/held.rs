@@ -81,8 +81,22 @@ impl Held {
         let folder = self.store.folder_of(&self.record.id);
         let gone = self.store.folder.join(format!(".gone-{}", id::random_name(16)?));
         fs::rename(&folder, &gone).map_err(CliError::io("remove", &folder))?;
-        fs::remove_dir_all(&gone).map_err(CliError::io("remove", &gone))
+        remove_renamed(&gone).map_err(CliError::io("remove", &gone))
     }
+}
+
+/// Who was opening a file by the folder's former name while it was renamed may still make that one file in it, after
+/// the folder was emptied. Nobody comes by that name later, so a few rounds see the last of them.
+pub(super) fn remove_renamed(folder: &Path) -> io::Result<()> {
+    let mut outcome = fs::remove_dir_all(folder);
+    for _ in 0..100 {
+        match &outcome {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            _ => break,
+        }
+        outcome = fs::remove_dir_all(folder);
+    }
+    outcome
 }
 
 /// Whether somebody has the lock in this file. No file: nobody.

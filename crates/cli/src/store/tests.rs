@@ -115,6 +115,26 @@ fn of_many_who_remove_at_once_one_does_and_nothing_is_left() {
 }
 
 #[test]
+fn a_removal_ends_although_others_were_about_to_make_a_file_in_the_folder() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("gone");
+    for _ in 0..200 {
+        fs::create_dir(&folder).unwrap();
+        let start = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                start.wait();
+                // More than ever are about to at one moment.
+                (0..50).for_each(|_| drop(File::create(folder.join(LOCK))));
+            });
+            start.wait();
+            held::remove_renamed(&folder).unwrap();
+        });
+        assert!(!folder.exists());
+    }
+}
+
+#[test]
 fn an_id_may_be_shortened_as_long_as_it_is_clear() {
     let (_folder, store) = store();
     assert!(

@@ -22,8 +22,8 @@ pub(crate) fn completed(id: &str) -> Finished {
         read_file("1", "greeting.txt"),
         read_file("2", "missing.txt"),
     ]);
-    transcript.resolve(ToolOutcome::Output(json!("hello\n")));
-    transcript.resolve(ToolOutcome::Error("missing.txt does not exist".into()));
+    transcript.resolve("1", ToolOutcome::Output(json!("hello\n")));
+    transcript.resolve("2", ToolOutcome::Error("missing.txt does not exist".into()));
     transcript.answer(vec![Part::Text { text: "Done.\nBoth files say farewell.".into() }]);
     Finished {
         id: id.into(),

@@ -10,13 +10,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::task::Poll;
 
 use crate::support::{Answer, Bench, call, calls, says};
+use async_trait::async_trait;
 use futures::executor::block_on;
+use futures::{FutureExt, StreamExt};
 use headstart_forked_query::Message;
 use headstart_overlay_fs::{MemoryTree, OsTree, Workspace};
-use headstart_speculation::{Acceptance, Ending, Limits, Transcript};
+use headstart_speculation::{Acceptance, Cost, Ending, Event, Finished, Limits, Transcript};
 use headstart_tool_gate::ApprovalMode;
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -115,6 +119,64 @@ fn script() -> impl Strategy<Value = Vec<Vec<(&'static str, Value)>>> {
         .prop_filter("a path outside is judged differently", |script| stays_inside(script))
 }
 
+/// A shell whose commands take as many turns of the executor as their text says.
+struct SlowRunner;
+
+#[async_trait]
+impl CommandRunner for SlowRunner {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let turns = request.command.len() % 7;
+        for _ in 0..turns {
+            let mut again = false;
+            std::future::poll_fn(|context| {
+                context.waker().wake_by_ref();
+                if std::mem::replace(&mut again, true) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        }
+        let output = format!("{} after {turns}\n", request.command);
+        Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
+    }
+}
+
+fn a_command() -> impl Strategy<Value = (&'static str, Value)> {
+    let commands = vec![
+        "ls",
+        "cat a.txt",
+        "cat b.txt",
+        "grep one dir/c.txt",
+        "git status",
+        "wc -l dir/c.txt",
+        "rm a.txt",
+    ];
+    prop::sample::select(commands).prop_map(|command| ("shell", json!({ "command": command })))
+}
+
+fn script_with_commands() -> impl Strategy<Value = Vec<Vec<(&'static str, Value)>>> {
+    let calls = prop_oneof![a_call(), a_command()];
+    prop::collection::vec(prop::collection::vec(calls, 1..7), 1..5)
+}
+
+/// What a run of the script is for everybody who looks at it: how it ends, what it says and does, what is told of it.
+fn run_of(script: &[Vec<(&'static str, Value)>], calls_at_once: usize) -> (Finished, Vec<Event>) {
+    let tree = Arc::new(MemoryTree::from_files(FILES).unwrap());
+    let mut bench = Bench::over(tree.clone(), tree, ApprovalMode::AutoEdit, answers(script));
+    bench.engine.toolbox = Toolbox::standard(Some(Arc::new(SlowRunner)));
+    bench.engine.limits.calls_at_once = calls_at_once;
+    let (speculation, driver, events) = bench.start("go");
+    let mut finished = block_on(async {
+        driver.await;
+        Finished::clone(&*speculation.finished().await)
+    });
+    // A folder that was listed has the fingerprint of any folder, one that was looked at first has its own: only its names
+    // count.
+    for read in finished.changes.reads.iter_mut().filter(|read| read.names.is_some()) {
+        read.seen = None;
+    }
+    finished.cost = Cost { tool_calls: finished.cost.tool_calls, ..Cost::default() };
+    (finished, events.collect::<Vec<_>>().now_or_never().unwrap())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
@@ -127,6 +189,12 @@ proptest! {
         let (history, ahead) = (in_foreground(&direct), ahead(&speculated));
         prop_assert_eq!(history, ahead);
         prop_assert_eq!(direct.tree.snapshot(), speculated.tree.snapshot());
+    }
+
+    #[test]
+    fn the_same_one_after_the_other_and_at_the_same_time(script in script_with_commands()) {
+        let (one, other) = (run_of(&script, 1), run_of(&script, 8));
+        prop_assert_eq!(one, other);
     }
 
     #[test]
@@ -148,7 +216,6 @@ proptest! {
 
 #[test]
 fn the_events_tell_the_calls_in_order() {
-    use futures::StreamExt;
     let bench = Bench::new(
         ApprovalMode::AutoEdit,
         [calls([call("ls", &json!({})), call("nonsense", &json!({}))]), says("Done.")],

@@ -3,3 +3,4 @@
 mod differential;
 mod engine;
 mod support;
+mod together;

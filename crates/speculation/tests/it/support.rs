@@ -119,7 +119,7 @@ pub(crate) fn calls(calls: impl IntoIterator<Item = ModelEvent>) -> Answer {
 pub(crate) struct TestHost {
     pub(crate) rules: Mutex<GateContext>,
     pub(crate) clock_ms: AtomicU64,
-    /// Once this much time is asked for, `sleep` resolves at once: the clock of a run that takes too long.
+    /// From now on `sleep` resolves: the clock of a run that takes too long.
     pub(crate) time_is_up: AtomicBool,
     pub(crate) consents: Mutex<VecDeque<Consent>>,
     pub(crate) asked: Mutex<Vec<ToolCall>>,
@@ -153,9 +153,12 @@ impl Host for TestHost {
     }
 
     async fn sleep(&self, _time: Duration) {
-        if !self.time_is_up.load(Ordering::SeqCst) {
-            std::future::pending::<()>().await;
-        }
+        // Nobody is woken: a test that lets the time run out moves the work on as well.
+        std::future::poll_fn(|_| match self.time_is_up.load(Ordering::SeqCst) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        })
+        .await;
     }
 
     fn gate_context(&self) -> GateContext {

@@ -1,0 +1,158 @@
+use std::pin::pin;
+
+use futures::{Stream, StreamExt, stream};
+use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
+
+use crate::event::EventSender;
+use crate::permit::{Permit, Permitted};
+use crate::run::{Run, lock, millis};
+use crate::{Ending, Event, Limit};
+
+/// What came of one of several calls that ran at the same time.
+struct Done {
+    /// Its place among them.
+    place: usize,
+    /// Whether it ran; else it was refused.
+    ran: bool,
+    outcome: Result<ToolOutcome, Limit>,
+}
+
+impl Run<'_> {
+    /// Runs the calls of the answer that have no result yet. Those that only read run at the same time, from one call
+    /// that may do more to the next such call, which runs alone; so each sees what those before it wrote, and nothing of
+    /// those behind it.
+    pub(crate) async fn run_pending_calls(&self) -> Option<Ending> {
+        let mut telling = Telling { events: self.events, begun: None };
+        let calls: Vec<ToolCall> = {
+            let transcript = &mut lock(self.progress).transcript;
+            transcript.settle(|call, result| telling.done(call, result));
+            transcript.pending_calls().cloned().collect()
+        };
+        let mut left = &calls[..];
+        while !left.is_empty() {
+            match self.run_reads(left, &mut telling).await {
+                Ok(done) => left = &left[done..],
+                Err(limit) => return Some(Ending::Exhausted { limit }),
+            }
+            let Some((call, behind)) = left.split_first() else { break };
+            if let Some(ending) = self.run_alone(call, &mut telling).await {
+                return Some(ending);
+            }
+            left = behind;
+        }
+        None
+    }
+
+    /// Runs calls up to the first that may do more than read, and gives how many. At a limit all before the call that
+    /// reached it have their results, as if they had run one after the other.
+    async fn run_reads(&self, calls: &[ToolCall], telling: &mut Telling<'_>) -> Result<usize, Limit> {
+        let started = self.host.now();
+        let mut counted_ms = 0;
+        let mut done = 0;
+        let mut reached: Option<(usize, Limit)> = None;
+        let mut reads = pin!(self.reads(calls).buffer_unordered(self.limits.calls_at_once.max(1)));
+        loop {
+            let first_open = lock(self.progress).transcript.pending_call().cloned();
+            if let (Some((place, limit)), Some(open)) = (reached, &first_open)
+                && calls[place].id == open.id
+            {
+                return Err(limit);
+            }
+            if let Some(call) = &first_open {
+                telling.begin(call);
+            }
+            let Some(Done { place, ran, outcome }) = reads.next().await else { return Ok(done) };
+            done += 1;
+            let passed_ms = millis(self.host.now().saturating_sub(started));
+            let mut progress = lock(self.progress);
+            if ran {
+                progress.cost.tool_calls += 1;
+                // The time is that of the clock, however many calls it was for, and counts as far as a cut lets it come.
+                progress.cost.tool_ms += passed_ms - counted_ms;
+                counted_ms = passed_ms;
+            }
+            match outcome {
+                Ok(outcome) => {
+                    let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
+                    progress.transcript.resolve_and_tell(&calls[place].id, outcome, tell);
+                }
+                Err(limit) if reached.is_none_or(|(before, _)| place < before) => {
+                    reached = Some((place, limit));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// The calls up to the first that may do more than read. Each is judged when there is room for it to run.
+    fn reads<'a>(&'a self, calls: &'a [ToolCall]) -> impl Stream<Item: Future<Output = Done> + Send> + Send {
+        stream::unfold(0, move |place| async move {
+            let call = calls.get(place)?;
+            let permit = match self.permits.permit(call).await {
+                Permit::Run(permitted) if permitted.only_reads() => Ok(permitted),
+                Permit::Refuse(message) => Err(message),
+                Permit::Run(_) | Permit::Ask(_) | Permit::Stop(_) => return None,
+            };
+            let run = async move {
+                match permit {
+                    Ok(permitted) => {
+                        Done { place, ran: true, outcome: self.permits.run(call, permitted).await }
+                    }
+                    Err(message) => Done { place, ran: false, outcome: Ok(ToolOutcome::Error(message)) },
+                }
+            };
+            Some((run, place + 1))
+        })
+    }
+
+    /// Runs one call while no other runs. It is judged now, when all before it are done.
+    async fn run_alone(&self, call: &ToolCall, telling: &mut Telling<'_>) -> Option<Ending> {
+        telling.begin(call);
+        let permit = match self.permits.permit(call).await {
+            Permit::Ask(asked) => self.permits.ask(call, asked).await,
+            permit => permit,
+        };
+        let outcome = match permit {
+            Permit::Run(permitted) => {
+                let (ran, time) = self.timed(self.permits.run(call, permitted)).await;
+                let mut progress = lock(self.progress);
+                progress.cost.tool_ms += millis(time);
+                progress.cost.tool_calls += 1;
+                match ran {
+                    Ok(outcome) => outcome,
+                    Err(limit) => return Some(Ending::Exhausted { limit }),
+                }
+            }
+            Permit::Refuse(message) => ToolOutcome::Error(message),
+            Permit::Stop(verdict) | Permit::Ask(Permitted { verdict, .. }) => {
+                return Some(Ending::Boundary { verdict });
+            }
+        };
+        let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
+        lock(self.progress).transcript.resolve_and_tell(&call.id, outcome, tell);
+        None
+    }
+}
+
+/// Tells of calls as if they ran one after the other: each followed by its result, in the order of the answer. So a
+/// screen need not know that some run at the same time.
+struct Telling<'a> {
+    events: &'a EventSender,
+    /// The call that was told last, while its result was not.
+    begun: Option<String>,
+}
+
+impl Telling<'_> {
+    fn begin(&mut self, call: &ToolCall) {
+        if self.begun.as_ref() != Some(&call.id) {
+            self.begun = Some(call.id.clone());
+            self.events.send(Event::ToolCall { call: call.clone() });
+        }
+    }
+
+    fn done(&mut self, call: &ToolCall, result: &ToolResult) {
+        self.begin(call);
+        self.begun = None;
+        self.events.send(Event::ToolResult { result: result.clone() });
+    }
+}

@@ -1,0 +1,354 @@
+//! Calls of one answer that run at the same time: what stands where when they end in any order, or not at all.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use futures::StreamExt;
+use futures::channel::oneshot;
+use futures::executor::LocalPool;
+use futures::task::LocalSpawnExt;
+use headstart_forked_query::{Message, ModelEvent, Part, ToolOutcome, ToolSchema, check_pairing};
+use headstart_speculation::{
+    Acceptance, Consent, Ending, Event, Limit, Limits, Speculation, Status, Transcript, Turn,
+};
+use headstart_tool_gate::{ApprovalMode, DenyRules};
+use headstart_toolbox::{
+    CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, Toolbox,
+};
+use serde_json::{Map, Value, json};
+
+use crate::support::{Bench, call, calls, path, says, spawn};
+
+/// A shell whose commands end when the test says so.
+#[derive(Default)]
+struct Doors {
+    waiting: Mutex<HashMap<String, oneshot::Sender<()>>>,
+    begun: Mutex<Vec<String>>,
+    inside: AtomicUsize,
+    most: AtomicUsize,
+}
+
+struct Inside<'a>(&'a Doors);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.inside.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl CommandRunner for Doors {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let inside = 1 + self.inside.fetch_add(1, Ordering::SeqCst);
+        let _inside = Inside(self);
+        self.most.fetch_max(inside, Ordering::SeqCst);
+        let (open, opened) = oneshot::channel();
+        self.begun.lock().unwrap().push(request.command.clone());
+        self.waiting.lock().unwrap().insert(request.command.clone(), open);
+        opened.await.unwrap();
+        let output = format!("{} is done\n", request.command);
+        Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
+    }
+}
+
+impl Doors {
+    fn open(&self, command: &str) {
+        let door = self.waiting.lock().unwrap().remove(command);
+        door.unwrap_or_else(|| panic!("{command} does not run")).send(()).unwrap();
+    }
+
+    fn begun(&self) -> Vec<String> {
+        self.begun.lock().unwrap().clone()
+    }
+}
+
+fn shell(command: &str) -> ModelEvent {
+    call("shell", &json!({ "command": command }))
+}
+
+fn write(name: &str) -> ModelEvent {
+    call("write_file", &json!({ "file_path": name, "content": "new\n" }))
+}
+
+/// An engine whose shell is the doors, one answer with these calls, and a pool to move it step by step.
+struct Scene {
+    bench: Bench,
+    doors: Arc<Doors>,
+    pool: LocalPool,
+}
+
+impl Scene {
+    fn new(answer: impl IntoIterator<Item = ModelEvent>) -> Self {
+        let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);
+        let doors = Arc::new(Doors::default());
+        bench.engine.toolbox = Toolbox::standard(Some(Arc::clone(&doors) as Arc<dyn CommandRunner>));
+        Self { bench, doors, pool: LocalPool::new() }
+    }
+
+    fn speculate(&mut self) -> (Speculation, headstart_speculation::Events) {
+        let (speculation, driver, events) = self.bench.start("go");
+        spawn(&self.pool, driver);
+        self.pool.run_until_stalled();
+        (speculation, events)
+    }
+
+    fn turn(&mut self, transcript: Transcript) -> (Arc<Turn>, futures::future::RemoteHandle<Ending>) {
+        let bench = &self.bench;
+        let (turn, _events) =
+            bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+        let turn = Arc::new(turn);
+        let running = Arc::clone(&turn);
+        let handle = self.pool.spawner().spawn_local_with_handle(async move { running.run().await }).unwrap();
+        self.pool.run_until_stalled();
+        (turn, handle)
+    }
+
+    fn open(&mut self, command: &str) {
+        self.doors.open(command);
+        self.pool.run_until_stalled();
+    }
+}
+
+/// The commands whose results stand in the messages, in their order.
+fn results(messages: &[Message]) -> Vec<String> {
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    parts
+        .filter_map(|part| match part {
+            Part::ToolResult(result) => Some(match &result.outcome {
+                ToolOutcome::Output(text) => text.as_str().unwrap().trim().to_owned(),
+                ToolOutcome::Error(message) => message.clone(),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn results_come_in_the_order_of_the_calls() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
+    let (speculation, events) = scene.speculate();
+    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2", "echo 3"]);
+    for (command, done) in [("echo 3", 0), ("echo 1", 1), ("echo 2", 3)] {
+        scene.open(command);
+        let transcript = speculation.transcript();
+        check_pairing(&transcript.messages).unwrap();
+        assert_eq!(results(&transcript.messages).len(), done, "after {command}");
+    }
+    assert_eq!(speculation.status(), Status::Completed);
+    let transcript = speculation.transcript();
+    assert_eq!(results(&transcript.messages), ["echo 1 is done", "echo 2 is done", "echo 3 is done"]);
+    assert_eq!(speculation.cost().tool_calls, 3);
+    let events: Vec<Event> = events.collect::<Vec<_>>().now_or_never().unwrap();
+    let told: Vec<String> = events
+        .iter()
+        .map(|event| match event {
+            Event::ToolCall { call } => call.args["command"].as_str().unwrap().to_owned(),
+            Event::ToolResult { result } => result.name.clone(),
+            _ => "text".to_owned(),
+        })
+        .collect();
+    assert_eq!(told, ["echo 1", "shell", "echo 2", "shell", "echo 3", "shell", "text"]);
+}
+
+#[test]
+fn a_call_is_told_while_it_runs() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2")]);
+    let (_speculation, mut events) = scene.speculate();
+    let mut told = || events.next().now_or_never().flatten();
+    assert!(matches!(told(), Some(Event::ToolCall { call }) if call.args["command"] == "echo 1"));
+    assert_eq!(told(), None);
+    scene.open("echo 1");
+    assert!(matches!(told(), Some(Event::ToolResult { .. })));
+    assert!(matches!(told(), Some(Event::ToolCall { call }) if call.args["command"] == "echo 2"));
+    assert_eq!(told(), None);
+}
+
+#[test]
+fn a_write_waits_for_the_reads_before_it_and_those_behind_wait_for_it() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), write("new.txt"), shell("echo 3")]);
+    let (speculation, _events) = scene.speculate();
+    scene.open("echo 2");
+    assert!(speculation.changes().is_empty(), "a read before the write still runs");
+    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2"]);
+    scene.open("echo 1");
+    assert_eq!(speculation.changes().changes.len(), 1);
+    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2", "echo 3"]);
+    scene.open("echo 3");
+    assert_eq!(speculation.status(), Status::Completed);
+}
+
+#[test]
+fn a_call_behind_a_boundary_does_not_run() {
+    let mut scene = Scene::new([shell("echo 1"), shell("touch x"), shell("echo 2")]);
+    let (speculation, _events) = scene.speculate();
+    assert_eq!(scene.doors.begun(), ["echo 1"]);
+    assert_eq!(speculation.status(), Status::Running, "what was begun before it is finished");
+    scene.open("echo 1");
+    assert_eq!(speculation.status(), Status::Boundary);
+    assert_eq!(scene.doors.begun(), ["echo 1"]);
+    let transcript = speculation.transcript();
+    assert_eq!(results(&transcript.messages), ["echo 1 is done"]);
+    assert_eq!(transcript.pending_call().unwrap().args["command"], "touch x");
+}
+
+#[test]
+fn a_link_that_a_later_call_goes_through_stops_before_those_behind_it() {
+    // Only the engine knows that the second command is a boundary: the gate sees names.
+    let mut scene = Scene::new([shell("echo 1"), shell("cat link"), shell("echo 2")]);
+    scene.bench.tree.link(&path("link"), "README.md");
+    let (speculation, _events) = scene.speculate();
+    scene.open("echo 1");
+    assert_eq!(speculation.status(), Status::Boundary);
+    assert_eq!(scene.doors.begun(), ["echo 1"]);
+}
+
+#[test]
+fn work_that_is_cut_keeps_every_result_and_runs_the_others_only() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3"), write("new.txt")]);
+    let (speculation, _events) = scene.speculate();
+    scene.open("echo 2");
+    scene.bench.host.time_is_up.store(true, Ordering::SeqCst);
+    scene.open("echo 3");
+    assert_eq!(speculation.status(), Status::Exhausted);
+    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 0, "what still ran is dropped");
+    let accepted = match speculation.accept().now_or_never().unwrap().unwrap() {
+        Acceptance::Accepted(accepted) => accepted,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(accepted.ending, Ending::Exhausted { limit: Limit::Time });
+    assert_eq!(results(&accepted.transcript.messages), Vec::<String>::new());
+    assert_eq!(accepted.transcript.ready.len(), 2);
+    check_pairing(&accepted.transcript.messages).unwrap();
+
+    // In another process, say.
+    let kept = serde_json::to_string(&accepted.transcript).unwrap();
+    scene.bench.host.time_is_up.store(false, Ordering::SeqCst);
+    let (turn, handle) = scene.turn(serde_json::from_str(&kept).unwrap());
+    assert_eq!(scene.doors.begun(), ["echo 1", "echo 2", "echo 3", "echo 1"]);
+    scene.open("echo 1");
+    assert_eq!(handle.now_or_never(), Some(Ending::Completed));
+    let results = results(&turn.transcript().messages);
+    assert_eq!(results[..3], ["echo 1 is done", "echo 2 is done", "echo 3 is done"]);
+    assert_eq!(results.len(), 4);
+    check_pairing(&turn.transcript().messages).unwrap();
+}
+
+#[test]
+fn a_result_that_waits_is_judged_again_at_the_accept() {
+    let mut scene = Scene::new([shell("echo 1"), shell("cat README.md")]);
+    let (speculation, _events) = scene.speculate();
+    scene.bench.host.time_is_up.store(true, Ordering::SeqCst);
+    scene.open("cat README.md");
+    assert_eq!(speculation.status(), Status::Exhausted);
+    scene.bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["README.md"]).unwrap();
+    let acceptance = speculation.accept().now_or_never().unwrap().unwrap();
+    assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
+}
+
+#[test]
+fn an_abort_drops_all_that_runs() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
+    let (speculation, _events) = scene.speculate();
+    scene.open("echo 2");
+    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 2);
+    speculation.abort();
+    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 0);
+    assert_eq!(speculation.status(), Status::Aborted);
+}
+
+/// A tool that finds the overlay full.
+struct Full;
+
+#[async_trait]
+impl Tool for Full {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema { name: "ls".into(), description: "Full.".into(), parameters: json!({}) }
+    }
+
+    async fn run(&self, _: &Map<String, Value>, _: ToolContext<'_>) -> Result<String, ToolError> {
+        Err(ToolError::Quota { message: "full".into() })
+    }
+}
+
+#[test]
+fn a_limit_ends_the_work_when_the_calls_before_it_are_done() {
+    let mut scene = Scene::new([shell("echo 1"), call("ls", &json!({})), shell("echo 2"), write("x")]);
+    scene.bench.engine.toolbox = scene.bench.engine.toolbox.clone().with(Arc::new(Full));
+    let (speculation, _events) = scene.speculate();
+    scene.open("echo 2");
+    assert_eq!(speculation.status(), Status::Running);
+    scene.open("echo 1");
+    assert_eq!(speculation.status(), Status::Exhausted);
+    let finished = speculation.finished().now_or_never().unwrap();
+    assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
+    assert_eq!(results(&finished.transcript.messages), ["echo 1 is done"]);
+    assert_eq!(finished.transcript.ready.len(), 1);
+    assert!(finished.changes.is_empty(), "the write behind it did not run");
+}
+
+#[test]
+fn no_more_run_at_once_than_the_limit_says() {
+    let commands: Vec<String> = (0..20).map(|number| format!("echo {number}")).collect();
+    let mut scene = Scene::new(commands.iter().map(|command| shell(command)));
+    scene.bench.engine.limits.calls_at_once = 3;
+    let (speculation, _events) = scene.speculate();
+    while let Some(command) = {
+        let waiting = scene.doors.waiting.lock().unwrap();
+        waiting.keys().next().cloned()
+    } {
+        scene.open(&command);
+    }
+    assert_eq!(speculation.status(), Status::Completed);
+    assert_eq!(scene.doors.begun(), commands);
+    assert_eq!(scene.doors.most.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn time_in_tools_is_counted_once() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2"), shell("echo 3")]);
+    let (speculation, _events) = scene.speculate();
+    scene.bench.host.clock_ms.fetch_add(1_000, Ordering::SeqCst);
+    for command in ["echo 2", "echo 1", "echo 3"] {
+        scene.open(command);
+    }
+    let cost = speculation.cost();
+    // Every look at this clock takes a millisecond.
+    assert!((1_000..1_010).contains(&cost.tool_ms), "{cost:?}");
+    assert!(cost.tool_ms <= cost.work_ms);
+}
+
+#[test]
+fn a_foreground_turn_asks_one_question_after_the_other() {
+    let mut scene = Scene::new([shell("echo 1"), shell("rm a"), shell("echo 2"), shell("rm b")]);
+    scene.bench.host.consents.lock().unwrap().extend([Consent::Decline, Consent::Run]);
+    let asked = |scene: &Scene| -> Vec<String> {
+        let asked = scene.bench.host.asked.lock().unwrap();
+        asked.iter().map(|call| call.args["command"].as_str().unwrap().to_owned()).collect()
+    };
+    let (turn, handle) = scene.turn(Transcript::new("go"));
+    assert_eq!(asked(&scene), Vec::<String>::new(), "not while a call before it runs");
+    scene.open("echo 1");
+    assert_eq!(asked(&scene), ["rm a"]);
+    scene.open("echo 2");
+    assert_eq!(asked(&scene), ["rm a", "rm b"]);
+    scene.open("rm b");
+    assert_eq!(handle.now_or_never(), Some(Ending::Completed));
+    let expected = ["echo 1 is done", "the user declined this call", "echo 2 is done", "rm b is done"];
+    assert_eq!(results(&turn.transcript().messages), expected);
+}
+
+#[test]
+fn an_interrupted_turn_leaves_a_legal_history() {
+    let mut scene = Scene::new([shell("echo 1"), shell("echo 2")]);
+    let (turn, handle) = scene.turn(Transcript::new("go"));
+    scene.open("echo 2");
+    drop(handle);
+    scene.pool.run_until_stalled();
+    assert_eq!(scene.doors.inside.load(Ordering::SeqCst), 0);
+    let transcript = turn.transcript();
+    check_pairing(&transcript.messages).unwrap();
+    assert_eq!(transcript.ready.len(), 1);
+}
