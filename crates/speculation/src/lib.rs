@@ -67,8 +67,8 @@
 //! far as its transcript goes: whoever can write the record can change what is applied.
 
 mod accept;
-mod candidates;
 mod calls;
+mod candidates;
 mod engine;
 mod event;
 mod host;

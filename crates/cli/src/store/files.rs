@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::error::CliError;
 
+/// Ours alone: a user may have named a folder that holds other things, too.
+const IGNORED: &[u8] = b"/.gitignore\n/ledgers/\n/speculations/\n/staging/\n";
+
 /// Makes a folder in the state folder (and those above it) for this user alone; one that others can write is refused.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
     private().recursive(true).create(path).map_err(CliError::io("create", path))?;
@@ -12,7 +15,7 @@ pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
     if let Some(state) = path.parent() {
         // The state may be in a repository: where somebody has their home in one, say. If it cannot be written, git
         // shows what is there, and that is all.
-        let _ = File::create_new(state.join(".gitignore")).and_then(|mut file| file.write_all(b"*\n"));
+        let _ = File::create_new(state.join(".gitignore")).and_then(|mut file| file.write_all(IGNORED));
     }
     Ok(())
 }

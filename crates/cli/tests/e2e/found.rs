@@ -88,6 +88,9 @@ fn a_state_folder_in_the_workspace_is_none_of_the_work() {
     let outcome = session.run(&["accept", &id]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(status(), "?? new.txt\n");
+    session.write("project/var/state/notes.txt", "the user's own");
+    assert_eq!(status(), "?? new.txt\n?? var/\n");
+    fs::remove_file(state.join("notes.txt")).unwrap();
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
     assert_eq!(status(), "");
 }

@@ -167,7 +167,7 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Res
     before("set time", OsStr::new(""))?;
     let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    let Some((tv_sec, tv_nsec)) = modified else {
+    let Some((seconds, part)) = modified else {
         let changed = Timestamps { last_access: omit, last_modification: now };
         return match rustix::fs::futimens(&file, &changed) {
             // Of a file that belongs to another user only all times can be set, to those who may write it.
@@ -177,7 +177,7 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Res
             outcome => outcome,
         };
     };
-    let modified = Timespec { tv_sec, tv_nsec };
+    let modified = Timespec { tv_sec: seconds, tv_nsec: part };
     rustix::fs::futimens(file, &Timestamps { last_access: omit, last_modification: modified })
 }
 
