@@ -29,6 +29,12 @@ pub(crate) enum CliError {
         path = path.display()
     )]
     WorkspaceGone { id: String, path: PathBuf },
+    #[error(
+        "the workspace of speculation {id}, {path}, leads through a link to {now} by now, so nothing was changed; put \
+         the folder back, or headstart abort {id} leaves nothing of it",
+        path = path.display()
+    )]
+    WorkspaceMoved { id: String, path: PathBuf, now: String },
     #[error("workspace {path} is not a directory; name a folder with --workspace", path = path.display())]
     WorkspaceNotADirectory { path: PathBuf },
     #[error("workspace {path} is not UTF-8; headstart needs a workspace whose path is", path = path.display())]

@@ -18,13 +18,17 @@ pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
     absolute.into_os_string().into_string().map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
 }
 
-/// The workspace of a speculation that is kept.
+/// The workspace of a speculation that is kept. What a link leads to that took its place later is another folder.
 pub(crate) fn of_record(record: &Record) -> Result<String, CliError> {
     let path = Path::new(&record.workspace);
-    resolve(Some(path)).map_err(|error| match error {
+    let now = resolve(Some(path)).map_err(|error| match error {
         CliError::NoWorkspace { .. } | CliError::WorkspaceNotADirectory { .. } => {
             CliError::WorkspaceGone { id: record.id.to_string(), path: path.to_owned() }
         }
         error => error,
-    })
+    })?;
+    if now != record.workspace {
+        return Err(CliError::WorkspaceMoved { id: record.id.to_string(), path: path.to_owned(), now });
+    }
+    Ok(now)
 }

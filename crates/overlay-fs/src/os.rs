@@ -63,6 +63,8 @@ pub struct OsTree {
     homes: Homes,
     clock: Clock,
     options: OsOptions,
+    /// The host's state folder, if it is in the workspace: no part of the work.
+    hidden: Option<WorkspacePath>,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
     /// What was kept for undos when this tree last looked.
@@ -81,15 +83,18 @@ impl OsTree {
     /// The same, with a host's choices.
     pub fn open_with(path: impl AsRef<Path>, options: OsOptions) -> Result<Self, TreeError> {
         let path = path.as_ref();
+        let opened_at = path.canonicalize().ok();
+        let hidden = opened_at.as_deref().zip(options.state.as_deref());
+        let hidden = hidden.and_then(|(root, state)| home::within(root, state));
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
-            let homes = Homes::new(root.try_clone()?, path.canonicalize().ok(), options.state.clone())?;
+            let homes = Homes::new(root.try_clone()?, opened_at, options.state.clone())?;
             let clock = Clock::of(&root)?;
             Ok((root, homes, clock))
         });
         match opened {
             Ok((root, homes, clock)) => {
                 let (prepared, undoable, notes) = Default::default();
-                Ok(Self { root, homes, clock, options, prepared, undoable, notes })
+                Ok(Self { root, homes, clock, options, hidden, prepared, undoable, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -110,6 +115,12 @@ impl OsTree {
 
     fn undoable(&self) -> MutexGuard<'_, Undoable> {
         self.undoable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a path is in no view: a staging folder, or what a host keeps.
+    fn is_reserved(&self, path: &WorkspacePath) -> bool {
+        path.names().any(staging::is_staging_name)
+            || self.hidden.as_ref().is_some_and(|hidden| path.starts_with(hidden))
     }
 
     fn note(&self, swept: Swept) {

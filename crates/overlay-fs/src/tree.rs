@@ -171,6 +171,12 @@ impl TreeError {
         Self::Unsupported { path: path.clone(), reason: "it is not a regular file".to_owned() }
     }
 
+    /// For what no view shows, and nobody may stage.
+    #[cfg(feature = "os")]
+    pub(crate) fn reserved(path: &WorkspacePath) -> Self {
+        Self::Unsupported { path: path.clone(), reason: "the name is reserved".to_owned() }
+    }
+
     /// For reading the target of what is no link.
     pub(crate) fn not_a_link(path: &WorkspacePath) -> Self {
         Self::Unsupported { path: path.clone(), reason: "it is not a symbolic link".to_owned() }

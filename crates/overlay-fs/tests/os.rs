@@ -399,10 +399,15 @@ fn a_folder_that_holds_what_no_listing_shows_is_not_removed() {
     let hidden = format!("src/.headstart-staging-{:032x}", 7);
     fs::create_dir(place.root.join(&hidden)).unwrap();
     fs::write(place.root.join(&hidden).join("content"), "needed").unwrap();
-    assert!(matches!(block_on(place.tree.metadata(&path(&hidden))), Err(TreeError::NotFound { .. })));
-    let reserved = place.overlay();
-    block_on(reserved.write(&path(&hidden).join("mine").unwrap(), vec![])).unwrap();
-    assert!(matches!(place.commit(&reserved), Err(TreeError::Unsupported { .. })));
+    let mine = path(&hidden).join("mine").unwrap();
+    assert!(matches!(block_on(place.tree.metadata(&path(&hidden))), Err(TreeError::Unsupported { .. })));
+    let staged = place.overlay();
+    assert!(matches!(block_on(staged.write(&mine, vec![])), Err(TreeError::Unsupported { .. })));
+    block_on(staged.write(&path("mine"), vec![])).unwrap();
+    let mut reserved = staged.change_set();
+    reserved.changes[0].path = mine;
+    let outcome = block_on(place.tree.commit(&reserved, CommitOptions::default()));
+    assert!(matches!(outcome, Err(TreeError::Unsupported { .. })));
     let overlay = place.overlay();
     block_on(async {
         overlay.write(&path("a.txt"), b"mine".to_vec()).await.unwrap();

@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{OsTree, Workspace};
@@ -5,13 +6,13 @@ use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
 use crate::args::OfId;
-use crate::clerk;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
 use crate::setup::{self, AcceptedBy};
-use crate::store::{Record, SpeculationId, State, Store};
+use crate::store::{Held, Record, SpeculationId, State, Store};
+use crate::{clerk, workspace};
 
 /// A running speculation looks ten times a second whether it is wanted; dropping its request is quick.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError
 
 fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), CliError> {
     let held = store.lock(id)?;
-    if held.record().state == State::Accepted {
+    if held.record().state == State::Accepted || is_accepted(store, &held)? {
         let problem = format!("was accepted: its changes are in the workspace; see `headstart undo {id}`");
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
@@ -62,6 +63,18 @@ fn forget(store: &Store, record: &Record) {
     {
         tree.forget(&finished.changes);
     }
+}
+
+/// Whether the process that accepted it died before it could note that.
+fn is_accepted(store: &Store, held: &Held) -> Result<bool, CliError> {
+    let record = held.record();
+    let (Some(finished), true) = (&record.finished, held.accept_began()) else { return Ok(false) };
+    // Where the workspace is gone, so is what was made in it.
+    let Ok(workspace) = workspace::of_record(record) else { return Ok(false) };
+    let workspace = Path::new(&workspace);
+    let tree = setup::tree(workspace, Some(store.state_folder()), AcceptedBy::Another)?;
+    tree.is_committed(&finished.changes)
+        .map_err(|error| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
 /// Waits until the process that runs it has given it up.

@@ -5,9 +5,23 @@ use std::path::Path;
 
 use crate::error::CliError;
 
-/// Makes the folder (and those above it) for this user alone; one that others can write is refused.
+/// Ours alone: a user may have named a folder that holds other things, too.
+const IGNORED: &[u8] = b"/.gitignore\n/ledgers/\n/speculations/\n/staging/\n";
+
+/// Makes a folder in the state folder (and those above it) for this user alone; one that others can write is refused.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
     private().recursive(true).create(path).map_err(CliError::io("create", path))?;
+    check_is_ours(path)?;
+    if let Some(state) = path.parent() {
+        // The state may be in a repository: where somebody has their home in one, say. If it cannot be written, git
+        // shows what is there, and that is all.
+        let _ = File::create_new(state.join(".gitignore")).and_then(|mut file| file.write_all(IGNORED));
+    }
+    Ok(())
+}
+
+/// Refuses a folder in which somebody else may have written.
+pub(super) fn check_is_ours(path: &Path) -> Result<(), CliError> {
     let metadata = fs::symlink_metadata(path).map_err(CliError::io("read", path))?;
     let refused =
         |problem: &str| Err(CliError::UnsafeStateDir { path: path.to_owned(), problem: problem.to_owned() });

@@ -138,6 +138,8 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(CliError::io("read", &self.folder)(error)),
         };
+        // What another user wrote here would be accepted as if it were this user's.
+        files::check_is_ours(&self.folder)?;
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(CliError::io("read", &self.folder))?;

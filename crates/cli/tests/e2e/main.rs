@@ -12,6 +12,7 @@ mod demo;
 mod ends;
 mod faults;
 mod formats;
+mod found;
 mod kept_prefix;
 mod killed;
 mod policies;

@@ -199,8 +199,19 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Res
     before("set time", OsStr::new(""))?;
     let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    let modified = modified.map_or(now, |(tv_sec, part)| Timespec { tv_sec, tv_nsec: part });
-    rustix::fs::futimens(&file, &Timestamps { last_access: omit, last_modification: modified })?;
+    if let Some((tv_sec, tv_nsec)) = modified {
+        let modified = Timespec { tv_sec, tv_nsec };
+        rustix::fs::futimens(&file, &Timestamps { last_access: omit, last_modification: modified })?;
+    } else {
+        let changed = Timestamps { last_access: omit, last_modification: now };
+        match rustix::fs::futimens(&file, &changed) {
+            // Of a file that belongs to another user only all times can be set, to those who may write it.
+            Err(Errno::PERM) => {
+                rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now })?;
+            }
+            outcome => outcome?,
+        }
+    }
     done!({
         let Found { inode, modified, .. } = look_at(&file)?;
         Done::SetModified { inode, modified }

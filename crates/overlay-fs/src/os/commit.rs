@@ -11,7 +11,7 @@ use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
 use super::stage::{self, Fresh, Synced};
-use super::staging::{self, Phase, Staging};
+use super::staging::{Phase, Staging, Time};
 use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
@@ -28,12 +28,12 @@ impl Workspace for OsTree {
     /// A replaced or moved file keeps its permission bits and extended attributes, and its owner where that is allowed; it
     /// is a new inode. A new one is as if it were made in its folder.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        refuse_reserved_names(changes)?;
+        self.refuse_reserved_names(changes)?;
         let mut digest = Digest::of(changes);
         let name = digest.whole;
         let _lock = CommitLock::take(&self.root)?;
-        self.recover()?;
-        if options.repeated && self.is_committed(name)? {
+        let last = self.recover()?;
+        if options.repeated && self.holds(name)? {
             discard_prepared(self.take_prepared(name).or_else(|| self.adopt(name)));
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
@@ -50,7 +50,7 @@ impl Workspace for OsTree {
             discard_prepared(prepared.take());
             digest = Digest { whole: name, ..Digest::of(&changes) };
         }
-        match self.apply(&changes, &digest, prepared) {
+        match self.apply(&changes, &digest, prepared, last) {
             Ok(()) => Ok(CommitOutcome::Committed(committed)),
             Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
@@ -61,7 +61,7 @@ impl Workspace for OsTree {
         if changes.is_empty() || self.options.prepare == Preparing::Never {
             return Ok(());
         }
-        refuse_reserved_names(changes)?;
+        self.refuse_reserved_names(changes)?;
         let digest = Digest::of(changes);
         self.forget(changes);
         {
@@ -97,6 +97,20 @@ impl Workspace for OsTree {
 }
 
 impl OsTree {
+    fn refuse_reserved_names(&self, changes: &ChangeSet) -> Result<(), TreeError> {
+        let mut paths = BTreeSet::new();
+        for change in &changes.changes {
+            if change.path.is_root() || self.is_reserved(&change.path) {
+                return Err(TreeError::reserved(&change.path));
+            }
+            if !paths.insert(&change.path) {
+                let reason = "the change set changes it twice".to_owned();
+                return Err(TreeError::Unsupported { path: change.path.clone(), reason });
+            }
+        }
+        Ok(())
+    }
+
     fn stage(home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
         let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
         match stage::write_all(&staging, changes) {
@@ -116,10 +130,17 @@ impl OsTree {
         }
     }
 
-    fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
+    /// `last`: the time of the last commit that is kept.
+    fn apply(
+        &self,
+        changes: &ChangeSet,
+        digest: &Digest,
+        prepared: Option<Staging>,
+        last: Time,
+    ) -> Result<(), Stop> {
         let mut planned = None;
         if let Some(staging) = prepared {
-            match self.plan(&staging, None, changes, digest) {
+            match self.plan(&staging, None, (changes, digest), last) {
                 Ok(journal) => planned = Some((staging, journal)),
                 // Much may have happened to what another process wrote.
                 Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
@@ -134,7 +155,7 @@ impl OsTree {
         } else {
             let home = self.homes.for_new().map_err(Stop::at_root)?;
             let staging = Self::stage(&home, changes, digest.whole)?;
-            let journal = self.plan(&staging, Some(&home), changes, digest);
+            let journal = self.plan(&staging, Some(&home), (changes, digest), last);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
         };
@@ -154,8 +175,10 @@ impl OsTree {
         staging.release();
         let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
         let limit = self.options.undo;
-        if limit.accepts == 0 || limit.bytes < bytes {
+        if limit.accepts == 0 {
             discard(&staging);
+        } else if limit.bytes < bytes {
+            self.forget_kept();
         } else {
             self.keep_one_more(&staging.name, bytes);
         }
@@ -167,8 +190,8 @@ impl OsTree {
         &self,
         staging: &Staging,
         home: Option<&Home>,
-        changes: &ChangeSet,
-        digest: &Digest,
+        (changes, digest): (&ChangeSet, &Digest),
+        last: Time,
     ) -> Result<Journal, Stop> {
         let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
         let planner = Planner::new(&self.root, staging, fresh)?;
@@ -178,8 +201,8 @@ impl OsTree {
             Some(home) => self.sync(home, staging, &unsynced).map_err(Stop::at_root)?,
             None => drop(stage::sync(staging, &unsynced).map_err(Stop::at_root)?),
         }
-        let journal = Journal::new(digest.whole, steps);
-        staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
+        let journal = Journal::new(digest.whole, staging.identity().map_err(Stop::at_root)?, steps);
+        staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(Stop::at_root)?;
         Ok(journal)
     }
 
@@ -210,22 +233,6 @@ impl Stop {
             },
         }
     }
-}
-
-fn refuse_reserved_names(changes: &ChangeSet) -> Result<(), TreeError> {
-    let mut paths = BTreeSet::new();
-    for change in &changes.changes {
-        let refused = |reason: &str| {
-            Err(TreeError::Unsupported { path: change.path.clone(), reason: reason.to_owned() })
-        };
-        if change.path.is_root() || change.path.names().any(staging::is_staging_name) {
-            return refused("the name is reserved");
-        }
-        if !paths.insert(&change.path) {
-            return refused("the change set changes it twice");
-        }
-    }
-    Ok(())
 }
 
 fn discard(staging: &Staging) {

@@ -1,11 +1,13 @@
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
 use super::calls;
@@ -160,6 +162,26 @@ pub(super) fn is_private(folder: &Dir) -> io::Result<bool> {
     Ok(found.kind == EntryKind::Directory
         && found.owner.0 == rustix::process::geteuid().as_raw()
         && found.mode & 0o777 == 0o700)
+}
+
+/// The host's state folder as a path of the workspace, if it is one. It need not be there yet.
+pub(super) fn within(root: &Path, state: &Path) -> Option<WorkspacePath> {
+    let state = std::path::absolute(state).ok()?;
+    let mut missing = Vec::new();
+    let mut at = state.as_path();
+    let mut found = loop {
+        match at.canonicalize() {
+            Ok(found) => break found,
+            Err(error) if is_no_folder(&error) => {
+                missing.push(at.file_name()?);
+                at = at.parent()?;
+            }
+            Err(_) => return None,
+        }
+    };
+    found.extend(missing.into_iter().rev());
+    let inside = found.strip_prefix(root).ok()?;
+    WorkspacePath::from_bytes(inside.as_os_str().as_bytes()).ok().filter(|path| !path.is_root())
 }
 
 pub(super) fn is_no_folder(error: &io::Error) -> bool {

@@ -14,6 +14,10 @@ pub(super) struct Journal {
     /// The digest of the change set.
     #[serde(default)]
     pub(super) changes: Option<ContentHash>,
+    /// The identity of the folder that it is in: one that came with the project, in an archive or a repository, cannot
+    /// know it.
+    #[serde(default)]
+    folder: String,
     pub(super) steps: Vec<Step>,
 }
 
@@ -51,8 +55,13 @@ pub(super) enum Action {
 }
 
 impl Journal {
-    pub(super) fn new(changes: ContentHash, steps: Vec<Step>) -> Self {
-        Self { format: FORMAT, changes: Some(changes), steps }
+    pub(super) fn new(changes: ContentHash, folder: String, steps: Vec<Step>) -> Self {
+        Self { format: FORMAT, changes: Some(changes), folder, steps }
+    }
+
+    /// Whether it was written for the folder with this identity.
+    pub(super) fn is_of(&self, folder: &str) -> bool {
+        self.folder == folder
     }
 
     /// As it is on the disk: JSON, and its hash in a line of its own.
@@ -134,6 +143,7 @@ mod tests {
         let action = Action::TakeAway;
         Journal::new(
             ContentHash::of(b""),
+            "1-2-3".to_owned(),
             vec![Step { path, action, name: "0-old".to_owned(), old: None, new: None }],
         )
     }

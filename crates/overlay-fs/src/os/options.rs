@@ -5,7 +5,8 @@ use std::path::PathBuf;
 pub struct OsOptions {
     /// A folder of the host, outside the workspace and private to its user, for what is staged and what is kept for an
     /// undo. It is made when it is needed. `None`, or on another file system than the workspace: a hidden folder in
-    /// the workspace is used.
+    /// the workspace is used. If it is in the workspace all the same (who works on their home folder has it there), no view
+    /// shows it and nothing in it can be staged.
     pub state: Option<PathBuf>,
     /// What a commit survives.
     pub durability: Durability,
@@ -41,7 +42,7 @@ pub enum Durability {
 
 /// What is kept so that commits to a workspace can be undone. The oldest go first: not while an accept is waited for, but at
 /// the next `prepare` or sweep, or when the tree is dropped; at the latest when there is twice as much, whoever committed
-/// it.
+/// it. A commit that is larger by itself takes all older ones with it, so that the last one kept is the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UndoLimit {
     /// So many commits; 0: none.

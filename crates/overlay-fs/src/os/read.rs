@@ -41,7 +41,11 @@ impl Tree for OsTree {
     }
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
-        self.steadily(path, |root| list_folder(root, path))
+        let mut entries = self.steadily(path, |root| list_folder(root, path))?;
+        if let Some(hidden) = self.hidden.as_ref().filter(|hidden| hidden.parent().as_ref() == Some(path)) {
+            entries.retain(|entry| Some(entry.name.as_slice()) != hidden.file_name());
+        }
+        Ok(entries)
     }
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
@@ -59,8 +63,8 @@ impl OsTree {
         path: &WorkspacePath,
         call: impl Fn(&Dir) -> io::Result<T>,
     ) -> Result<T, TreeError> {
-        if path.names().any(staging::is_staging_name) {
-            return Err(TreeError::NotFound { path: path.clone() });
+        if self.is_reserved(path) {
+            return Err(TreeError::reserved(path));
         }
         let mut attempt = 1;
         loop {

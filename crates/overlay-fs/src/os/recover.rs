@@ -9,17 +9,19 @@ use super::folders::Stop;
 use super::journal::Action;
 use super::lock::CommitLock;
 use super::seen::look_if_there;
-use super::staging::{Phase, Staging};
+use super::staging::{Phase, Staging, Time};
 use super::sweep::{SweepOutcome, Swept};
-use crate::{ContentHash, TreeError, WorkspacePath};
+use crate::{ChangeSet, ContentHash, TreeError, WorkspacePath};
 
 impl OsTree {
     /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
-    /// other process is at work.
-    pub(super) fn recover(&self) -> Result<(), TreeError> {
+    /// other process is at work. Gives the time of the last commit that is kept.
+    pub(super) fn recover(&self) -> Result<Time, TreeError> {
         let mut kept = Undoable::new();
+        let mut last = Time::default();
         for staging in self.stagings().map_err(|error| at_root(&error))? {
-            let phase = staging.phase().map_err(|error| at_root(&error))?;
+            let (phase, journal) = staging.marked().map_err(|error| at_root(&error))?;
+            last = journal.map_or(last, |journal| last.max(journal.modified));
             if phase == Phase::Committed && self.options.undo.accepts != 0 {
                 let known = self.undoable().get(&staging.name).copied();
                 // A name that no commit gives: a sweep tells of it, and leaves it.
@@ -41,7 +43,7 @@ impl OsTree {
             self.note(Swept { name: staging.told.clone(), outcome });
         }
         *self.undoable() = kept;
-        Ok(())
+        Ok(last)
     }
 
     /// Takes back what was begun in this folder.
@@ -90,8 +92,16 @@ impl OsTree {
         Ok(found)
     }
 
-    /// Whether these very changes are in the workspace already.
-    pub(super) fn is_committed(&self, changes: ContentHash) -> Result<bool, TreeError> {
+    /// Whether a commit made these changes, and all of it is still in the workspace: for a host that may have died before
+    /// it could note that. Known as long as the commit can be undone.
+    pub fn is_committed(&self, changes: &ChangeSet) -> Result<bool, TreeError> {
+        let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        self.holds(Self::digest(changes))
+    }
+
+    /// The same, with the commit lock.
+    pub(super) fn holds(&self, changes: ContentHash) -> Result<bool, TreeError> {
         let found = self.find(changes).map_err(|error| at_root(&error))?;
         let Some((staging, Phase::Committed)) = found else { return Ok(false) };
         let journal = staging.journal(Phase::Committed).map_err(|error| at_root(&error))?;
@@ -109,6 +119,18 @@ impl OsTree {
         if self.keeps_more_than(2) {
             // The commit is through; what cannot be removed now is left to a sweep.
             let _ = self.trim(0, 0);
+        }
+    }
+
+    /// The last accept is too large to be kept. The older ones go with it, as in [`trim`](Self::trim): the last that is kept would
+    /// be taken for the last that was made.
+    pub(super) fn forget_kept(&self) {
+        *self.undoable() = Undoable::new();
+        for (staging, phase) in self.ended().unwrap_or_default() {
+            if phase == Phase::Committed {
+                // The commit is through; what cannot be removed now is left to a sweep.
+                let _ = drop_ended(&staging, phase, self.is_full());
+            }
         }
     }
 
@@ -157,13 +179,10 @@ impl OsTree {
     pub(super) fn ended(&self) -> io::Result<Vec<(Staging, Phase)>> {
         let mut ended = Vec::new();
         for staging in self.stagings()? {
-            let (phase, name) = match staging.phase()? {
-                Phase::Committed => (Phase::Committed, "committed"),
-                Phase::Undone => (Phase::Undone, "undone"),
-                _ => continue,
-            };
-            let written = look_if_there(staging.at(name))?.map(|found| found.modified);
-            ended.push((written, staging, phase));
+            let (phase, journal) = staging.marked()?;
+            if matches!(phase, Phase::Committed | Phase::Undone) {
+                ended.push((journal.map(|found| found.modified), staging, phase));
+            }
         }
         ended.sort_by_key(|one| one.0);
         Ok(ended.into_iter().map(|(_, staging, phase)| (staging, phase)).collect())

@@ -8,8 +8,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Place};
-use super::home::{Home, is_private};
+use super::calls::{self, Found, Place};
+use super::home::{Home, identity, is_private};
 use super::inherit::make_plain;
 use super::journal::Journal;
 use super::process::Process;
@@ -21,6 +21,8 @@ const PREFIX: &str = ".headstart-staging-";
 pub(super) const OWNER: &str = "owner";
 /// Keeps the folder out of `git status` without a change to the user's files.
 const IGNORE: &str = ".gitignore";
+/// No journal or record of ours is larger, in bytes; what is might be a sparse file that fills the memory.
+const LARGEST: u64 = 256 << 20;
 /// A journal that is being written.
 const DRAFT: &str = "draft";
 
@@ -29,6 +31,9 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX.as_bytes())
         .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
 }
+
+/// Seconds and nanoseconds since the Unix epoch.
+pub(super) type Time = (i64, i64);
 
 /// How far it got, each a journal of that name. The first that is there counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +129,9 @@ impl Staging {
     }
 
     /// A staging folder that is there already: ours, private and a folder, or `None`.
+    ///
+    /// In the workspace that is not enough, for a project can bring such a folder: there, what is to be done by a journal
+    /// is done only if it was written in this very folder.
     pub(super) fn open(home: &Home, name: &str) -> io::Result<Option<Self>> {
         let at = place(&home.folder, name);
         if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
@@ -139,8 +147,33 @@ impl Staging {
             return Ok(None);
         }
         let told = home.told(name);
+        let can_be_brought = home.path.is_none();
         let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        Ok(Some(Self { home, folder, name, told, lock: None, stamps: Vec::new(), bits: None }))
+        let staging = Self { home, folder, name, told, lock: None, stamps: Vec::new(), bits: None };
+        if can_be_brought && staging.is_brought()? {
+            return Ok(None);
+        }
+        Ok(Some(staging))
+    }
+
+    /// Whether it holds a journal that no commit wrote here. A damaged one is told, and nothing is done by it.
+    fn is_brought(&self) -> io::Result<bool> {
+        let (phase, Some(found)) = self.marked()? else { return Ok(false) };
+        if found.kind != EntryKind::File || LARGEST < found.len {
+            return Ok(true);
+        }
+        let journal = match self.journal(phase) {
+            // Its process went on at this moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            journal => journal?,
+        };
+        let identity = self.identity()?;
+        Ok(journal.is_some_and(|journal| !journal.is_of(&identity)))
+    }
+
+    /// Tells this folder from any other, also from a copy of it.
+    pub(super) fn identity(&self) -> io::Result<String> {
+        identity(&self.folder)
     }
 
     pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
@@ -150,10 +183,12 @@ impl Staging {
     /// `None`: nothing says so, or nothing that can be read.
     pub(super) fn owner(&self) -> io::Result<Option<Owner>> {
         match look_if_there(self.at(OWNER))? {
-            Some(found) if found.kind == EntryKind::File => match self.content_of(OWNER) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                content => Ok(serde_json::from_slice(&content?).ok()),
-            },
+            Some(found) if found.kind == EntryKind::File && found.len <= LARGEST => {
+                match self.content_of(OWNER) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                    content => Ok(serde_json::from_slice(&content?).ok()),
+                }
+            }
             _ => Ok(None),
         }
     }
@@ -175,26 +210,40 @@ impl Staging {
     }
 
     pub(super) fn phase(&self) -> io::Result<Phase> {
-        for phase in Phase::MARKED {
-            if look_if_there(self.at(phase.journal()))?.is_some() {
-                return Ok(phase);
-            }
-        }
-        Ok(Phase::Idle)
+        Ok(self.marked()?.0)
     }
 
-    /// Writes what is about to be done, and enters the phase in which it is done.
-    pub(super) fn begin(&self, phase: Phase, journal: &Journal, sync: bool) -> io::Result<()> {
-        self.mark(phase, &journal.to_bytes(), sync)
+    /// The phase, and what the system says of its journal.
+    pub(super) fn marked(&self) -> io::Result<(Phase, Option<Found>)> {
+        for phase in Phase::MARKED {
+            if let Some(found) = look_if_there(self.at(phase.journal()))? {
+                return Ok((phase, Some(found)));
+            }
+        }
+        Ok((Phase::Idle, None))
+    }
+
+    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time is later than `after`,
+    /// whatever the clock says.
+    pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<()> {
+        self.mark(phase, &journal.to_bytes(), after, sync)
     }
 
     /// Enters a phase from none.
-    pub(super) fn mark(&self, phase: Phase, journal: &[u8], sync: bool) -> io::Result<()> {
+    pub(super) fn mark(&self, phase: Phase, journal: &[u8], after: Time, sync: bool) -> io::Result<()> {
+        if LARGEST < journal.len() as u64 {
+            return Err(io::Error::other("these are more changes than one journal can hold"));
+        }
         match calls::remove_file(self.at(DRAFT)) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
         let file = calls::create(self.at(DRAFT), 0o600, journal)?;
+        if after != Time::default() && calls::look_at(&file)?.modified <= after {
+            let (seconds, part) = after;
+            let next = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
+            calls::set_modified(&file, Some(next))?;
+        }
         if sync {
             calls::sync(&file, OsStr::new(DRAFT))?;
         }
@@ -245,8 +294,8 @@ impl Staging {
     pub(super) fn content_of(&self, name: &str) -> io::Result<Vec<u8>> {
         let file = calls::open(self.at(name))?;
         let found = calls::look_at(&file)?;
-        if found.kind != EntryKind::File {
-            return Err(io::Error::other(format!("{}/{name} is not a file", self.told)));
+        if found.kind != EntryKind::File || LARGEST < found.len {
+            return Err(io::Error::other(format!("{}/{name} is none of ours", self.told)));
         }
         Ok(calls::read(file, found.len)?)
     }

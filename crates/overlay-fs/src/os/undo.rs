@@ -6,7 +6,7 @@ use super::folders::{Folders, Stop};
 use super::journal::{Action, Digest, Journal, Step};
 use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
-use super::staging::{Phase, Staging};
+use super::staging::{Phase, Staging, Time};
 use super::{OsTree, stage};
 use crate::{ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind, TreeError, WorkspacePath};
 
@@ -152,8 +152,8 @@ impl OsTree {
             let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
             stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
         }
-        let journal = Journal::new(changes, steps);
-        staging.begin(Phase::Undoing, &journal, self.is_full()).map_err(Stop::at_root)?;
+        let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?, steps);
+        staging.begin(Phase::Undoing, &journal, Time::default(), self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {
             if self.is_full() {

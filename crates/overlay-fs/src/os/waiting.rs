@@ -6,13 +6,13 @@ use std::io;
 
 use super::OsTree;
 use super::calls;
-use super::staging::{OWNER, Phase, Staging};
+use super::staging::{OWNER, Phase, Staging, Time};
 use crate::ContentHash;
 
 impl Staging {
     /// Leaves it for whoever commits its changes: from here on it is nobody's, and stays when its process ends.
     pub(super) fn wait(mut self, sync: bool) -> io::Result<()> {
-        self.mark(Phase::Waiting, &serde_json::to_vec(&self.stamps)?, sync)?;
+        self.mark(Phase::Waiting, &serde_json::to_vec(&self.stamps)?, Time::default(), sync)?;
         self.release();
         Ok(())
     }

@@ -11,6 +11,7 @@
 mod attacks;
 mod child;
 mod errors;
+mod found;
 mod killed;
 mod large;
 mod last_moment;
