@@ -3,11 +3,13 @@
 //! ```text
 //! cargo xtask wasm     builds the pure crates for wasm32, looks at what the module imports, runs it in Node
 //! cargo xtask fuzz 60  runs each fuzz target of the gate for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
+//! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
 //! cargo xtask rules    checks what the repository promises of itself (`cargo test -p xtask` does too)
 //! ```
 
 mod fuzz;
 mod rules;
+mod simulate;
 mod wasm;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +21,8 @@ usage: cargo xtask TASK
   wasm     build the pure crates for wasm32-unknown-unknown, check that the module imports nothing, run it in Node
   fuzz SECONDS [TARGET]
            run the gate's fuzz targets (parse, sed, awk, classify), each for so many seconds
+  simulate [--check]
+           simulate users over a virtual clock and write docs/simulation.md, or check that it is current
   rules    check the repository's own rules: layout, dependencies, file lengths";
 
 fn main() -> ExitCode {
@@ -32,6 +36,8 @@ fn main() -> ExitCode {
         ["fuzz", seconds, target] => {
             finish(fuzz::run(&repository(), seconds, Some(target)).map_err(|error| error.to_string()))
         }
+        ["simulate"] => finish(simulate::run(&repository(), false)),
+        ["simulate", "--check"] => finish(simulate::run(&repository(), true)),
         ["rules"] => finish(rules::run(&repository()).map_err(|error| error.to_string())),
         ["help" | "--help" | "-h"] => {
             eprintln!("{USAGE}");

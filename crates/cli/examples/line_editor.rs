@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, GhostKey, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
-    TerminalGuard, View, render, sanitize,
+    Action, Answer, Consent, Ghost, GhostKey, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
+    TerminalGuard, Turn, View, render, sanitize,
 };
 
 const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
@@ -54,7 +54,7 @@ impl Demo {
         let palette = if std::env::var_os("NO_COLOR").is_some() { Palette::Plain } else { Palette::Styled };
         let guard = TerminalGuard::new()?;
         let mut editor = LineEditor::new(vec!["an older line".to_owned()]);
-        editor.set_ghost(Some("run the tests".to_owned()));
+        editor.set_ghost(Some(Ghost::only("run the tests")));
         let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette);
         Ok(Self {
             editor,
@@ -113,11 +113,17 @@ impl Demo {
         }
         match self.editor.handle(event) {
             // The next frame shows it.
-            Action::None | Action::Inserted | Action::Edited | Action::DismissGhost | Action::Resized(_) => {}
+            Action::None
+            | Action::Inserted
+            | Action::Edited
+            | Action::TurnGhost(Turn::Next | Turn::Previous)
+            | Action::DismissGhost
+            | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
             Action::AcceptGhost(key) => {
-                let ghost = self.editor.ghost().unwrap_or_default().to_owned();
-                self.editor.insert(&ghost);
+                let rest = self.editor.ghost().map_or("", |ghost| &ghost.rest);
+                let text = [self.editor.text(), rest].concat();
+                self.editor.replace(&text);
                 let name = match key {
                     GhostKey::Tab => "Tab",
                     GhostKey::Right => "Right",
@@ -137,7 +143,7 @@ impl Demo {
             "panic" => panic!("as you wish"),
             _ => self.screen.print_above(&format!("you said: {text}"), Style::Plain)?,
         }
-        self.editor.set_ghost(Some("fix the failing test".to_owned()));
+        self.editor.set_ghost(Some(Ghost::only("fix the failing test")));
         Ok(())
     }
 }

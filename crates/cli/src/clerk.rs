@@ -74,10 +74,21 @@ impl Clerk {
             source: self.source,
             kind: text.map(Kind::of).unwrap_or_default(),
             suppressed: suppressed.map(str::to_owned),
+            beside: None,
             shares_cache: self.main == self.background,
             work: self.work(&self.background, cost.tokens, cost.work_ms, cost.dropped),
             prompt: text.and_then(|text| self.prompt(text)),
         })
+    }
+
+    /// A further candidate of the same answer as `first`, whose line has what the query cost.
+    pub(crate) fn candidate(&self, id: &str, text: &str, first: &str) -> Entry {
+        match self.suggestion(id, Some(text), QueryCost::default(), None) {
+            Entry::Suggestion(suggested) => {
+                Entry::Suggestion(Suggested { beside: Some(first.to_owned()), ..suggested })
+            }
+            entry => entry,
+        }
     }
 
     /// Work that ran ahead. Work that still runs is about to be dropped.

@@ -2,18 +2,28 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::CommitOptions;
-use headstart_speculation::{Consent, Host};
+use headstart_speculation::{AtBoundary, Consent, Host, Step, StepAbove};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 
 /// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
 pub(crate) struct NativeHost {
     started: Instant,
     rules: Mutex<GateContext>,
     asks: Option<mpsc::UnboundedSender<Ask>>,
+    steps: Mutex<Option<mpsc::UnboundedSender<AskStep>>>,
     commit_options: CommitOptions,
+    at_boundary: AtBoundary,
+}
+
+/// Whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
+pub(crate) struct AskStep {
+    pub(crate) step: Step,
+    pub(crate) answer: oneshot::Sender<Option<StepAbove>>,
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -30,7 +40,9 @@ impl NativeHost {
             started: Instant::now(),
             rules: Mutex::new(rules),
             asks: None,
+            steps: Mutex::default(),
             commit_options: CommitOptions::default(),
+            at_boundary: AtBoundary::default(),
         }
     }
 
@@ -43,6 +55,18 @@ impl NativeHost {
     /// For an accept that a process may have made before, and died before it could note it.
     pub(crate) fn repeated(self, repeated: bool) -> Self {
         Self { commit_options: CommitOptions { repeated, ..self.commit_options }, ..self }
+    }
+
+    /// What an accept does with work that stopped at a boundary.
+    pub(crate) fn at_boundary(self, at_boundary: AtBoundary) -> Self {
+        Self { at_boundary, ..self }
+    }
+
+    /// From now on whoever holds the receiver is asked whether steps run on top of each other. Until then none does.
+    pub(crate) fn asked_steps(&self) -> mpsc::UnboundedReceiver<AskStep> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        *self.steps.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        receiver
     }
 
     /// Other rules from now on; they count for speculations that have run already, too.
@@ -67,6 +91,28 @@ impl Host for NativeHost {
 
     fn commit_options(&self) -> CommitOptions {
         self.commit_options
+    }
+
+    fn at_boundary(&self) -> AtBoundary {
+        self.at_boundary
+    }
+
+    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
+        let asked = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let (answer, answered) = oneshot::channel();
+        asked.send(AskStep { step: step.clone(), answer }).ok()?;
+        answered.await.ok().flatten()
+    }
+
+    async fn beside(&self, work: BoxFuture<'static, ()>) {
+        // A set, because dropping it ends its task.
+        let mut task = JoinSet::new();
+        task.spawn(work);
+        if let Some(Err(error)) = task.join_next().await
+            && let Ok(panic) = error.try_into_panic()
+        {
+            std::panic::resume_unwind(panic);
+        }
     }
 
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_forked_query::{
-    ApiKey, BackgroundModel, HttpModel, KeyNeed, Limiter, Model, Patient, Priority, Provider as Service,
-    ProviderRelation, Recorder, Recording, Replay, Scrubber,
+    ApiKey, BackgroundModel, HttpModel, KeyNeed, Limiter, Model, Patient, PrefixKeeper, Priority,
+    Provider as Service, ProviderRelation, Recorder, Recording, Replay, Scrubber, Waits,
 };
 
 use crate::config::{self, Config};
@@ -25,6 +25,9 @@ pub(crate) struct Models {
     pub(crate) main_name: String,
     /// Suggests and speculates.
     pub(crate) background: BackgroundModel,
+    /// Where `main` says that it waits, and where `background` does.
+    pub(crate) waits: (Waits, Waits),
+    keepers: Vec<Arc<PrefixKeeper>>,
     tape: Option<Tape>,
 }
 
@@ -52,27 +55,33 @@ impl Models {
         {
             output::note(&format!("--speed changes nothing: {main_spec} is no recording (replay:FILE)"));
         }
-        let open = |spec| open(spec, main_spec, config, environment);
+        if !config.requests.cache_lifetime.is_zero() && main_spec.provider() != Some(Provider::Gemini) {
+            output::note(&format!(
+                "--cache-seconds changes nothing: only Gemini keeps prefixes by name, not {main_spec}"
+            ));
+        }
+        let mut keepers = Vec::new();
+        let mut open = |spec| open(spec, main_spec, config, environment, &mut keepers);
         let main_name = name(main_spec);
         let main = open(main_spec)?;
         // One recording is played once, whoever asks.
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
         let fast = fast_spec.map(open).transpose()?;
         let limiter = Arc::default();
-        let foreground = main.asked_by(Priority::Foreground, &limiter, config);
+        let waits = (Waits::default(), Waits::default());
+        let foreground = main.asked_by(Priority::Foreground, &limiter, &waits.0, config);
+        let ahead = |model: &Opened, limiter| model.asked_by(Priority::Background, limiter, &waits.1, config);
         let background = match fast_spec.zip(fast) {
-            None => BackgroundModel::main(main.asked_by(Priority::Background, &limiter, config), &main_name),
+            None => BackgroundModel::main(ahead(&main, &limiter), &main_name),
             Some((spec, fast)) if spec.provider().is_some() && spec.provider() == main_spec.provider() => {
-                let model = fast.asked_by(Priority::Background, &limiter, config);
-                BackgroundModel::fast(model, name(spec), ProviderRelation::Same)
+                BackgroundModel::fast(ahead(&fast, &limiter), name(spec), ProviderRelation::Same)
             }
             Some((spec, fast)) => {
                 // Another provider counts for itself.
-                let model = fast.asked_by(Priority::Background, &Arc::default(), config);
-                BackgroundModel::fast(model, name(spec), ProviderRelation::Other)
+                BackgroundModel::fast(ahead(&fast, &Arc::default()), name(spec), ProviderRelation::Other)
             }
         };
-        let models = Self { main: foreground, main_name, background, tape: None };
+        let models = Self { main: foreground, main_name, background, waits, keepers, tape: None };
         Ok(match record {
             Some(file) => models.recorded(file, secrets::scrubber(environment)),
             None => models,
@@ -97,11 +106,22 @@ impl Models {
         let main: Arc<dyn Model> = Arc::new(Replay::new(recording, sleep));
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
-        Self { main, main_name, background, tape: None }
+        let waits = (Waits::default(), Waits::default());
+        Self { main, main_name, background, waits, keepers: Vec::new(), tape: None }
     }
 
-    /// Writes what was said to the file of `--record`, if there is one.
-    pub(crate) fn save_recording(&self) -> Result<(), CliError> {
+    /// Ends what was begun for a while: writes what was said to the file of `--record`, if there is one, and removes what a
+    /// provider keeps.
+    pub(crate) async fn close(&self) -> Result<(), CliError> {
+        let saved = self.save_recording();
+        for keeper in &self.keepers {
+            // What is not gone by then goes when its time is over.
+            let _ = tokio::time::timeout(GOODBYE, keeper.close()).await;
+        }
+        saved
+    }
+
+    fn save_recording(&self) -> Result<(), CliError> {
         let Some(tape) = &self.tape else { return Ok(()) };
         let mut text = serde_json::to_string_pretty(&tape.recorder.recording())
             .expect("works because a recording holds nothing but text, numbers and JSON");
@@ -109,6 +129,9 @@ impl Models {
         fs::write(&tape.file, text).map_err(CliError::io("write", &tape.file))
     }
 }
+
+/// Nobody waits longer for what only saves a few seconds of storage.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// A model before it is known who asks it.
 enum Opened {
@@ -118,12 +141,19 @@ enum Opened {
 }
 
 impl Opened {
-    fn asked_by(&self, priority: Priority, limiter: &Arc<Limiter>, config: &Config) -> Arc<dyn Model> {
+    fn asked_by(
+        &self,
+        priority: Priority,
+        limiter: &Arc<Limiter>,
+        waits: &Waits,
+        config: &Config,
+    ) -> Arc<dyn Model> {
         match self {
             Self::Replay(model) => Arc::clone(model),
             Self::Remote(model) => {
                 let patient = Patient::new(Arc::clone(model), priority, Arc::clone(limiter));
-                Arc::new(patient.with_policy(config.requests.retry_policy(priority)))
+                let patient = patient.with_policy(config.requests.retry_policy(priority));
+                Arc::new(patient.with_waits(Arc::clone(waits)))
             }
         }
     }
@@ -142,13 +172,21 @@ fn open(
     main: &ModelSpec,
     config: &Config,
     environment: &Environment,
+    keepers: &mut Vec<Arc<PrefixKeeper>>,
 ) -> Result<Opened, CliError> {
     match spec {
         ModelSpec::Replay(file) => replay(file, config.speed).map(Opened::Replay),
         ModelSpec::Remote { provider, .. } => {
             // The base URL is that of the main model's server; another provider's key must not be sent there.
             let base_url = config.base_url.as_deref().filter(|_| Some(*provider) == main.provider());
-            remote(spec, *provider, base_url, config, environment).map(Opened::Remote)
+            let model = remote(spec, *provider, base_url, config, environment)?;
+            let lifetime = config.requests.cache_lifetime;
+            if *provider != Provider::Gemini || lifetime.is_zero() {
+                return Ok(Opened::Remote(Arc::new(model)));
+            }
+            let keeper = Arc::new(PrefixKeeper::new(model, lifetime)?);
+            keepers.push(Arc::clone(&keeper));
+            Ok(Opened::Remote(keeper))
         }
     }
 }
@@ -167,14 +205,13 @@ fn remote(
     base_url: Option<&str>,
     config: &Config,
     environment: &Environment,
-) -> Result<Arc<dyn Model>, CliError> {
+) -> Result<HttpModel, CliError> {
     let service = service(provider, base_url);
     let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyNeed::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
-    let model = HttpModel::new(service, key, config.requests.timeouts)?;
-    Ok(Arc::new(model))
+    Ok(HttpModel::new(service, key, config.requests.timeouts)?)
 }
 
 /// The key of a provider, from its variable or the other name that people know it by.

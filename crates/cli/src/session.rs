@@ -5,15 +5,16 @@ use std::time::Duration;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, Usage,
-    generate_suggestion,
+    generate_candidates,
 };
 use headstart_speculation::policy::Allowance;
 use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn,
 };
 use headstart_tool_gate::{ApprovalMode, GateContext};
+use tokio::sync::mpsc;
 
-use crate::host::NativeHost;
+use crate::host::{AskStep, NativeHost};
 
 /// What the model is told it is, and how to work here.
 pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
@@ -36,8 +37,8 @@ pub(crate) struct Session {
 
 /// The answer to the question what comes next.
 pub(crate) struct Guess {
-    /// The error is the code of why there is nothing to suggest.
-    pub(crate) suggestion: Result<Suggestion, String>,
+    /// Best first and never empty; the error is the code of why there is nothing to suggest.
+    pub(crate) suggestions: Result<Vec<Suggestion>, String>,
     pub(crate) tokens: Usage,
 }
 
@@ -81,17 +82,21 @@ impl Session {
         self.save();
     }
 
-    /// Asks what the user may want next.
-    pub(crate) fn suggestion_query(&self) -> impl Future<Output = Guess> + Send + use<> {
+    /// Asks what the user may want next, for up to so many candidates.
+    pub(crate) fn suggestion_query(&self, candidates: usize) -> impl Future<Output = Guess> + Send + use<> {
         let background = self.engine.background.clone();
         let params = self.params.clone();
         let plan_mode = self.host.gate_context().mode == ApprovalMode::Plan;
         let guards = Guards { turn: self.last_turn, plan_mode };
         async move {
-            match generate_suggestion(&background, &params, guards).await {
-                Ok(generated) => Guess { suggestion: Ok(generated.suggestion), tokens: generated.usage },
+            match generate_candidates(&background, &params, &[], guards, candidates).await {
+                Ok(generated) => {
+                    let suggestions = [vec![generated.suggestion], generated.others].concat();
+                    Guess { suggestions: Ok(suggestions), tokens: generated.usage }
+                }
                 Err(suppressed) => {
-                    Guess { suggestion: Err(suppressed.reason.as_str().to_owned()), tokens: suppressed.usage }
+                    let reason = suppressed.reason.as_str().to_owned();
+                    Guess { suggestions: Err(reason), tokens: suppressed.usage }
                 }
             }
         }
@@ -109,6 +114,16 @@ impl Session {
         let (speculation, driver, events) = engine.start(id, &self.params, prompt)?;
         tokio::spawn(driver);
         Ok((speculation, events))
+    }
+
+    /// What work ahead may spend at most.
+    pub(crate) fn limits(&self) -> Limits {
+        self.engine.limits
+    }
+
+    /// From now on whoever holds the receiver is asked whether the next step runs on top of work that runs ahead.
+    pub(crate) fn asked_steps(&self) -> mpsc::UnboundedReceiver<AskStep> {
+        self.host.asked_steps()
     }
 
     /// Another approval mode from now on.

@@ -87,9 +87,10 @@ pub(crate) fn session(
     history: Vec<Message>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
     let (host, asks) = NativeHost::attended(config.gate_context(workspace.to_owned())?);
-    let host = Arc::new(host);
+    let host = Arc::new(host.at_boundary(config.at_boundary));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
-    let engine = engine(tree, workspace, models.background.clone(), Arc::clone(&host), config.limits);
+    let limits = Limits { candidates: config.candidates, ..config.limits };
+    let engine = engine(tree, workspace, models.background.clone(), Arc::clone(&host), limits);
     Ok((Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history), asks))
 }
 

@@ -24,8 +24,7 @@ fn controller(c: &mut Criterion) {
         b.iter(|| {
             request += 1;
             let now = request * 1_000;
-            let suggested =
-                Event::Suggested { request: RequestId(request), suggestion: Some(suggestion.clone()) };
+            let suggested = Event::suggested(RequestId(request), [suggestion.clone()]);
             black_box(controller.handle(now, suggested));
             black_box(controller.handle(now + 300, Event::Wake));
             black_box(controller.handle(now + 400, Event::accept(AcceptMethod::Tab)));

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+use crate::choice::{Choice, Step};
 use crate::event::{AcceptMethod, Event, RequestId};
-use crate::{Effect, Effects, Outcome, Source, Suggestion};
+use crate::{Effect, Effects, Outcome, Place, Source, Suggestion};
 
 /// Milliseconds on a clock of the host's choice; only differences matter.
 pub type Millis = u64;
@@ -25,7 +26,7 @@ impl Default for Config {
     }
 }
 
-/// The machine around the one suggestion on screen.
+/// The machine around the one suggestion on screen, and the candidates beside it.
 ///
 /// | event | what it does |
 /// |---|---|
@@ -33,18 +34,23 @@ impl Default for Config {
 /// | suggested, nothing | drops what waits and what is on screen, and always hides |
 /// | accept | ignored within the lock. Drops what waits. Takes the text on screen, else the fallback, else does nothing; records, hides, inserts (unless skipped) and locks |
 /// | dismiss, typing | drops what waits; if one is on screen, records it as ignored and hides it |
+/// | edited | as typing, unless what waits or is on screen begins with the text: then the rest of it shows |
+/// | next, previous candidate | shows another one of those that begin with what is typed |
 /// | clear | drops everything, opens the lock, hides, records nothing |
 /// | cleanup | as clear, without touching the screen |
 /// | wake | shows what waits, when its time has come |
 ///
-/// A speculation is abandoned when its suggestion is replaced, dismissed or cleared, not when it is accepted.
+/// A speculation is abandoned when its suggestion is replaced, dismissed or cleared, not when it is accepted. When one of
+/// several candidates is accepted, those of the others are abandoned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowupController {
     config: Config,
     enabled: bool,
     waiting: Option<Waiting>,
     shown: Option<Shown>,
-    speculating: Option<Suggestion>,
+    speculating: Option<Choice>,
+    /// What the input line holds, as far as the host tells. What waits and what is shown begin with it.
+    typed: String,
     accepted_at: Option<Millis>,
     newest_request: Option<RequestId>,
     settled_request: Option<RequestId>,
@@ -52,13 +58,13 @@ pub struct FollowupController {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Waiting {
-    suggestion: Suggestion,
+    choice: Choice,
     since: Millis,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
-    suggestion: Suggestion,
+    choice: Choice,
     at: Millis,
     first_keystroke: Option<Millis>,
 }
@@ -72,6 +78,7 @@ impl FollowupController {
             waiting: None,
             shown: None,
             speculating: None,
+            typed: String::new(),
             accepted_at: None,
             newest_request: None,
             settled_request: None,
@@ -83,9 +90,9 @@ impl FollowupController {
         let mut effects = Effects::default();
         match event {
             Event::Requested { request } => self.newest_request = self.newest_request.max(Some(request)),
-            Event::Suggested { request, suggestion } => {
+            Event::Suggested { request, suggestion, others } => {
                 if self.is_current(request) {
-                    self.suggested(now, suggestion, &mut effects);
+                    self.suggested(now, Choice::new(suggestion.into_iter().chain(others)), &mut effects);
                 }
             }
             Event::Suppressed { request, reason } => {
@@ -99,19 +106,36 @@ impl FollowupController {
             }
             Event::Dismiss => self.dismiss(now, &mut effects),
             Event::Clear => {
+                self.typed.clear();
                 self.reset(&mut effects);
                 effects.push(Effect::Hide);
             }
             Event::Keystroke { typed } => self.keystroke(now, typed, &mut effects),
+            Event::Edited { text } => self.edited(now, text, &mut effects),
+            Event::NextCandidate => self.turn(now, Step::Next, &mut effects),
+            Event::PreviousCandidate => self.turn(now, Step::Previous, &mut effects),
             Event::Wake => self.wake(now, &mut effects),
-            Event::Cleanup => self.reset(&mut effects),
+            Event::Cleanup => {
+                self.typed.clear();
+                self.reset(&mut effects);
+            }
         }
         effects
     }
 
     /// The suggestion on screen.
     pub fn visible(&self) -> Option<&Suggestion> {
-        self.shown.as_ref().map(|shown| &shown.suggestion)
+        self.shown.as_ref().and_then(|shown| shown.choice.current(&self.typed))
+    }
+
+    /// What of it is not typed yet.
+    pub fn rest(&self) -> Option<&str> {
+        self.visible().and_then(|suggestion| suggestion.rest_after(&self.typed))
+    }
+
+    /// Which of the candidates it is.
+    pub fn place(&self) -> Option<Place> {
+        self.shown.as_ref().map(|shown| shown.choice.place(&self.typed))
     }
 
     /// Whether suggestions may show.
@@ -134,9 +158,9 @@ impl FollowupController {
         self.settled_request = self.newest_request;
     }
 
-    fn suggested(&mut self, now: Millis, suggestion: Option<Suggestion>, effects: &mut Effects) {
+    fn suggested(&mut self, now: Millis, choice: Option<Choice>, effects: &mut Effects) {
         self.waiting = None;
-        let Some(suggestion) = suggestion else {
+        let Some(choice) = choice else {
             self.shown = None;
             self.abandon(effects);
             effects.push(Effect::Hide);
@@ -145,12 +169,19 @@ impl FollowupController {
         if !self.enabled {
             return;
         }
-        if self.speculating.as_ref() != Some(&suggestion) {
-            self.abandon(effects);
-            self.speculating = Some(suggestion.clone());
-            effects.push(Effect::StartSpeculation { suggestion: suggestion.clone() });
+        if choice.current(&self.typed).is_none() {
+            // The user is typing something else already.
+            return self.abandon(effects);
         }
-        self.waiting = Some(Waiting { suggestion, since: now });
+        if !self.speculating.as_ref().is_some_and(|speculating| speculating.offers_the_same_as(&choice)) {
+            self.abandon(effects);
+            effects.push(Effect::StartSpeculation {
+                suggestion: choice.best().clone(),
+                others: choice.others().to_vec(),
+            });
+            self.speculating = Some(choice.clone());
+        }
+        self.waiting = Some(Waiting { choice, since: now });
         effects.push(Effect::WakeAt { at: now.saturating_add(self.config.show_delay_ms) });
     }
 
@@ -166,8 +197,49 @@ impl FollowupController {
         if self.shown.is_some() {
             effects.push(Effect::Hide);
         }
-        effects.push(Effect::Show { suggestion: waiting.suggestion.clone() });
-        self.shown = Some(Shown { suggestion: waiting.suggestion, at: now, first_keystroke: None });
+        self.shown = Some(Shown { choice: waiting.choice, at: now, first_keystroke: None });
+        self.show(effects);
+    }
+
+    fn show(&self, effects: &mut Effects) {
+        if let (Some(suggestion), Some(place)) = (self.visible(), self.place()) {
+            let rest = if self.typed.is_empty() { None } else { self.rest().map(str::to_owned) };
+            effects.push(Effect::Show { suggestion: suggestion.clone(), rest, place });
+        }
+    }
+
+    fn turn(&mut self, now: Millis, step: Step, effects: &mut Effects) {
+        let Some(shown) = &mut self.shown else { return };
+        shown.first_keystroke.get_or_insert(now);
+        if shown.choice.turn(&self.typed, step) {
+            effects.push(Effect::Hide);
+            self.show(effects);
+        }
+    }
+
+    fn edited(&mut self, now: Millis, text: String, effects: &mut Effects) {
+        if text == self.typed {
+            return;
+        }
+        if let Some(shown) = &mut self.shown {
+            shown.first_keystroke.get_or_insert(now);
+        }
+        let goes_past = |choice: &Choice| choice.current(&text).is_none();
+        let dropped = self.waiting.take_if(|waiting| goes_past(&waiting.choice));
+        if self.shown.as_ref().is_some_and(|shown| goes_past(&shown.choice)) {
+            self.ignore(now, effects);
+        }
+        self.typed = text;
+        if self.shown.is_some() {
+            effects.push(Effect::Hide);
+            self.show(effects);
+        }
+        if self.waiting.is_none() && (dropped.is_some() || self.shown.is_none()) {
+            self.abandon(effects);
+        }
+        if self.waiting.is_none() && self.shown.is_none() && !self.typed.is_empty() {
+            self.settle();
+        }
     }
 
     fn accept(
@@ -182,12 +254,14 @@ impl FollowupController {
             return;
         }
         self.waiting = None;
+        let live = self.visible().map(|suggestion| suggestion.as_str().to_owned());
         let shown = self.shown.take();
         let fallback = fallback.filter(|text| !text.is_empty());
-        let Some(text) = shown.as_ref().map(|shown| shown.suggestion.as_str().to_owned()).or(fallback) else {
+        let Some(text) = live.or(fallback) else {
             self.abandon(effects);
             return;
         };
+        self.typed.clear();
 
         let source = if shown.is_some() { Source::Live } else { Source::Fallback };
         let outcome = Outcome::Accepted {
@@ -202,9 +276,15 @@ impl FollowupController {
             effects.push(Effect::Hide);
         }
         // The speculation of the accepted text now belongs to the engine; one of another text has no taker.
-        let accepted = self.speculating.take_if(|speculating| speculating.as_str() == text).is_some();
-        if !accepted {
-            self.abandon(effects);
+        match self.speculating.as_ref().and_then(|speculating| speculating.find(&text)).cloned() {
+            Some(suggestion) => {
+                let others =
+                    self.speculating.take().is_some_and(|speculating| !speculating.others().is_empty());
+                if others {
+                    effects.push(Effect::AbandonOthers { suggestion });
+                }
+            }
+            None => self.abandon(effects),
         }
         if !skip_insert {
             effects.push(Effect::Insert { text });
@@ -221,16 +301,21 @@ impl FollowupController {
     fn dismiss(&mut self, now: Millis, effects: &mut Effects) {
         self.waiting = None;
         self.settle();
-        if let Some(shown) = self.shown.take() {
-            let outcome = Outcome::Ignored {
-                time_to_ignore_ms: now.saturating_sub(shown.at),
-                time_to_first_keystroke_ms: shown.time_to_first_keystroke(),
-                suggestion_length: shown.suggestion.char_count(),
-            };
-            effects.push(Effect::Record { outcome });
-            effects.push(Effect::Hide);
-        }
+        self.ignore(now, effects);
         self.abandon(effects);
+    }
+
+    /// The user went past what is on screen.
+    fn ignore(&mut self, now: Millis, effects: &mut Effects) {
+        let length = self.visible().map_or(0, Suggestion::char_count);
+        let Some(shown) = self.shown.take() else { return };
+        let outcome = Outcome::Ignored {
+            time_to_ignore_ms: now.saturating_sub(shown.at),
+            time_to_first_keystroke_ms: shown.time_to_first_keystroke(),
+            suggestion_length: length,
+        };
+        effects.push(Effect::Record { outcome });
+        effects.push(Effect::Hide);
     }
 
     fn keystroke(&mut self, now: Millis, typed: bool, effects: &mut Effects) {

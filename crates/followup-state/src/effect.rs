@@ -3,7 +3,7 @@ use std::ops::Deref;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Outcome, Suggestion};
+use crate::{Millis, Outcome, Place, Suggestion};
 
 /// What the host is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,12 +12,19 @@ use crate::{Millis, Outcome, Suggestion};
 pub enum Effect {
     /// Put this suggestion on screen. None is there when this comes.
     Show {
-        /// What to show.
+        /// What to show, and what an accept would insert.
         suggestion: Suggestion,
+        /// What of it is to show behind the text that is typed; absent where nothing is typed. It is empty where all of it
+        /// is typed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rest: Option<String>,
+        /// Which of the candidates it is; absent where it is the only one.
+        #[serde(default, skip_serializing_if = "Place::is_only")]
+        place: Place,
     },
     /// Take the suggestion off the screen. Harmless when none is there.
     Hide,
-    /// Put this text into the input line. The line is not sent.
+    /// Put this text into the input line, in place of what is typed there. The line is not sent.
     Insert {
         /// The text.
         text: String,
@@ -32,13 +39,21 @@ pub enum Effect {
         /// What became of a suggestion.
         outcome: Outcome,
     },
-    /// Begin to run this suggestion speculatively.
+    /// Begin to run this suggestion speculatively, and as many of the others as the host likes.
     StartSpeculation {
         /// What to run.
         suggestion: Suggestion,
+        /// The other candidates, best first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        others: Vec<Suggestion>,
     },
-    /// Drop the speculation that was started last and has not been accepted.
+    /// Drop what was started last and has not been accepted.
     AbandonSpeculation,
+    /// This candidate is accepted: drop what was started for the others.
+    AbandonOthers {
+        /// What was accepted.
+        suggestion: Suggestion,
+    },
 }
 
 /// The effects of one event, in the order in which to carry them out: at most [`Effects::CAPACITY`], kept inline.

@@ -33,12 +33,16 @@ pub enum Event {
         /// The request.
         request: RequestId,
     },
-    /// A request was answered. `Some` shows after the show delay, `None` takes away what is there at once.
+    /// A request was answered. A suggestion shows after the show delay, none takes away what is there at once.
     Suggested {
         /// The request that is answered.
         request: RequestId,
-        /// The answer.
+        /// The answer, the best one if there are several.
         suggestion: Option<Suggestion>,
+        /// Further candidates, best first. Repetitions and those beyond [`MAX_CANDIDATES`](crate::MAX_CANDIDATES) are
+        /// left out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        others: Vec<Suggestion>,
     },
     /// A request ended without a suggestion, because a guard or the filter refused.
     Suppressed {
@@ -69,9 +73,20 @@ pub enum Event {
     Clear,
     /// A key was pressed.
     Keystroke {
-        /// Whether the key put text into the line. Such a key dismisses; any other is only recorded.
+        /// Whether the key put text into the line. Such a key dismisses; any other is only recorded. A host that tells the
+        /// text, too, sends [`Edited`](Event::Edited) instead.
         typed: bool,
     },
+    /// The input line holds this text now. Candidates that begin with it stay, without regard to case, and the rest of one
+    /// shows; a text that none begins with dismisses. With an empty line all of them are back.
+    Edited {
+        /// All of the line.
+        text: String,
+    },
+    /// Show the next candidate that matches what is typed; after the last one comes the first.
+    NextCandidate,
+    /// Show the candidate before.
+    PreviousCandidate,
     /// The time asked for by [`Effect::WakeAt`](crate::Effect::WakeAt) has come. Early and superfluous wakes are legal.
     Wake,
     /// The view goes away: forget everything and touch the screen no more.
@@ -79,6 +94,12 @@ pub enum Event {
 }
 
 impl Event {
+    /// An answer to a request: suggestions, best first, or none.
+    pub fn suggested(request: RequestId, suggestions: impl IntoIterator<Item = Suggestion>) -> Self {
+        let mut suggestions = suggestions.into_iter();
+        Self::Suggested { request, suggestion: suggestions.next(), others: suggestions.collect() }
+    }
+
     /// An accept without fallback text that inserts.
     pub fn accept(method: AcceptMethod) -> Self {
         Self::Accept { method, fallback_text: None, skip_insert: false }

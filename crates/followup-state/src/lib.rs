@@ -1,7 +1,8 @@
 //! The suggestion on screen: when it shows, what a key does to it, and which texts may be one.
 //!
 //! [`filter`] turns the text a model proposed into a [`Suggestion`] or says which rule refused it.
-//! [`FollowupController`] is a sans-IO machine around one suggestion: the host hands it the time and an
+//! [`FollowupController`] is a sans-IO machine around one suggestion, or up to [`MAX_CANDIDATES`] of which one is on
+//! screen: the user turns to the next one, or narrows them by what they type. The host hands it the time and an
 //! [`Event`], it answers with a short list of [`Effect`]s (show, hide, insert, wake me at, record an outcome, start
 //! or abandon a speculation), and the host carries them out. It owns no clock, timer, thread or callback, so a
 //! recorded log of events gives the same effects in a terminal, in wasm and in a browser. [`OutcomeLedger`]
@@ -12,7 +13,7 @@
 //!
 //! let mut controller = FollowupController::new(Config::default());
 //! let suggestion = filter("run the tests")?;
-//! controller.handle(1_000, Event::Suggested { request: RequestId(1), suggestion: Some(suggestion) });
+//! controller.handle(1_000, Event::suggested(RequestId(1), [suggestion]));
 //! assert!(controller.visible().is_none(), "it waits 300 ms, so that it does not flicker");
 //! controller.handle(1_300, Event::Wake);
 //! assert_eq!(controller.visible().map(|shown| shown.as_str()), Some("run the tests"));
@@ -24,7 +25,7 @@
 //!
 //! # Limitations
 //!
-//! - One suggestion at a time; no list of candidates.
+//! - One suggestion on screen at a time, of at most three.
 //! - The filter knows languages by word lists (see the table at [`filter`]); a language without a list is judged by
 //!   its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not
 //!   what keeps a workspace safe: the tool gate is.
@@ -35,6 +36,7 @@
 //!
 //! None. The crate builds for `wasm32-unknown-unknown`.
 
+mod choice;
 mod controller;
 mod effect;
 mod event;
@@ -44,6 +46,7 @@ mod outcome;
 mod reason;
 mod suggestion;
 
+pub use choice::{MAX_CANDIDATES, Place};
 pub use controller::{Config, FollowupController, Millis};
 pub use effect::{Effect, Effects};
 pub use event::{AcceptMethod, Event, RequestId};

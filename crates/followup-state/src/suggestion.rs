@@ -28,6 +28,19 @@ impl Suggestion {
         without_full_stop(text) == without_full_stop(&self.0)
     }
 
+    /// What is left of it behind a text that it begins with, or `None`. Capital and small letters are the same here, as in
+    /// fish: whoever types `Run` gets `the tests` of `run the tests` offered. Blanks count.
+    pub fn rest_after(&self, typed: &str) -> Option<&str> {
+        let mut rest = self.0.chars();
+        for c in typed.chars() {
+            let own = rest.next()?;
+            if c != own && !c.to_lowercase().eq(own.to_lowercase()) {
+                return None;
+            }
+        }
+        Some(rest.as_str())
+    }
+
     /// Only the filter calls this, with a text that passed.
     pub(crate) fn from_filtered(text: &str) -> Self {
         Self(Arc::from(text))

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
-    AcceptMethod, Config, Effect, Event, FollowupController, Millis, Outcome, OutcomeLedger, RequestId,
-    Source, Suggestion, filter,
+    AcceptMethod, Config, Effect, Event, FollowupController, Millis, Outcome, OutcomeLedger, Place,
+    RequestId, Source, Suggestion, filter,
 };
 
 fn suggestion(text: &str) -> Suggestion {
@@ -11,19 +11,19 @@ fn suggestion(text: &str) -> Suggestion {
 }
 
 fn suggested(request: u64, text: &str) -> Event {
-    Event::Suggested { request: RequestId(request), suggestion: Some(suggestion(text)) }
+    Event::suggested(RequestId(request), [suggestion(text)])
 }
 
 fn nothing(request: u64) -> Event {
-    Event::Suggested { request: RequestId(request), suggestion: None }
+    Event::suggested(RequestId(request), None)
 }
 
 fn start(text: &str) -> Effect {
-    Effect::StartSpeculation { suggestion: suggestion(text) }
+    Effect::StartSpeculation { suggestion: suggestion(text), others: Vec::new() }
 }
 
 fn show(text: &str) -> Effect {
-    Effect::Show { suggestion: suggestion(text) }
+    Effect::Show { suggestion: suggestion(text), rest: None, place: Place::default() }
 }
 
 fn insert(text: &str) -> Effect {

@@ -1,15 +1,31 @@
 //! What holds for every sequence of events and every text.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::HashSet;
+
 use headstart_followup_state::{
-    AcceptMethod, Config, Effect, Event, FilterReason, FollowupController, Millis, Outcome, RequestId,
-    Suggestion, filter,
+    AcceptMethod, Config, Effect, Event, FilterReason, FollowupController, MAX_CANDIDATES, Millis, Outcome,
+    RequestId, Suggestion, filter,
 };
 use proptest::prelude::*;
 
 fn a_suggestion() -> impl Strategy<Value = Suggestion> {
     prop_oneof!["run it", "push it", "commit this", "提交并推送"]
         .prop_map(|text: String| filter(&text).unwrap())
+}
+
+/// Often none, now and then more than there is room for.
+fn some_others() -> impl Strategy<Value = Vec<Suggestion>> {
+    proptest::collection::vec(a_suggestion(), 0..5)
+}
+
+/// What stands in the input line: the beginning of a suggestion in any case, or anything.
+fn a_prompt() -> impl Strategy<Value = String> {
+    let beginning = (a_suggestion(), 0_usize..12, any::<bool>()).prop_map(|(text, length, shout)| {
+        let typed: String = text.as_str().chars().take(length).collect();
+        if shout { typed.to_uppercase() } else { typed }
+    });
+    prop_oneof![4 => beginning, 2 => Just(String::new()), 1 => "\\PC{0,4}", 1 => ".{0,4}"]
 }
 
 fn an_event() -> impl Strategy<Value = Event> {
@@ -19,8 +35,8 @@ fn an_event() -> impl Strategy<Value = Event> {
         proptest::option::of(prop_oneof![Just(String::new()), Just("run it".to_owned()), ".{0,4}"]);
     prop_oneof![
         1 => request().prop_map(|request| Event::Requested { request }),
-        6 => (request(), proptest::option::weighted(0.9, a_suggestion()))
-            .prop_map(|(request, suggestion)| Event::Suggested { request, suggestion }),
+        6 => (request(), proptest::option::weighted(0.9, a_suggestion()), some_others())
+            .prop_map(|(request, suggestion, others)| Event::Suggested { request, suggestion, others }),
         1 => request().prop_map(|request| Event::Suppressed { request, reason: "empty".into() }),
         1 => any::<bool>().prop_map(|enabled| Event::Enabled { enabled }),
         4 => (method, fallback, any::<bool>())
@@ -28,6 +44,8 @@ fn an_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Dismiss),
         1 => Just(Event::Clear),
         2 => any::<bool>().prop_map(|typed| Event::Keystroke { typed }),
+        4 => a_prompt().prop_map(|text| Event::Edited { text }),
+        3 => prop_oneof![Just(Event::NextCandidate), Just(Event::PreviousCandidate)],
         8 => Just(Event::Wake),
         1 => Just(Event::Cleanup),
     ]
@@ -68,30 +86,51 @@ fn play(log: &[(Millis, Event)]) -> Vec<Vec<Effect>> {
 #[derive(Default)]
 struct Host {
     screen: Option<Suggestion>,
-    speculating: Option<Suggestion>,
+    speculating: Vec<Suggestion>,
+    prompt: String,
     last_accept: Option<Millis>,
 }
 
 impl Host {
     fn obey(&mut self, now: Millis, event: &Event, effects: &[Effect]) -> Result<(), TestCaseError> {
         let before = self.screen.clone();
+        if let Event::Edited { text } = event {
+            self.prompt.clone_from(text);
+        }
         for effect in effects {
             match effect {
-                Effect::Show { suggestion } => {
+                Effect::Show { suggestion, rest, place } => {
                     prop_assert!(self.screen.is_none(), "two on screen");
-                    prop_assert_eq!(event, &Event::Wake);
+                    let shows = matches!(
+                        event,
+                        Event::Wake | Event::Edited { .. } | Event::NextCandidate | Event::PreviousCandidate
+                    );
+                    prop_assert!(shows, "shows after {:?}", event);
+                    let behind = suggestion.rest_after(&self.prompt);
+                    prop_assert!(behind.is_some(), "{:?} does not begin with {:?}", suggestion, self.prompt);
+                    prop_assert_eq!(rest.as_deref().or(Some(suggestion.as_str())), behind);
+                    prop_assert!((1..=place.of).contains(&place.number) && place.of <= MAX_CANDIDATES);
                     self.screen = Some(suggestion.clone());
                 }
                 Effect::Hide => self.screen = None,
                 Effect::Insert { text } => self.check_insert(now, event, before.as_ref(), text)?,
                 Effect::WakeAt { at } => prop_assert!(now <= *at),
                 Effect::Record { outcome } => Self::check_record(event, before.as_ref(), outcome)?,
-                Effect::StartSpeculation { suggestion } => {
-                    prop_assert!(self.speculating.is_none(), "two speculations");
-                    self.speculating = Some(suggestion.clone());
+                Effect::StartSpeculation { suggestion, others } => {
+                    prop_assert!(self.speculating.is_empty(), "two at a time");
+                    self.speculating = [std::slice::from_ref(suggestion), others].concat();
+                    prop_assert!(self.speculating.len() <= MAX_CANDIDATES);
+                    let known: HashSet<_> = self.speculating.iter().collect();
+                    prop_assert_eq!(known.len(), self.speculating.len(), "one twice");
                 }
                 Effect::AbandonSpeculation => {
-                    prop_assert!(self.speculating.take().is_some(), "abandons what does not run");
+                    let abandoned = std::mem::take(&mut self.speculating);
+                    prop_assert!(!abandoned.is_empty(), "abandons what does not run");
+                }
+                Effect::AbandonOthers { suggestion } => {
+                    prop_assert!(matches!(event, Event::Accept { .. }), "nothing was accepted");
+                    prop_assert!(self.speculating.contains(suggestion) && 1 < self.speculating.len());
+                    self.speculating.retain(|speculating| speculating == suggestion);
                 }
                 _ => prop_assert!(false, "unknown effect"),
             }
@@ -100,12 +139,22 @@ impl Host {
             effects.iter().any(|e| matches!(e, Effect::Record { outcome: Outcome::Accepted { .. } }));
         if accepted {
             // What still runs now was accepted and is the engine's.
-            self.speculating = None;
+            prop_assert!(self.speculating.len() <= 1, "one is accepted");
+            self.speculating.clear();
             self.last_accept = Some(now);
+            // What the line holds after that, the host tells with the next edit.
+            self.prompt.clear();
         }
         match event {
-            Event::Cleanup => (self.screen, self.last_accept) = (None, None),
-            Event::Clear | Event::Enabled { .. } => self.last_accept = None,
+            Event::Cleanup => {
+                (self.screen, self.last_accept) = (None, None);
+                self.prompt.clear();
+            }
+            Event::Clear => {
+                self.last_accept = None;
+                self.prompt.clear();
+            }
+            Event::Enabled { .. } => self.last_accept = None,
             _ => {}
         }
         Ok(())
@@ -174,6 +223,32 @@ proptest! {
             host.obey(*now, event, &effects)?;
             prop_assert_eq!(host.screen.as_ref(), controller.visible());
         }
+    }
+
+    #[test]
+    fn turning_as_often_as_there_are_candidates_returns(
+        texts in proptest::collection::vec(a_suggestion(), 1..5),
+        prompt in a_prompt(),
+        forward in any::<bool>(),
+        start in 0_usize..4,
+    ) {
+        let mut controller = FollowupController::new(Config::default());
+        controller.handle(0, Event::suggested(RequestId(1), texts));
+        controller.handle(300, Event::Wake);
+        controller.handle(400, Event::Edited { text: prompt.clone() });
+        for _ in 0..start {
+            controller.handle(450, Event::NextCandidate);
+        }
+        let first = controller.visible().cloned();
+        let mut seen = HashSet::new();
+        for _ in 0..controller.place().map_or(0, |place| place.of) {
+            let event = if forward { Event::NextCandidate } else { Event::PreviousCandidate };
+            controller.handle(500, event);
+            let visible = controller.visible().cloned();
+            prop_assert!(visible.as_ref().is_some_and(|visible| visible.rest_after(&prompt).is_some()));
+            prop_assert!(seen.insert(visible), "one twice on the way round");
+        }
+        prop_assert_eq!(controller.visible(), first.as_ref());
     }
 
     #[test]

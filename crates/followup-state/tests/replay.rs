@@ -42,8 +42,14 @@ fn a_recorded_log_gives_the_recorded_effects() {
 }
 
 #[test]
+fn a_recorded_log_with_candidates_gives_the_recorded_effects() {
+    insta::assert_json_snapshot!(play(include_str!("replay_candidates.json")));
+}
+
+#[test]
 fn an_event_and_an_effect_read_back_what_they_write() {
-    for step in play(include_str!("replay.json")) {
+    let logs = [include_str!("replay.json"), include_str!("replay_candidates.json")];
+    for step in logs.into_iter().flat_map(play) {
         let event = serde_json::to_string(&step.event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&event).unwrap(), step.event);
         let effects = serde_json::to_string(&step.effects).unwrap();

@@ -4,8 +4,8 @@
 //!
 //! The body begins with what requests of a conversation share: `model`, `stream`, `tools`, `system`, `messages`; only
 //! `max_tokens` follows. Thinking is never asked for. To switch it between a turn and its fork would void the cached
-//! messages, and a history of calls would have to carry the signed thoughts that led to them. What a model thinks unasked
-//! is dropped.
+//! messages, and a history of calls would have to carry the signed thoughts that led to them. What a model thinks unasked,
+//! as newer ones do, is dropped; a limit of the answer leaves room for it.
 //!
 //! At most four marks (`cache_control`) say where a cached prefix may end: the last tool, the system instruction, the last
 //! message that a later request can share, and the message before the model's last one, where the request before this

@@ -1,6 +1,7 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cut::cut_history;
+use crate::cut::{MAX_HISTORY_ENTRIES, cut_history};
 use crate::pairing::repair_pairing;
 use crate::{BackgroundModel, Message, ModelRequest, ToolSchema};
 
@@ -18,6 +19,10 @@ struct Snapshot {
     system: Option<String>,
     tools: Vec<ToolSchema>,
     history: Vec<Message>,
+    /// Whether the history was too long once, so that this is the end of it.
+    is_end: bool,
+    /// The ids of the calls in the part of the history that is not kept.
+    forgotten_ids: BTreeSet<String>,
     model: String,
 }
 
@@ -33,14 +38,43 @@ impl CacheSafeParams {
         history: &[Message],
         model: impl Into<String>,
     ) -> Self {
-        let history = cut_history(repair_pairing(history.to_vec()));
-        Self { snapshot: Arc::new(Snapshot { system, tools, history, model: model.into() }), version: 1 }
+        Self::of(system, tools, history.to_vec(), model.into(), (false, BTreeSet::new()))
+    }
+
+    fn of(
+        system: Option<String>,
+        tools: Vec<ToolSchema>,
+        history: Vec<Message>,
+        model: String,
+        (was_end, mut forgotten_ids): (bool, BTreeSet<String>),
+    ) -> Self {
+        let whole = repair_pairing(history);
+        let is_end = was_end || MAX_HISTORY_ENTRIES < whole.len();
+        forgotten_ids.extend(ids_in(&whole).map(str::to_owned));
+        let history = cut_history(whole, was_end);
+        for id in ids_in(&history) {
+            forgotten_ids.remove(id);
+        }
+        let snapshot = Snapshot { system, tools, history, is_end, forgotten_ids, model };
+        Self { snapshot: Arc::new(snapshot), version: 1 }
     }
 
     /// A snapshot of what a successful main turn asked and what it added to the conversation.
     pub fn after_turn(request: &ModelRequest, added: &[Message]) -> Self {
         let history = [&request.messages, added].concat();
         Self::new(request.system.clone(), request.tools.clone(), &history, &request.model)
+    }
+
+    /// The snapshot after this was added to the conversation: by a turn, by an accept, or by work that may be accepted.
+    ///
+    /// It is the one that [`new`](Self::new) makes of the whole history, without the host having to keep that.
+    #[must_use]
+    pub fn extended(&self, added: &[Message]) -> Self {
+        let Snapshot { system, tools, is_end, forgotten_ids, model, .. } = &*self.snapshot;
+        let history = [self.history(), added].concat();
+        let end = (*is_end, forgotten_ids.clone());
+        let extended = Self::of(system.clone(), tools.clone(), history, model.clone(), end);
+        extended.with_version(self.version)
     }
 
     /// The system instruction.
@@ -56,6 +90,12 @@ impl CacheSafeParams {
     /// The conversation, as far as it is kept.
     pub fn history(&self) -> &[Message] {
         &self.snapshot.history
+    }
+
+    /// The ids of all calls in the conversation, those in the part that is not kept included: no other call may have
+    /// one of them.
+    pub fn call_ids(&self) -> impl Iterator<Item = &str> {
+        ids_in(&self.snapshot.history).chain(self.snapshot.forgotten_ids.iter().map(String::as_str))
     }
 
     /// The name of the conversation's own model.
@@ -94,10 +134,18 @@ impl CacheSafeParams {
     }
 }
 
+fn ids_in(messages: &[Message]) -> impl Iterator<Item = &str> {
+    messages.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::testing::{message, result, text, tools};
+    use crate::testing::{legal_history, message, result, text, tools};
     use crate::{Role, check_pairing};
 
     #[test]
@@ -115,6 +163,26 @@ mod tests {
         let after = CacheSafeParams::after_turn(&request, &[Message::text(Role::Model, "b")]);
         assert_eq!(after.history().len(), 2);
         assert_eq!(after.configuration(), params.configuration());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// A host that keeps no history of its own, and one that does, fork the same requests.
+        #[test]
+        fn a_snapshot_that_grows_is_the_snapshot_of_the_whole(history in legal_history(1..120), place in 0..120_usize) {
+            let mut history = history;
+            // Each with a user at its beginning: without one there is nothing to go on from.
+            history.insert(0, message(Role::User, [text("go")]));
+            let ends: Vec<usize> = (1..=history.len()).filter(|end| check_pairing(&history[..*end]).is_ok()).collect();
+            let split = ends[place % ends.len()];
+            let whole = CacheSafeParams::new(None, tools(), &history, "m");
+            let grown = CacheSafeParams::new(None, tools(), &history[..split], "m").extended(&history[split..]);
+            prop_assert_eq!(grown.history(), whole.history());
+            let all: BTreeSet<&str> = ids_in(&history).collect();
+            prop_assert_eq!(whole.call_ids().collect::<BTreeSet<_>>(), all.clone());
+            prop_assert_eq!(grown.call_ids().collect::<BTreeSet<_>>(), all);
+        }
     }
 
     fn bare(params: &CacheSafeParams) -> ModelRequest {

@@ -18,8 +18,10 @@ const LEAST_ENTRIES: usize = 10;
 ///
 /// A turn without any user's text for longer than that keeps the text that began it and then the latest steps. In a
 /// conversation that is cut, tool messages that follow each other become one entry.
-pub(crate) fn cut_history(history: Vec<Message>) -> Vec<Message> {
-    if history.len() <= MAX_HISTORY_ENTRIES {
+///
+/// `is_end` says that the history is the kept end of one that was too long, and what followed it.
+pub(crate) fn cut_history(history: Vec<Message>, is_end: bool) -> Vec<Message> {
+    if !is_end && history.len() <= MAX_HISTORY_ENTRIES {
         return history;
     }
     let history = join_tool_messages(history);
@@ -108,11 +110,11 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(cut_history(history(20)), history(20));
-        assert_eq!(cut_history(history(21)), history(21)[20..]);
+        assert_eq!(cut_history(history(20), false), history(20));
+        assert_eq!(cut_history(history(21), false), history(21)[20..]);
         // The cut stays until the kept part is full again.
-        assert_eq!(cut_history(history(30)), history(30)[20..]);
-        assert_eq!(cut_history(history(31)), history(31)[40..]);
+        assert_eq!(cut_history(history(30), false), history(30)[20..]);
+        assert_eq!(cut_history(history(31), false), history(31)[40..]);
     }
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
             history.push(message(Role::Model, [call(&step.to_string())]));
             history.push(message(Role::Tool, [result(&step.to_string())]));
         }
-        let kept = cut_history(history.clone());
+        let kept = cut_history(history.clone(), false);
         assert_eq!(kept[0], history[0]);
         assert_eq!(kept.last(), history.last());
         assert!((LEAST_ENTRIES..=MAX_HISTORY_ENTRIES).contains(&kept.len()), "{}", kept.len());
@@ -134,7 +136,7 @@ mod tests {
 
         #[test]
         fn kept_is_short_and_legal_and_begins_with_the_user(history in legal_history(0..90)) {
-            let kept = cut_history(history.clone());
+            let kept = cut_history(history.clone(), false);
             prop_assert!(kept.len() <= MAX_HISTORY_ENTRIES);
             prop_assert_eq!(check_pairing(&kept), Ok(()));
             if kept.len() < join_tool_messages(history).len() {
@@ -148,8 +150,8 @@ mod tests {
             let mut moves = 0;
             let ends: Vec<usize> = (1..=history.len()).filter(|end| check_pairing(&history[..*end]).is_ok()).collect();
             for pair in ends.windows(2) {
-                let before = cut_history(history[..pair[0]].to_vec());
-                let after = cut_history(history[..pair[1]].to_vec());
+                let before = cut_history(history[..pair[0]].to_vec(), false);
+                let after = cut_history(history[..pair[1]].to_vec(), false);
                 if !after.starts_with(&before) && !before.is_empty() {
                     moves += 1;
                 }

@@ -5,8 +5,9 @@
 //!
 //! The body begins with what requests of a conversation share: `systemInstruction`, `tools`, `contents`; only
 //! `generationConfig` follows. So the provider's implicit cache can be hit. A host that wants to be sure makes a cache of
-//! its own: [`encode_cache`] is the body that creates one, and [`Options::cached`] names it from then on. A request
-//! that does not begin with what is cached is sent whole.
+//! its own: [`encode_cache`] is the body that creates one, [`read_cache`] reads the answer, and [`Options::cached`] names it
+//! from then on. A request that does not begin with what is cached is sent whole. `PrefixKeeper` (feature `http`) does all of
+//! it, the end included.
 //!
 //! # Thoughts
 //!
@@ -69,6 +70,8 @@ pub struct CachedPrefix {
     pub name: String,
     /// The request that was cached: model, system instruction, tools and all its messages.
     pub request: Arc<ModelRequest>,
+    /// How many tokens of it are kept, as the provider counts; zero where it does not say.
+    pub tokens: u64,
 }
 
 impl CachedPrefix {
@@ -85,7 +88,7 @@ impl CachedPrefix {
 }
 
 /// The longest that a cache is asked to live.
-const LONGEST_CACHE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const LONGEST_CACHE: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]
 mod tests;

@@ -4,26 +4,28 @@ mod answer;
 mod key;
 mod limiter;
 mod patient;
+mod prefix;
+mod prefix_keeper;
 mod retry_after;
 mod url;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::Instant;
 
 pub use key::ApiKey;
 pub use limiter::Limiter;
-pub use patient::Patient;
+pub use patient::{Patient, WaitCause, Waiting, Waits};
+pub use prefix_keeper::PrefixKeeper;
 
-use crate::provider_error::shorten;
+use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
-use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire, gemini};
+use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Provider, Wire};
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
 ///
@@ -50,14 +52,17 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// For the next bytes.
     pub idle: Duration,
+    /// For the next piece of the answer: bytes that are only signs of life do not count.
+    pub stalled: Duration,
 }
 
 impl Default for Timeouts {
     /// Ten seconds to connect, two minutes for the first bytes and between any others: a model that thinks may say
-    /// nothing for a while.
+    /// nothing for a while. Ten minutes where there are signs of life.
     fn default() -> Self {
         let silence = Duration::from_secs(120);
-        Self { connect: Duration::from_secs(10), first_byte: silence, idle: silence }
+        let stalled = Duration::from_secs(600);
+        Self { connect: Duration::from_secs(10), first_byte: silence, idle: silence, stalled }
     }
 }
 
@@ -77,35 +82,42 @@ impl HttpModel {
             .user_agent(concat!("headstart/", env!("CARGO_PKG_VERSION")));
         if url::is_this_machine(&base) {
             builder = builder.no_proxy();
+            if base.scheme() == "http" {
+                // To read those of the system takes longer than a request.
+                builder = builder.tls_certs_only([]);
+            }
         }
         let client = builder.build().map_err(|error| misconfigured(reason(error)))?;
         Ok(Self { client, provider, base, key, timeouts })
     }
 
-    /// Has Gemini keep everything in this request for some time, at a price. Put what it gives into
-    /// [`gemini::Options::cached`](crate::gemini::Options::cached) of the provider to be asked from then on.
-    ///
-    /// An error with any other provider, and with a prefix that is shorter than what the provider keeps.
-    pub async fn cache_prefix(
-        &self,
-        request: ModelRequest,
-        lifetime: Duration,
-    ) -> Result<gemini::CachedPrefix, ModelError> {
-        let Wire::Gemini(options) = &self.provider.wire else {
-            let message = "only Gemini keeps prefixes by name; leave them out".into();
-            return Err(ModelError::Misconfigured { provider: self.provider.name.clone(), message });
-        };
-        let mut url = self.base.clone();
-        url.set_path(&format!("{}/cachedContents", self.base.path().trim_end_matches('/')));
-        let body = gemini::encode_cache(&request, options, lifetime);
+    /// The body of the answer to a request that is answered at once.
+    async fn ask_for(&self, url: Url, body: Vec<u8>) -> Result<String, ModelError> {
         let mut response = self.post(url, "application/json", body).await?;
-        if response.status() != StatusCode::OK {
-            return Err(self.refused(response).await);
+        match response.status() {
+            StatusCode::OK => Ok(self.beginning(&mut response).await),
+            _ => Err(self.refused(response).await),
         }
-        let body = self.beginning(&mut response).await;
-        let name = gemini::read_cache(&body);
-        let name = name.ok_or_else(|| self.malformed("the cache that was made has no name"))?;
-        Ok(gemini::CachedPrefix { name, request: Arc::new(request) })
+    }
+
+    /// Removes what is there; that it is gone is no error.
+    async fn delete(&self, url: Url) -> Result<(), ModelError> {
+        let response = self.exchange(self.client.delete(url.clone()), &url).await?;
+        match response.status() {
+            StatusCode::OK | StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(()),
+            _ => Err(self.refused(response).await),
+        }
+    }
+
+    /// The same client with another wire format.
+    fn speaking(&self, wire: Wire) -> Self {
+        Self { provider: Provider { wire, ..self.provider.clone() }, ..self.clone() }
+    }
+
+    fn url_of(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
+        url
     }
 
     async fn send(&self, request: &ModelRequest) -> Result<Response, ModelError> {
@@ -115,20 +127,24 @@ impl HttpModel {
     }
 
     async fn post(&self, url: Url, accept: &'static str, body: Vec<u8>) -> Result<Response, ModelError> {
-        let wire = &self.provider.wire;
-        let mut post =
+        let post =
             self.client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept);
-        for (name, value) in wire.headers() {
-            post = post.header(*name, *value);
+        self.exchange(post.body(body), &url).await
+    }
+
+    /// Sends a request with key and headers, and waits for the head of its answer.
+    async fn exchange(&self, mut request: RequestBuilder, url: &Url) -> Result<Response, ModelError> {
+        for (name, value) in self.provider.wire.headers() {
+            request = request.header(*name, *value);
         }
         if let Some(key) = &self.key {
             let (name, value) = key.header(&self.provider)?;
-            post = post.header(name, value);
+            request = request.header(name, value);
         }
-        let sent = tokio::time::timeout(self.first_byte_limit(), post.body(body).send()).await;
+        let sent = tokio::time::timeout(self.first_byte_limit(), request.send()).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
-        sent.map_err(silence)?.map_err(|error| self.not_sent(&url, error))
+        sent.map_err(silence)?.map_err(|error| self.not_sent(url, error))
     }
 
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {
@@ -148,9 +164,19 @@ impl HttpModel {
     /// The error in a response that is not a success.
     async fn refused(&self, mut response: Response) -> ModelError {
         let status = response.status();
+        if status.is_redirection() {
+            return self.provider.wrong_server(&redirect(&response), &self.hide());
+        }
         let retry_after = retry_after::read(response.headers());
         let body = self.beginning(&mut response).await;
         self.provider.error(status.as_u16(), retry_after, &body, &self.hide())
+    }
+
+    /// A web page in place of an answer.
+    async fn page(&self, mut response: Response) -> ModelError {
+        let body = self.beginning(&mut response).await;
+        let answered = if is_page(&body) { body } else { format!("a web page: {body}") };
+        self.provider.wrong_server(&answered, &self.hide())
     }
 
     /// How long it may take until the first bytes are there; what is longer than a day is no limit.
@@ -202,7 +228,7 @@ impl Model for HttpModel {
         let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
         let is = |prefix: &[u8]| kind.as_ref().is_some_and(|kind| kind.starts_with(prefix));
         if is(b"text/html") {
-            return Err(self.malformed("it is a web page; check the base URL"));
+            return Err(self.page(response).await);
         }
         let mut decoder = Decoder::new(&self.provider, request).hiding(self.key_text());
         // Lines of JSON are such documents, too.
@@ -216,10 +242,26 @@ impl Model for HttpModel {
             silence: self.timeouts.first_byte,
             patience: self.timeouts.first_byte.min(deadline.saturating_duration_since(Instant::now())),
             timeouts: self.timeouts,
+            grown: (Instant::now(), 0),
             ready: VecDeque::new(),
         };
         Ok(answer.events())
     }
+}
+
+/// Where a redirect leads, without what could be a secret in it.
+fn redirect(response: &Response) -> String {
+    let status = response.status().as_u16();
+    let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+    let Some(mut to) = location.and_then(|location| response.url().join(location).ok()) else {
+        return format!("a redirect ({status})");
+    };
+    to.set_query(None);
+    to.set_fragment(None);
+    // Addresses of another kind have no place for them.
+    let _ = to.set_username("");
+    let _ = to.set_password(None);
+    format!("a redirect ({status}) to {to}")
 }
 
 /// The innermost cause: the outer ones only say that sending failed.

@@ -35,16 +35,15 @@
 //! * The length of an answer is bounded by the request's own limit; the client reads no more than
 //!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
 //! * Thoughts are told and forgotten. Where a provider can think before it calls tools only if it gets its signed thoughts
-//!   back (Anthropic), it is not asked to think.
-//! * Background work that is under way when the provider begins to limit the user's own turn goes on; only what begins after
-//!   that stays behind.
+//!   back (Anthropic), it is not asked to think; a model that thinks all the same does not see its thoughts again.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
 //!
 //! # Features
 //!
 //! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and everything
 //!   that speaks OpenAI's chat completions (vLLM, llama.cpp, gateways). `Patient` retries for it by a [`RetryPolicy`],
-//!   background work behind the user's own. They need a tokio runtime. Without the feature the crate is pure, and the wire
+//!   background work behind the user's own; `PrefixKeeper` has Gemini keep the beginning of a conversation by name. They
+//!   need a tokio runtime. Without the feature the crate is pure, and the wire
 //!   formats are there all the same ([`Wire`], [`Decoder`]).
 
 pub mod anthropic;
@@ -82,7 +81,7 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, HttpModel, Limiter, Patient, Timeouts};
+pub use http::{ApiKey, HttpModel, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
@@ -94,7 +93,7 @@ pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
 pub use scrub::{SCRUBBED, Scrubber};
 pub use suggest::{
-    Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_pipelined_suggestion,
-    generate_suggestion,
+    Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_candidates,
+    generate_pipelined_suggestion, generate_suggestion,
 };
 pub use wire::{Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, Wire};

@@ -48,6 +48,9 @@ pub struct Usage {
     /// Of these, put into that cache for later requests, where the provider counts (and charges) them apart.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_creation_tokens: u64,
+    /// Kept for this request under a name (Gemini), times the seconds that were asked for: storage is charged by the hour.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_token_seconds: u64,
     /// Written by the model.
     pub output_tokens: u64,
 }
@@ -62,6 +65,7 @@ impl std::ops::AddAssign for Usage {
         self.input_tokens += other.input_tokens;
         self.cached_input_tokens += other.cached_input_tokens;
         self.cache_creation_tokens += other.cache_creation_tokens;
+        self.cache_token_seconds = self.cache_token_seconds.saturating_add(other.cache_token_seconds);
         self.output_tokens += other.output_tokens;
     }
 }
@@ -186,6 +190,16 @@ pub enum ModelError {
         /// Who sent it.
         provider: String,
         /// What is wrong with it.
+        message: String,
+    },
+    /// Somebody answers, and not in the format that was spoken to them.
+    #[error("{provider} does not speak {format} (it answered with {message}); check the base URL")]
+    WrongServer {
+        /// Who was meant, and the base URL.
+        provider: String,
+        /// The wire format.
+        format: &'static str,
+        /// What was answered, shortened.
         message: String,
     },
     /// A recording has no turn left.

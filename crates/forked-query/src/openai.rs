@@ -7,9 +7,10 @@
 //! `tools`, `messages`, and only then what differs between them (answer format, limits, thinking). Each message is encoded
 //! for itself, so a conversation that grew by a message begins with the bytes it had before.
 //!
-//! With [`CacheAnnotations::DashScope`] there are three marks: the system instruction, the last tool, and the last
-//! message that a later request can share. The first two are the same in every request. The third moves as
-//! the conversation grows, so every text is encoded as a list of one block and the mark is the last thing in its block:
+//! With [`CacheAnnotations::DashScope`] there are at most four marks: the system instruction, the last tool, the last
+//! message that a later request can share, and the message before the model's last one, where the request before this one
+//! had its mark: the provider looks back only some twenty blocks, fewer than one answer may have calls. The first two are
+//! the same in every request. The others move as the conversation grows, so every text is encoded as a list of one block and the mark is the last thing in its block:
 //! all bytes before it, the whole text of that message included, are those of the forked request. Caches compare
 //! the content, not the mark. The message to mark is the last one, except in a request with a response schema: that is
 //! a single question, its last message is never seen again, and the mark belongs on the one before. Writing

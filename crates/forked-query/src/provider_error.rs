@@ -1,8 +1,14 @@
 //! What a provider says when it says no.
 
+mod page;
+
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
+
+#[cfg(feature = "http")]
+pub(crate) use page::is_page;
 
 use crate::redact::Redactor;
 use crate::{ModelError, Provider};
@@ -12,6 +18,7 @@ const MESSAGE_CHARS: usize = 300;
 
 impl Provider {
     /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
+    #[cfg(feature = "http")]
     pub(crate) fn error(
         &self,
         status: u16,
@@ -19,6 +26,17 @@ impl Provider {
         body: &str,
         hide: &Redactor,
     ) -> ModelError {
+        let json: Value = serde_json::from_str(body).unwrap_or_default();
+        match status {
+            404 | 405 if !is_about_a_thing(&json) => {
+                self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide)
+            }
+            _ => self.refusal(status, retry_after, body, hide),
+        }
+    }
+
+    /// The error that somebody who speaks the format answers with.
+    fn refusal(&self, status: u16, retry_after: Option<Duration>, body: &str, hide: &Redactor) -> ModelError {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let provider = self.label();
         let variable = self.key_variable.clone();
@@ -42,8 +60,7 @@ impl Provider {
             }
             500.. => ModelError::Server { provider, status, message: said(&json, body, hide), retry_after },
             404 => {
-                let message =
-                    format!("{}; check the name of the model and the base URL", said(&json, body, hide));
+                let message = format!("{}; check the name of the model", said(&json, body, hide));
                 ModelError::Rejected { provider, status, message }
             }
             _ => ModelError::Rejected { provider, status, message: said(&json, body, hide) },
@@ -54,12 +71,33 @@ impl Provider {
     pub(crate) fn error_in_stream(&self, error: &Value, hide: &Redactor) -> ModelError {
         let places = ["status", "code", "status_code", "type"];
         let code = places.iter().find_map(|name| status(error.get(name)?));
-        self.error(code.unwrap_or(500), None, &error.to_string(), hide)
+        let body = if error.is_null() { String::new() } else { error.to_string() };
+        self.refusal(code.unwrap_or(500), None, &body, hide)
     }
 
     pub(crate) fn malformed(&self, message: impl AsRef<str>, hide: &Redactor) -> ModelError {
         ModelError::Malformed { provider: self.label(), message: hide.shorten(message.as_ref()) }
     }
+
+    /// Somebody answers there, but not in this format; `answered` is what they answered with.
+    pub(crate) fn wrong_server(&self, answered: &str, hide: &Redactor) -> ModelError {
+        ModelError::WrongServer {
+            provider: format!("{} at {}", self.name, hide.hide_in(&self.base_url)),
+            format: self.wire.format(),
+            message: hide.shorten(&page::words(answered)),
+        }
+    }
+}
+
+/// Whether a 404 is about a model, or another thing that the API knows by name, and not about the address.
+#[cfg(feature = "http")]
+fn is_about_a_thing(json: &Value) -> bool {
+    const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
+    let names_it = |text: &str| {
+        let text = text.to_lowercase();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| THINGS.contains(&word))
+    };
+    message(json).is_some_and(names_it) || codes(json).any(names_it)
 }
 
 fn status(code: &Value) -> Option<u16> {
@@ -74,9 +112,14 @@ fn status(code: &Value) -> Option<u16> {
             "billing_error" => 402,
             "invalid_api_key" | "InvalidApiKey" | "authentication_error" | "UNAUTHENTICATED" => 401,
             "permission_error" | "PERMISSION_DENIED" => 403,
-            "invalid_request_error" | "INVALID_ARGUMENT" => 400,
+            "invalid_request_error" | "INVALID_ARGUMENT" | "context_length_exceeded" | "invalid_prompt" => {
+                400
+            }
+            "not_found_error" | "NOT_FOUND" | "model_not_found" => 404,
+            "request_too_large" => 413,
             "overloaded_error" => 529,
             "server_is_overloaded" | "UNAVAILABLE" => 503,
+            "timeout_error" | "DEADLINE_EXCEEDED" => 504,
             text => text.parse().ok()?,
         },
         _ => return None,
@@ -86,14 +129,14 @@ fn status(code: &Value) -> Option<u16> {
 
 /// What there is to say of an error: the provider's own words, or the body as it is.
 fn said(json: &Value, body: &str, hide: &Redactor) -> String {
-    let message = hide.shorten(message(json).unwrap_or(body));
+    let message = hide.shorten(&message(json).map_or_else(|| page::words(body), Cow::Borrowed));
     if message.is_empty() { "no further message".into() } else { message }
 }
 
 /// The provider's own words in the body of an error; empty where there are none.
 fn words(json: &Value, body: &str, hide: &Redactor) -> String {
-    let is_text = json.is_null();
-    hide.shorten(message(json).unwrap_or(if is_text { body } else { "" }))
+    let text = if json.is_null() { page::words(body) } else { "".into() };
+    hide.shorten(message(json).unwrap_or(&text))
 }
 
 fn message(json: &Value) -> Option<&str> {
@@ -192,136 +235,4 @@ pub(crate) fn cut(line: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_providers_words_are_found_wherever_they_are() {
-        let cases = [
-            (r#"{"error":{"message":"bad\nmodel","type":"x"}}"#, "bad model"),
-            (r#"{"error":"model not found"}"#, "model not found"),
-            (r#"{"object":"error","message":"too long"}"#, "too long"),
-            (r#"{"detail":"Not Found"}"#, "Not Found"),
-            ("<html>\u{1b}[31mBad Gateway</html>", "<html> [31mBad Gateway</html>"),
-            ("", "no further message"),
-        ];
-        for (body, expected) in cases {
-            let json = serde_json::from_str(body).unwrap_or_default();
-            assert_eq!(said(&json, body, &Redactor::default()), expected);
-        }
-        assert_eq!(Redactor::default().shorten(&"語".repeat(1_000)).chars().count(), MESSAGE_CHARS + 1);
-    }
-
-    #[test]
-    fn a_refusal_has_its_kind_and_its_delay() {
-        let provider = Provider::gemini();
-        let invalid = r#"{"error":{"code":400,"message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}"#;
-        let limited = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#;
-        let hide = Redactor::default();
-        let hour = Some(Duration::from_secs(3_600));
-        let cases = [
-            (
-                400,
-                None,
-                invalid,
-                "gemini refused the key (400); set GEMINI_API_KEY to a valid key; it says: API key not valid.",
-            ),
-            (403, None, "", "gemini refused the key (403); set GEMINI_API_KEY to a valid key"),
-            (
-                403,
-                None,
-                r#"{"error":{"message":"Your API key was reported as leaked."}}"#,
-                "gemini refused the key (403); set GEMINI_API_KEY to a valid key; it says: Your API key was reported as leaked.",
-            ),
-            (
-                403,
-                None,
-                r#"[{"error":{"message":"User location is not supported.","status":"PERMISSION_DENIED"}}]"#,
-                "gemini rejected the request (403): User location is not supported.",
-            ),
-            (
-                403,
-                None,
-                "<html>Monkeys only</html>",
-                "gemini rejected the request (403): <html>Monkeys only</html>",
-            ),
-            (
-                429,
-                None,
-                r#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#,
-                "gemini rejected the request (429): You exceeded your quota",
-            ),
-            (
-                403,
-                None,
-                r#"{"code":"AllocationQuota.FreeTierOnly","message":"The free tier is used up"}"#,
-                "gemini rejected the request (403): The free tier is used up",
-            ),
-            (
-                429,
-                hour,
-                r#"{"error":{"message":"5 requests a minute"}}"#,
-                "gemini limits the rate of requests; retry after 3600 s; it says: 5 requests a minute",
-            ),
-            (
-                429,
-                None,
-                "slow down",
-                "gemini limits the rate of requests; try again later; it says: slow down",
-            ),
-            (429, None, limited, "gemini limits the rate of requests; retry after 34 s"),
-            (429, hour, limited, "gemini limits the rate of requests; retry after 3600 s"),
-            (429, None, "[]", "gemini limits the rate of requests; try again later"),
-            (
-                404,
-                None,
-                r#"{"error":"model 'x' not found"}"#,
-                "gemini rejected the request (404): model 'x' not found; check the name of the model and the base URL",
-            ),
-        ];
-        for (status, after, body, expected) in cases {
-            assert_eq!(provider.error(status, after, body, &hide).to_string(), expected);
-        }
-        let elsewhere = provider.at("http://localhost:1/v1beta").error(500, None, "oops", &hide).to_string();
-        assert_eq!(elsewhere, "gemini at http://localhost:1/v1beta failed (500): oops; try again later");
-    }
-
-    #[test]
-    fn errors_within_a_stream_have_their_kind() {
-        let provider = Provider::openai();
-        let cases = [
-            (
-                json!({"message": "slow down", "code": "rate_limit_exceeded"}),
-                "openai limits the rate of requests; try again later; it says: slow down",
-            ),
-            (
-                json!({"message": "pay first", "code": "insufficient_quota"}),
-                "openai rejected the request (429): pay first",
-            ),
-            (
-                json!({"message": "pay first", "type": "billing_error"}),
-                "openai rejected the request (402): pay first",
-            ),
-            (
-                json!({"message": "no", "code": "401"}),
-                "openai refused the key (401); set OPENAI_API_KEY to a valid key; it says: no",
-            ),
-            (json!({"message": "too long", "code": 400}), "openai rejected the request (400): too long"),
-            (json!({"message": "oops", "code": null}), "openai failed (500): oops; try again later"),
-            (
-                json!({"type": "overloaded_error", "message": "Overloaded"}),
-                "openai failed (529): Overloaded; try again later",
-            ),
-            (
-                json!({"code": 503, "status": "UNAVAILABLE", "message": "busy"}),
-                "openai failed (503): busy; try again later",
-            ),
-            (json!("overloaded"), "openai failed (500): \"overloaded\"; try again later"),
-        ];
-        for (error, expected) in cases {
-            assert_eq!(provider.error_in_stream(&error, &Redactor::default()).to_string(), expected);
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use futures::stream::Stream;
 use serde_json::Value;
 
+use crate::suggest::SEVERAL;
 use crate::{
     EventStream, Model, ModelError, ModelEvent, ModelRequest, RecordedCall, RecordedSuggestion, RecordedTurn,
     Recording, Scrubber,
@@ -159,13 +160,18 @@ impl Taped {
     }
 }
 
-/// The suggestion in an answer to a query; other answers are kept as they are. Nobody reads it before its end, so all of
+/// The suggestion in an answer to a query, several in lines of their own; other answers are kept as they are. Nobody reads it before its end, so all of
 /// its time is a delay.
 fn suggestion(answer: &RecordedTurn) -> RecordedSuggestion {
     let json: Option<Value> = serde_json::from_str(answer.text.trim()).ok();
-    let suggestion = json.as_ref().and_then(|json| json.get("suggestion")).and_then(Value::as_str);
+    let field = |name| json.as_ref().and_then(|json| json.get(name));
+    let one = field("suggestion").and_then(Value::as_str).map(str::to_owned);
+    let several = || {
+        let texts = field(SEVERAL)?.as_array()?.iter().filter_map(Value::as_str);
+        Some(texts.collect::<Vec<_>>().join("\n"))
+    };
     RecordedSuggestion {
-        text: suggestion.unwrap_or(&answer.text).to_owned(),
+        text: one.or_else(several).unwrap_or_else(|| answer.text.clone()),
         delay_ms: answer.delay_ms.saturating_add(answer.stream_ms),
         usage: answer.usage,
     }
@@ -206,6 +212,19 @@ mod tests {
         block_on(async {
             for request in [request(), query, request()] {
                 recorder.stream(&request).await.unwrap().collect::<Vec<_>>().await;
+            }
+        });
+        assert_eq!(recorder.recording(), played);
+    }
+
+    #[test]
+    fn several_candidates_are_recorded_as_they_are_played() {
+        let played = Recording::parse(r#"{"suggestions":["commit this\npush it","tag it"]}"#).unwrap();
+        let recorder = Recorder::new(Arc::new(Replay::instant(played.clone())));
+        let query = ModelRequest { response_schema: Some(json!({"properties": {SEVERAL: {}}})), ..request() };
+        block_on(async {
+            for _ in 0..2 {
+                recorder.stream(&query).await.unwrap().collect::<Vec<_>>().await;
             }
         });
         assert_eq!(recorder.recording(), played);

@@ -42,7 +42,7 @@ pub struct RecordedTurn {
 /// One answer to a suggestion query. In JSON a plain string where nothing but the text is known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordedSuggestion {
-    /// What was suggested.
+    /// What was suggested; several candidates in lines of their own, best first.
     pub text: String,
     /// Milliseconds before the answer began.
     pub delay_ms: u64,

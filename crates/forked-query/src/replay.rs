@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::pairing::free_id;
+use crate::suggest::{SEVERAL, asks_for_several};
 use crate::{
     EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, RecordedTurn, Recording,
     ToolCall,
@@ -21,10 +22,11 @@ pub type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 /// The embedded default model: plays a recording, whatever it is asked.
 ///
 /// Turns are played in order, one for each request; a request with a response schema takes the next suggestion
-/// and answers `{"suggestion": …}`. After the last turn a request is [`ModelError::RecordingExhausted`]; after
+/// and answers `{"suggestion": …}`, or `{"suggestions": […]}` if that is what the schema asks for: the lines of the
+/// suggestion are its candidates, and where one is asked for it is the first. After the last turn a request is [`ModelError::RecordingExhausted`]; after
 /// the last suggestion there is silence, an empty one, for nothing is missing when there is no guess.
 ///
-/// What it does not model: it reads nothing of the request but the ids of its calls, so it does not notice when
+/// What it does not model: it reads nothing of the request but the ids of its calls and the form of the answer, so it does not notice when
 /// tools answer otherwise than they did when it was recorded. A turn counts as played once it is asked for, even if
 /// the request is dropped before its end, as it would with a provider.
 pub struct Replay {
@@ -50,11 +52,15 @@ impl Replay {
         self.next_turn.load(Ordering::Relaxed).min(self.recording.turns.len())
     }
 
-    fn suggestion(&self) -> (Vec<ModelEvent>, Duration) {
+    fn suggestion(&self, schema: &Value) -> (Vec<ModelEvent>, Duration) {
         let index = self.next_suggestion.fetch_add(1, Ordering::Relaxed);
         let suggestion = self.recording.suggestions.get(index).cloned().unwrap_or_default();
-        let text = ModelEvent::Text(json!({ "suggestion": suggestion.text }).to_string());
-        let mut events = vec![text];
+        let answer = if asks_for_several(schema) {
+            json!({ SEVERAL: suggestion.text.lines().collect::<Vec<_>>() })
+        } else {
+            json!({ "suggestion": suggestion.text.lines().next().unwrap_or_default() })
+        };
+        let mut events = vec![ModelEvent::Text(answer.to_string())];
         events.extend(suggestion.usage.map(ModelEvent::Usage));
         events.push(ModelEvent::Finished(FinishReason::Stop));
         (events, Duration::from_millis(suggestion.delay_ms))
@@ -91,8 +97,8 @@ impl Replay {
 #[async_trait]
 impl Model for Replay {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        if request.response_schema.is_some() {
-            let (events, delay) = self.suggestion();
+        if let Some(schema) = &request.response_schema {
+            let (events, delay) = self.suggestion(schema);
             return Ok(self.play(events, delay, Duration::ZERO));
         }
         let (index, turn) = self.turn()?;
@@ -183,6 +189,28 @@ mod tests {
             play(&replay, &turn),
         ]);
         assert_eq!(replay.turns_played(), 2);
+    }
+
+    #[test]
+    fn the_lines_of_a_suggestion_are_its_candidates_and_the_first_is_for_who_asks_for_one() {
+        let asked = |schema| ModelRequest { response_schema: Some(schema), ..request() };
+        let several = json!({"properties": {SEVERAL: {"type": "array"}}});
+        let cases = [
+            (
+                "run the tests\ncommit this",
+                several.clone(),
+                json!({SEVERAL: ["run the tests", "commit this"]}),
+            ),
+            ("run the tests\ncommit this", json!({}), json!({"suggestion": "run the tests"})),
+            ("run the tests", several.clone(), json!({SEVERAL: ["run the tests"]})),
+            ("", several, json!({SEVERAL: []})),
+            ("", json!({}), json!({"suggestion": ""})),
+        ];
+        for (text, schema, expected) in cases {
+            let recording = Recording { suggestions: vec![text.into()], ..recording() };
+            let events = play(&Replay::instant(recording), &asked(schema)).unwrap();
+            assert_eq!(events[0], ModelEvent::Text(expected.to_string()), "{text:?}");
+        }
     }
 
     #[test]

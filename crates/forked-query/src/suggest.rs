@@ -1,12 +1,10 @@
 mod prompt;
+mod read;
 
-use headstart_followup_state::{FilterReason, Suggestion, filter};
-use serde_json::Value;
+use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestion};
 
-use crate::{
-    BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, Query, QueryAnswer, Role, Usage,
-    forked_query,
-};
+pub(crate) use self::prompt::{SEVERAL, asks_for_several};
+use crate::{BackgroundModel, CacheSafeParams, Message, ModelError, Query, Role, Usage, forked_query};
 
 /// Fewer entries by the model than this say too little about where the user is going.
 const LEAST_MODEL_ENTRIES: usize = 2;
@@ -32,11 +30,13 @@ pub enum TurnEnd {
     Aborted,
 }
 
-/// A suggestion and its price.
+/// A suggestion, or several, and their price.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
     /// What the user may type next.
     pub suggestion: Suggestion,
+    /// Further candidates, best first, no two the same; none unless [several](generate_candidates) were asked for.
+    pub others: Vec<Suggestion>,
     /// What it cost.
     pub usage: Usage,
 }
@@ -105,13 +105,31 @@ pub async fn generate_pipelined_suggestion(
     speculated: &[Message],
     guards: Guards,
 ) -> Result<Generated, Suppressed> {
+    generate_candidates(background, params, speculated, guards, 1).await
+}
+
+/// Guesses what the user types next, up to `count` candidates (from 1 to [`MAX_CANDIDATES`]) in one query, best first. With
+/// one it is byte for byte the query of [`generate_pipelined_suggestion`], which see for `speculated`; with more only the
+/// question and the form of the answer are other ones.
+///
+/// The answer is read with patience: a list in JSON, or a guess on each line, numbered, bulleted or quoted. Each passes the
+/// filter by itself; if none does, the reason is that of the first.
+pub async fn generate_candidates(
+    background: &BackgroundModel,
+    params: &CacheSafeParams,
+    speculated: &[Message],
+    guards: Guards,
+    count: usize,
+) -> Result<Generated, Suppressed> {
     if let Some(reason) = guarded(params, speculated, guards) {
         return Err(Suppressed { reason, usage: Usage::default() });
     }
+    let count = count.clamp(1, MAX_CANDIDATES);
+    let prompt = prompt::prompt(count);
     let query = Query {
         after: speculated,
-        prompt: prompt::PROMPT,
-        schema: prompt::schema(),
+        prompt: &prompt,
+        schema: prompt::schema(count),
         max_output_tokens: Some(prompt::MAX_OUTPUT_TOKENS),
     };
     let answer = forked_query(background, params, query).await.map_err(|failed| Suppressed {
@@ -119,8 +137,8 @@ pub async fn generate_pipelined_suggestion(
         usage: failed.usage,
     })?;
     let usage = answer.usage;
-    match read_suggestion(&answer) {
-        Ok(suggestion) => Ok(Generated { suggestion, usage }),
+    match read::suggestions(&answer, count) {
+        Ok((suggestion, others)) => Ok(Generated { suggestion, others, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
     }
 }
@@ -137,30 +155,6 @@ fn guarded(params: &CacheSafeParams, speculated: &[Message], guards: Guards) -> 
     let messages = params.history().iter().chain(speculated);
     let spoken = messages.filter(|message| message.role == Role::Model).count();
     (spoken < LEAST_MODEL_ENTRIES).then_some(SuppressionReason::EarlyConversation)
-}
-
-fn read_suggestion(answer: &QueryAnswer) -> Result<Suggestion, SuppressionReason> {
-    if answer.finish != FinishReason::Stop {
-        // Half a prompt is worse than none.
-        return Err(SuppressionReason::Empty);
-    }
-    let text = guess(answer).trim();
-    if text.is_empty() {
-        return Err(SuppressionReason::Empty);
-    }
-    filter(text).map_err(SuppressionReason::Filtered)
-}
-
-/// The guess in an answer; a model that cannot answer in JSON answers with the bare text.
-fn guess(answer: &QueryAnswer) -> &str {
-    match &answer.json {
-        Some(Value::Object(fields)) => fields.get("suggestion").and_then(Value::as_str).unwrap_or_default(),
-        Some(Value::String(text)) => text,
-        Some(Value::Array(_) | Value::Null) => "",
-        // JSON that was cut or garbled is not what a user types.
-        None if answer.text.trim_start().starts_with(['{', '[', '`']) => "",
-        None | Some(Value::Bool(_) | Value::Number(_)) => &answer.text,
-    }
 }
 
 #[cfg(test)]

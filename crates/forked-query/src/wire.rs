@@ -7,6 +7,7 @@ mod calls;
 mod decoder;
 mod frames;
 pub(crate) mod mark;
+mod stranger;
 pub(crate) mod words;
 
 pub(crate) use answer::{Answer, Wrong};
@@ -52,6 +53,17 @@ impl Wire {
             Self::Gemini(options) => gemini::encode(request, options),
             Self::Responses(options) => responses::encode(request, options),
             Self::Ollama(options) => ollama::encode(request, options),
+        }
+    }
+
+    /// The format's name, for messages.
+    pub fn format(&self) -> &'static str {
+        match self {
+            Self::Chat(_) => "OpenAI's chat completions",
+            Self::Anthropic(_) => "Anthropic's Messages",
+            Self::Gemini(_) => "Gemini's generateContent",
+            Self::Responses(_) => "OpenAI's Responses",
+            Self::Ollama(_) => "Ollama's chat",
         }
     }
 
@@ -136,6 +148,32 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
+    /// Whether an event is one of the format's own, be it one that nobody needs. Of a list it is enough that one is.
+    pub(crate) fn knows(&self, event: &Value) -> bool {
+        if let Value::Array(events) = event {
+            return events.iter().any(|event| self.knows(event));
+        }
+        let has = |names: &[&str]| names.iter().any(|name| event.get(name).is_some());
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        match self {
+            Self::Chat => {
+                has(&["choices", "usage"])
+                    || event.get("object").is_some_and(|o| o == "chat.completion.chunk")
+            }
+            Self::Anthropic(_) => {
+                ["message_", "content_block_"].iter().any(|start| kind.starts_with(start))
+                    || matches!(kind, "ping" | "error")
+            }
+            Self::Gemini => has(&["candidates", "promptFeedback", "usageMetadata"]),
+            Self::Responses(_) => {
+                kind.starts_with("response.")
+                    || kind == "error"
+                    || event.get("object").is_some_and(|object| object == "response")
+            }
+            Self::Ollama => has(&["done"]) || event.get("message").is_some_and(Value::is_object),
+        }
+    }
+
     pub(crate) fn read(&mut self, event: Value, answer: &mut Answer) -> Result<(), Wrong> {
         match self {
             Self::Chat => openai::read(event, answer),

@@ -197,6 +197,12 @@ pub trait Tree: Send + Sync {
 
     /// Where a symbolic link points, as it is written in the link.
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
+
+    /// Whether something at or below the path is staged only, here or in what this tree lies over: a program that
+    /// opens it by itself does not find what this tree shows.
+    fn is_staged(&self, _path: &WorkspacePath) -> bool {
+        false
+    }
 }
 
 /// A tree to which a finished change set can be applied.

@@ -26,6 +26,9 @@ pub enum Acceptance {
     },
     /// There is nothing to give: nothing was done, or it was aborted.
     Nothing,
+    /// The work stopped at a call that needs consent, and the host wants none of such work
+    /// ([`AtBoundary::Discard`](crate::AtBoundary::Discard)). It is dropped; nothing was changed.
+    Discarded,
 }
 
 /// What an accept hands over.
@@ -58,6 +61,14 @@ pub enum AcceptError {
     Taken {
         /// The speculation.
         id: String,
+    },
+    /// It stands on work that is not accepted.
+    #[error("speculation {id} stands on {below}, which is not accepted yet; accept that one first")]
+    NotYet {
+        /// The speculation.
+        id: String,
+        /// The one below it.
+        below: String,
     },
     /// A record from elsewhere holds a transcript that no provider would take.
     #[error("the transcript of speculation {id} is damaged: {message}")]

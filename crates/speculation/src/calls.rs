@@ -1,10 +1,11 @@
 use std::pin::pin;
 
-use futures::{Stream, StreamExt, stream};
+use futures::channel::oneshot;
+use futures::{FutureExt, Stream, StreamExt, stream};
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
 
 use crate::event::EventSender;
-use crate::permit::{Permit, Permitted};
+use crate::permit::{Permit, Permitted, Running, is_shell};
 use crate::run::{Run, lock, millis};
 use crate::{Ending, Event, Limit};
 
@@ -96,13 +97,25 @@ impl Run<'_> {
             let run = async move {
                 match permit {
                     Ok(permitted) => {
-                        Done { place, ran: true, outcome: self.permits.run(call, permitted).await }
+                        let running = self.permits.run(call, permitted);
+                        // A command has a process of its own, and a single call nobody to wait for it.
+                        let in_place = is_shell(call) || calls.len() == 1;
+                        let outcome = if in_place { running.await } else { self.beside(running).await };
+                        Done { place, ran: true, outcome }
                     }
                     Err(message) => Done { place, ran: false, outcome: Ok(ToolOutcome::Error(message)) },
                 }
             };
             Some((run, place + 1))
         })
+    }
+
+    async fn beside(&self, running: Running) -> Result<ToolOutcome, Limit> {
+        let (send, receive) = oneshot::channel();
+        // Whoever waits for it is gone only when nobody needs it any more.
+        let work = running.map(|outcome| drop(send.send(outcome)));
+        self.host.beside(work.boxed()).await;
+        receive.await.unwrap_or_else(|_| Ok(ToolOutcome::Error("the call was given up".into())))
     }
 
     /// Runs one call while no other runs. It is judged now, when all before it are done.

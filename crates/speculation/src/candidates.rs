@@ -131,6 +131,24 @@ impl<W> Candidates<W> {
     }
 }
 
+impl<'a, W> IntoIterator for &'a Candidates<W> {
+    type Item = &'a Candidate<W>;
+    type IntoIter = std::slice::Iter<'a, Candidate<W>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, W> IntoIterator for &'a mut Candidates<W> {
+    type Item = &'a mut Candidate<W>;
+    type IntoIter = std::slice::IterMut<'a, Candidate<W>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
 impl<W> Default for Candidates<W> {
     fn default() -> Self {
         Self { all: Vec::new(), current: 0 }

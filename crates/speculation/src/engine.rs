@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
-use headstart_overlay_fs::{Overlay, Tree, Workspace};
+use headstart_overlay_fs::{Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 
@@ -9,10 +9,10 @@ use crate::accept::accept;
 use crate::event::EventSender;
 use crate::permit::{Foreground, Speculative, Tools};
 use crate::run::{Progress, Run, lock};
-use crate::speculation::{Driver, Work};
+use crate::transcript::call_ids;
 use crate::{
-    AcceptError, Acceptance, Cost, Ending, Events, Finished, Host, Limits, Speculation, StartError,
-    Transcript,
+    AcceptError, Acceptance, AtBoundary, Cost, Driver, Ending, Events, Finished, Host, Limits, Speculation,
+    StartError, Status, Transcript,
 };
 
 /// Everything that a speculation and a foreground turn run with. Cheap to clone.
@@ -36,40 +36,24 @@ impl Engine {
     /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
     ///
     /// Nothing happens until the [`Driver`] is polled: spawn it. Dropping the driver stalls the speculation; only
-    /// [`Speculation::abort`] ends it.
+    /// [`Speculation::abort`] ends it. With [`Limits::depth`] the driver goes on with the steps above.
     pub fn start(
         &self,
         id: impl Into<String>,
         params: &CacheSafeParams,
         prompt: &str,
     ) -> Result<(Speculation, Driver, Events), StartError> {
-        let prompt = prompt.trim();
-        if prompt.is_empty() {
-            return Err(StartError::Empty);
-        }
-        if prompt.starts_with('/') {
-            return Err(StartError::Command { prompt: prompt.into() });
-        }
-        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
-        let overlay = Arc::new(Overlay::new(base, self.limits.staged));
-        let progress =
-            Arc::new(Mutex::new(Progress { transcript: Transcript::new(prompt), cost: Cost::default() }));
-        let (sender, events) = EventSender::channel();
-        let work = Work {
-            id: id.into(),
-            engine: self.clone(),
-            params: params.clone(),
-            prompt: prompt.into(),
-            overlay,
-            progress,
-            events: sender,
-        };
-        let (speculation, driver) = Speculation::new(work);
-        Ok((speculation, driver, events))
+        Speculation::start(self, id.into(), params.clone(), prompt, &[])
     }
 
     /// Accepts what another process speculated; see [`accept`].
+    ///
+    /// Of steps that stand on each other, the lower one comes first.
     pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
+        let stopped = finished.ending.status() == Status::Boundary;
+        if stopped && self.host.at_boundary() == AtBoundary::Discard {
+            return Ok(Acceptance::Discarded);
+        }
         let context = self.host.gate_context();
         accept(finished, &*self.workspace, &self.gate, &context, self.host.commit_options()).await
     }
@@ -92,7 +76,7 @@ impl Engine {
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
         };
-        let progress = Mutex::new(Progress { transcript, cost: Cost::default() });
+        let progress = Mutex::new(Progress::new(transcript));
         (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
     }
 
@@ -100,14 +84,14 @@ impl Engine {
         Speculative { tools: self.tools(request), overlay: Arc::clone(overlay) }
     }
 
-    fn tools(&self, request: &ModelRequest) -> Tools {
-        Tools {
+    fn tools(&self, request: &ModelRequest) -> Arc<Tools> {
+        Arc::new(Tools {
             toolbox: self.toolbox.clone(),
             offered: request.tools.clone(),
             gate: Arc::clone(&self.gate),
             host: Arc::clone(&self.host),
             limits: self.limits.tools,
-        }
+        })
     }
 }
 
@@ -129,6 +113,7 @@ impl Turn {
         let run = Run {
             model: &*self.model,
             base: &self.request,
+            call_ids: call_ids(&self.request.messages),
             permits: &self.permits,
             host: &*self.host,
             limits: &self.limits,

@@ -42,4 +42,9 @@ impl EventSender {
         // A closed channel means that nobody watches; the work goes on all the same.
         let _ = self.0.unbounded_send(event);
     }
+
+    /// Ends the stream.
+    pub(crate) fn close(&self) {
+        self.0.close_channel();
+    }
 }

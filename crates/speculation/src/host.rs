@@ -1,9 +1,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::CommitOptions;
 use headstart_tool_gate::{GateContext, Verdict};
+
+use crate::Limits;
 
 /// What the engine needs from the program around it: a clock, the rules in force, and the user.
 ///
@@ -29,8 +32,59 @@ pub trait Host: Send + Sync {
         CommitOptions::default()
     }
 
+    /// Does the work of a call while other calls do theirs.
+    ///
+    /// By default in place, with the others: what waits for something does so at the same time, what computes or reads a disk
+    /// comes one after the other. A host with threads hands it to them. Whoever drops the future wants the work dropped: at
+    /// once, or where it next waits.
+    async fn beside(&self, work: BoxFuture<'static, ()>) {
+        work.await;
+    }
+
+    /// What an accept does with work that stopped at a call which needs the user's consent.
+    fn at_boundary(&self) -> AtBoundary {
+        AtBoundary::default()
+    }
+
+    /// Whether the next step may run as well, on top of work that nobody has accepted yet, and how. It is asked only where
+    /// [`Limits::depth`] leaves room; a [`policy`](crate::policy) answers it well. `None`: not now. By default every step
+    /// may, under the limits of the one below.
+    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
+        Some(StepAbove { id: format!("{}+", step.below), limits: step.limits })
+    }
+
     /// Whether a call that the mode does not allow by itself may run.
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;
+}
+
+/// A step that could run on top of completed work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The speculation that it would stand on.
+    pub below: String,
+    /// What would run: the suggestion for what comes after that speculation.
+    pub prompt: String,
+    /// What the speculation below may spend.
+    pub limits: Limits,
+}
+
+/// How a step above runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepAbove {
+    /// An id for its speculation.
+    pub id: String,
+    /// What it may spend: it has a [`Cost`](crate::Cost) of its own.
+    pub limits: Limits,
+}
+
+/// What an accept does with work that stopped at a boundary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AtBoundary {
+    /// Commits what was finished, and hands the pending call over for consent.
+    #[default]
+    Commit,
+    /// Drops it, so that the prompt runs anew: for hosts that want a turn whole or not at all.
+    Discard,
 }
 
 /// The user's answer.

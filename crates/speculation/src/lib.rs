@@ -7,6 +7,9 @@
 //! conversation; [`Speculation::abort`] drops the model's request at once. [`Engine::turn`] is the same loop in the
 //! foreground: it asks the user instead of stopping, and goes on where an accepted speculation stopped.
 //!
+//! Completed work makes a suggestion for what comes after it. With [`Limits::depth`] that one runs ahead, too, on top of the
+//! work below ([`Speculation::above`]): an accept of the lower step leaves the upper one ready, an abort takes it along.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
@@ -63,14 +66,17 @@
 //! A shell command sees the real tree: one that may read a staged file is a boundary. Files that it names are part of the
 //! read set; what it reads below a folder is not. Calls of an answer that only read
 //! run at the same time, as far as their futures wait for something: what computes runs one after the other unless the host
-//! gives it threads. The suggestion after a speculation is not itself run ahead. Work that a record holds is trusted as
-//! far as its transcript goes: whoever can write the record can change what is applied.
+//! gives it threads. Steps that stand on each other are accepted in the process that ran them. Work that a record holds is
+//! trusted as far as its transcript goes: whoever can write the record can change what is applied.
 
+mod above;
 mod accept;
 mod calls;
 mod candidates;
+mod driver;
 mod engine;
 mod event;
+mod footing;
 mod host;
 pub mod ledger;
 mod limits;
@@ -81,15 +87,17 @@ pub mod policy;
 mod run;
 mod speculation;
 mod transcript;
+mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
 pub use candidates::{Candidate, Candidates};
+pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
-pub use host::{Consent, Host};
+pub use host::{AtBoundary, Consent, Host, Step, StepAbove};
 pub use limits::{CostLimit, Limits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
-pub use speculation::{Driver, Speculation};
+pub use speculation::Speculation;
 pub use transcript::Transcript;
 
 /// The examples in the README, compiled and run as tests.

@@ -20,6 +20,13 @@ pub struct Limits {
     pub cost: Option<CostLimit>,
     /// Wall time.
     pub time: Duration,
+    /// How many steps run ahead of the user, each on top of the one before. With 1 a suggestion that comes of work
+    /// which nobody has accepted yet is only suggested; with more it runs, too, if the host agrees
+    /// ([`Host::step_above`](crate::Host::step_above)).
+    pub depth: u32,
+    /// How many candidates the query for what comes after the work asks for, from 1 to
+    /// [`MAX_CANDIDATES`](headstart_followup_state::MAX_CANDIDATES).
+    pub candidates: usize,
     /// Paths and bytes staged, in all and in one file, and how deep a path may go.
     pub staged: Quota,
     /// Calls of one answer that run at the same time; only those that only read ever do.
@@ -49,7 +56,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 20 answers, 100 messages, 400,000 tokens, five minutes, eight calls at once.
+    /// 20 answers, 100 messages, 400,000 tokens, five minutes, one step, eight calls at once.
     fn default() -> Self {
         Self {
             turns: 20,
@@ -57,6 +64,8 @@ impl Default for Limits {
             tokens: 400_000,
             cost: None,
             time: Duration::from_secs(300),
+            depth: 1,
+            candidates: 1,
             staged: Quota::default(),
             calls_at_once: 8,
             tools: ToolLimits::default(),

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
 use headstart_overlay_fs::{CommitOutcome, EntryKind, Overlay, Quota, Tree, Workspace, WorkspacePath};
 use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
@@ -8,6 +10,9 @@ use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
 use crate::run::output;
 use crate::{Consent, Host, Limit};
+
+/// A call at work, which whoever has a thread for it may poll.
+pub(crate) type Running = BoxFuture<'static, Result<ToolOutcome, Limit>>;
 
 /// Whether a call runs, and how: what tells a speculation from a foreground turn.
 #[async_trait]
@@ -21,7 +26,7 @@ pub(crate) trait Permits: Send + Sync {
     }
 
     /// Runs a permitted call. The error is a limit that ends the whole run.
-    async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit>;
+    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
 }
 
 pub(crate) enum Permit {
@@ -50,7 +55,6 @@ impl Permitted {
 }
 
 /// Everything that both kinds of run need to judge and run a call.
-#[derive(Clone)]
 pub(crate) struct Tools {
     pub(crate) toolbox: Toolbox,
     pub(crate) offered: Vec<ToolSchema>,
@@ -95,8 +99,9 @@ impl Tools {
 }
 
 /// The permits of a speculation: what the gate allows, over one overlay; nobody is asked.
+#[derive(Clone)]
 pub(crate) struct Speculative {
-    pub(crate) tools: Tools,
+    pub(crate) tools: Arc<Tools>,
     pub(crate) overlay: Arc<Overlay>,
 }
 
@@ -125,15 +130,19 @@ impl Permits for Speculative {
         Permit::Run(Permitted { context, verdict, consented: false })
     }
 
-    async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit> {
-        if is_shell(call) {
-            self.remember_reads(&permitted.verdict).await;
-        }
-        self.tools.run(call, &self.overlay, &permitted).await
+    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
+        let (this, call) = (self.clone(), call.clone());
+        let run = async move {
+            if is_shell(&call) {
+                this.remember_reads(&permitted.verdict).await;
+            }
+            this.tools.run(&call, &this.overlay, &permitted).await
+        };
+        run.boxed()
     }
 }
 
-fn is_shell(call: &ToolCall) -> bool {
+pub(crate) fn is_shell(call: &ToolCall) -> bool {
     BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell)
 }
 
@@ -141,14 +150,14 @@ impl Speculative {
     /// A path that a shell command may read and that is staged, or reached through a link and so may be staged under
     /// another name: the command would see the file as it was.
     async fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
-        if !is_shell(call) || self.overlay.usage().files == 0 {
+        if !is_shell(call) || !self.overlay.is_staged(&WorkspacePath::root()) {
             return None;
         }
         for read in &verdict.reads {
             let Ok(path) = WorkspacePath::parse(read) else {
                 return Some(read.clone());
             };
-            if self.overlay.touches(&path) || self.goes_through_a_link(path).await {
+            if self.overlay.is_staged(&path) || self.goes_through_a_link(path).await {
                 return Some(read.clone());
             }
         }
@@ -201,8 +210,9 @@ impl Speculative {
 
 /// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
 /// are committed before the next call runs.
+#[derive(Clone)]
 pub(crate) struct Foreground {
-    pub(crate) tools: Tools,
+    pub(crate) tools: Arc<Tools>,
     pub(crate) workspace: Arc<dyn Workspace>,
     pub(crate) quota: Quota,
 }
@@ -237,10 +247,17 @@ impl Permits for Foreground {
         }
     }
 
-    async fn run(&self, call: &ToolCall, permitted: Permitted) -> Result<ToolOutcome, Limit> {
+    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
+        let (this, call) = (self.clone(), call.clone());
+        async move { this.run_and_commit(&call, &permitted).await }.boxed()
+    }
+}
+
+impl Foreground {
+    async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Limit> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Overlay::new(base, self.quota);
-        let outcome = self.tools.run(call, &overlay, &permitted).await?;
+        let outcome = self.tools.run(call, &overlay, permitted).await?;
         let changes = overlay.change_set();
         if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {
             return Ok(outcome);

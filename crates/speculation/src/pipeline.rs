@@ -1,5 +1,5 @@
 use headstart_followup_state::Suggestion;
-use headstart_forked_query::{CacheSafeParams, Guards, generate_pipelined_suggestion};
+use headstart_forked_query::{CacheSafeParams, Guards, generate_candidates};
 use headstart_tool_gate::ApprovalMode;
 
 use crate::run::{Progress, lock};
@@ -16,11 +16,14 @@ pub(crate) async fn next_suggestion(
     let plan_mode = engine.host.gate_context().mode == ApprovalMode::Plan;
     let guards = Guards { plan_mode, ..Guards::default() };
     let speculated = &finished.transcript.messages;
-    let answer = generate_pipelined_suggestion(&engine.background, params, speculated, guards).await;
-    let (suggestion, usage) = match answer {
-        Ok(generated) => (Some(generated.suggestion), generated.usage),
-        Err(suppressed) => (None, suppressed.usage),
+    let count = engine.limits.candidates;
+    let answer = generate_candidates(&engine.background, params, speculated, guards, count).await;
+    let (suggestion, others, usage) = match answer {
+        Ok(generated) => (Some(generated.suggestion), generated.others, generated.usage),
+        Err(suppressed) => (None, Vec::new(), suppressed.usage),
     };
-    lock(progress).cost.tokens += usage;
+    let mut progress = lock(progress);
+    progress.cost.tokens += usage;
+    progress.others = others;
     suggestion
 }

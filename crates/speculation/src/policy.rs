@@ -29,6 +29,7 @@ mod caps;
 mod estimate;
 mod experience;
 mod hold;
+mod several;
 mod tariff;
 #[cfg(test)]
 mod tests;
@@ -122,7 +123,7 @@ impl Default for Policy {
 impl Policy {
     /// Whether to ask for a suggestion.
     pub fn ask(&self, experience: &Experience, now_ms: u64) -> Result<(), Hold> {
-        self.within_caps(experience, now_ms)?;
+        self.within_caps(experience, 1, now_ms)?;
         if self.mode == Mode::Always {
             return Ok(());
         }
@@ -136,7 +137,7 @@ impl Policy {
         let left = self.left_of_share(experience, now_ms);
         let query = experience.query_cost();
         // Where running pays off, a suggestion that could not run would only use up what the next run needs.
-        let worth_running = Kind::ALL.into_iter().any(|kind| self.worth_it(experience, kind).is_ok());
+        let worth_running = Kind::ALL.into_iter().any(|kind| self.worth_it(experience, kind, 1.0).is_ok());
         let costs = if worth_running { query + experience.least_run() } else { query };
         if left < costs { Err(Hold::Share { left, costs }) } else { Ok(()) }
     }
@@ -153,6 +154,36 @@ impl Policy {
 
     /// Whether to run a suggestion ahead, and what it may spend.
     pub fn run(&self, experience: &Experience, text: &str, now_ms: u64) -> Result<Allowance, Hold> {
+        self.may_run_at_all(text)?;
+        self.run_kind(experience, Kind::of(text), now_ms)
+    }
+
+    /// As [`run`](Self::run), for a step on top of others that the user has not taken yet: it is taken only where they all
+    /// are.
+    pub fn run_above<'a>(
+        &self,
+        experience: &Experience,
+        below: impl IntoIterator<Item = &'a str>,
+        text: &str,
+        now_ms: u64,
+    ) -> Result<Allowance, Hold> {
+        self.may_run_at_all(text)?;
+        let reached = below.into_iter().map(|step| experience.chance(Kind::of(step)).mean()).product();
+        let chance = reached * experience.chance(Kind::of(text)).mean();
+        if self.mode == Mode::Auto && chance < self.run_from {
+            return Err(Hold::Unlikely { chance, from: self.run_from });
+        }
+        self.one_more(experience, Kind::of(text), reached, 1, now_ms)?;
+        Ok(self.allowance(experience, 1, now_ms))
+    }
+
+    /// As [`run`](Self::run), for any suggestion of a kind.
+    pub fn run_kind(&self, experience: &Experience, kind: Kind, now_ms: u64) -> Result<Allowance, Hold> {
+        self.one_more(experience, kind, 1.0, 1, now_ms)?;
+        Ok(self.allowance(experience, 1, now_ms))
+    }
+
+    fn may_run_at_all(&self, text: &str) -> Result<(), Hold> {
         if self.mode == Mode::Off {
             return Err(Hold::Off);
         }
@@ -162,27 +193,36 @@ impl Policy {
         if filter(text.trim()) == Err(FilterReason::Destructive) {
             return Err(Hold::Destructive);
         }
-        self.run_kind(experience, Kind::of(text), now_ms)
+        Ok(())
     }
 
-    /// As [`run`](Self::run), for any suggestion of a kind.
-    pub fn run_kind(&self, experience: &Experience, kind: Kind, now_ms: u64) -> Result<Allowance, Hold> {
-        self.within_caps(experience, now_ms)?;
-        let caps = self.left_of_caps(experience, now_ms);
-        let request = experience.query_cost();
-        let share = match self.mode {
-            Mode::Auto => {
-                self.worth_it(experience, kind)?;
-                let (left, costs) = (self.left_of_share(experience, now_ms), experience.least_run());
-                if left < costs {
-                    return Err(Hold::Share { left, costs });
-                }
-                Some((left - request).max(0.0))
-            }
-            _ => None,
-        };
+    /// Whether a suggestion of this kind may run as one of so `many` at the same time, where the user comes as far as to be
+    /// asked with the chance `reached`: takes the steps below it, and none of the better candidates.
+    fn one_more(
+        &self,
+        experience: &Experience,
+        kind: Kind,
+        reached: f64,
+        many: u32,
+        now_ms: u64,
+    ) -> Result<(), Hold> {
+        self.within_caps(experience, many, now_ms)?;
+        if self.mode != Mode::Auto {
+            return Ok(());
+        }
+        self.worth_it(experience, kind, reached)?;
+        let costs = f64::from(many) * experience.least_run();
+        let left = self.left_of_share(experience, now_ms);
+        if left < costs { Err(Hold::Share { left, costs }) } else { Ok(()) }
+    }
+
+    /// What each of so `many` that run at the same time may spend.
+    fn allowance(&self, experience: &Experience, many: u32, now_ms: u64) -> Allowance {
+        let caps = self.left_of_caps(experience, many, now_ms);
+        let share = self.left_of_share(experience, now_ms) / f64::from(many) - experience.query_cost();
+        let share = (self.mode == Mode::Auto).then_some(share.max(0.0));
         let most = experience.tariff().limit(share, caps.money);
-        Ok(Allowance { tokens: caps.tokens, time: caps.time, cost: most })
+        Allowance { tokens: caps.tokens, time: caps.time, cost: most }
     }
 
     /// What is expected of running a suggestion of this kind.
@@ -200,12 +240,14 @@ impl Policy {
         (self.share * own - extra).max(0.0)
     }
 
-    fn worth_it(&self, experience: &Experience, kind: Kind) -> Result<(), Hold> {
+    /// `reached` is the chance that the user comes as far as to be asked.
+    fn worth_it(&self, experience: &Experience, kind: Kind, reached: f64) -> Result<(), Hold> {
         let forecast = self.forecast(experience, kind);
         let chance = forecast.chance.mean();
         if chance < self.run_from {
             return Err(Hold::Unlikely { chance, from: self.run_from });
         }
+        let chance = chance * reached;
         let saving = chance * forecast.saves_seconds * self.second_is_worth;
         let loss = (1.0 - chance) * forecast.costs;
         if saving < loss {
@@ -214,11 +256,12 @@ impl Policy {
         Ok(())
     }
 
-    fn within_caps(&self, experience: &Experience, now_ms: u64) -> Result<(), Hold> {
+    /// Whether the caps leave room for the next request of so `many` that are at work at the same time.
+    fn within_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Result<(), Hold> {
         if self.mode == Mode::Off {
             return Err(Hold::Off);
         }
-        let room = experience.query_spends();
+        let room = experience.query_spends().times(many);
         for (scope, cap) in self.caps() {
             if let Some(measure) = cap.reached(experience.spent(scope, now_ms), room) {
                 return Err(Hold::Cap { scope, measure });
@@ -227,11 +270,11 @@ impl Policy {
         Ok(())
     }
 
-    /// The least that any cap leaves, without room for one more request.
-    fn left_of_caps(&self, experience: &Experience, now_ms: u64) -> Cap {
-        let room = experience.query_spends();
+    /// The least that any cap leaves to each of so `many`, without room for one more request.
+    fn left_of_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
+        let room = experience.query_spends().times(many);
         let left = self.caps().map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(room)));
-        left[0].and(left[1]).and(left[2])
+        left[0].and(left[1]).and(left[2]).part(many)
     }
 
     fn caps(&self) -> [(Scope, Cap); 3] {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::{Either, select};
+use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome, Usage,
 };
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use crate::event::EventSender;
 use crate::permit::Permits;
-use crate::transcript::{call_ids, make_ids_unique};
+use crate::transcript::make_ids_unique;
 use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
 /// What a run has come to so far; read by others while it is at work, and after it is dropped.
@@ -21,6 +22,14 @@ use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
 pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
+    /// Candidates for what comes next, beside the best one.
+    pub(crate) others: Vec<Suggestion>,
+}
+
+impl Progress {
+    pub(crate) fn new(transcript: Transcript) -> Self {
+        Self { transcript, ..Self::default() }
+    }
 }
 
 /// Shared progress. The lock is held for a moment only, never while anything is awaited.
@@ -36,6 +45,8 @@ pub(crate) struct Run<'a> {
     pub(crate) model: &'a dyn Model,
     /// The conversation so far and everything else that is the same in every request of the run.
     pub(crate) base: &'a ModelRequest,
+    /// The ids of all calls in the conversation, also of those that the requests leave out.
+    pub(crate) call_ids: HashSet<String>,
     pub(crate) permits: &'a dyn Permits,
     pub(crate) host: &'a dyn Host,
     pub(crate) limits: &'a Limits,
@@ -57,8 +68,8 @@ impl Run<'_> {
     }
 
     async fn work(&self) -> Ending {
-        let mut ids = call_ids(&self.base.messages);
-        ids.extend(call_ids(&lock(self.progress).transcript.messages));
+        let mut ids = self.call_ids.clone();
+        ids.extend(lock(self.progress).transcript.call_ids());
         loop {
             if let Some(ending) = self.run_pending_calls().await {
                 return ending;

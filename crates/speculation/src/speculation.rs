@@ -1,20 +1,22 @@
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::channel::oneshot;
-use futures::future::{BoxFuture, Shared};
-use futures::task::AtomicWaker;
+use futures::future::Shared;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::CacheSafeParams;
-use headstart_overlay_fs::{ChangeSet, Overlay};
+use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 
+use crate::above::Above;
+use crate::driver::{Driver, Slot};
 use crate::event::EventSender;
-use crate::pipeline::next_suggestion;
-use crate::run::{Run, SharedProgress, lock, millis};
-use crate::{AcceptError, Acceptance, Cost, Ending, Engine, Finished, Status, Transcript};
+use crate::footing::Footing;
+use crate::run::{Progress, SharedProgress, lock, millis};
+use crate::work::{Tell, Work};
+use crate::{
+    AcceptError, Acceptance, Cost, Ending, Engine, Events, Finished, StartError, Status, Transcript,
+};
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
 #[derive(Clone)]
@@ -33,92 +35,76 @@ struct State {
     next: Shared<oneshot::Receiver<Option<Suggestion>>>,
     started_ms: u64,
     taken: AtomicBool,
-}
-
-/// All that the work of a speculation needs.
-pub(crate) struct Work {
-    pub(crate) id: String,
-    pub(crate) engine: Engine,
-    pub(crate) params: CacheSafeParams,
-    pub(crate) prompt: String,
-    pub(crate) overlay: Arc<Overlay>,
-    pub(crate) progress: SharedProgress,
-    pub(crate) events: EventSender,
-}
-
-/// The future that does a speculation's work, for the host to spawn or poll. It resolves when the work is done, the
-/// next suggestion included, or when the speculation is aborted.
-#[must_use = "nothing happens until the driver is polled"]
-pub struct Driver {
-    slot: Arc<Slot>,
-}
-
-/// Where the work lives while it is not done, so that an abort can drop it at once, whoever polls it.
-struct Slot {
-    work: Mutex<Option<BoxFuture<'static, ()>>>,
-    aborted: AtomicBool,
-    waker: AtomicWaker,
-}
-
-impl Slot {
-    /// Drops the work: the model's request is cancelled before this returns, unless the work is being polled by
-    /// another thread at this moment; then it is dropped when that poll returns.
-    fn abort(&self) {
-        self.aborted.store(true, Ordering::Release);
-        let work = match self.work.try_lock() {
-            Ok(mut work) => work.take(),
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
-            Err(TryLockError::WouldBlock) => None,
-        };
-        drop(work);
-        self.waker.wake();
-    }
-}
-
-impl Future for Driver {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.slot.waker.register(context.waker());
-        let mut work = lock(&self.slot.work);
-        let Some(future) = work.as_mut() else {
-            return Poll::Ready(());
-        };
-        let polled = if self.slot.aborted.load(Ordering::Acquire) {
-            Poll::Ready(())
-        } else {
-            future.poll_unpin(context)
-        };
-        if polled.is_ready() || self.slot.aborted.load(Ordering::Acquire) {
-            *work = None;
-            return Poll::Ready(());
-        }
-        Poll::Pending
-    }
+    /// What it stands on, if that is another step.
+    below: Option<Arc<Footing>>,
+    /// What the step above stands on.
+    footing: Arc<Footing>,
+    above: Arc<Above>,
+    /// Resolves, one way or the other, when it is known whether there is a step above.
+    decided: Shared<oneshot::Receiver<()>>,
+    events: Mutex<Option<Events>>,
 }
 
 impl Speculation {
-    pub(crate) fn new(work: Work) -> (Self, Driver) {
+    /// `below` are the steps that it stands on, the lowest first; none for one that stands on the workspace.
+    pub(crate) fn start(
+        engine: &Engine,
+        id: String,
+        params: CacheSafeParams,
+        prompt: &str,
+        below: &[Arc<Footing>],
+    ) -> Result<(Self, Driver, Events), StartError> {
+        let prompt = prompt.trim();
+        if prompt.is_empty() {
+            return Err(StartError::Empty);
+        }
+        if prompt.starts_with('/') {
+            return Err(StartError::Command { prompt: prompt.into() });
+        }
+        let base = match below.last() {
+            Some(footing) => Arc::clone(footing) as Arc<dyn Tree>,
+            None => Arc::clone(&engine.workspace) as Arc<dyn Tree>,
+        };
+        let overlay = Arc::new(Overlay::new(base, engine.limits.staged));
+        let footing = Arc::new(Footing::new(id.clone(), Arc::clone(&overlay), Arc::clone(&engine.workspace)));
+        let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(prompt))));
+        let above = Arc::<Above>::default();
+        let (events, told) = EventSender::channel();
         let (send_finished, finished) = oneshot::channel();
         let (send_next, next) = oneshot::channel();
+        let (send_decided, decided) = oneshot::channel();
+        let work = Work {
+            id: id.clone(),
+            engine: engine.clone(),
+            params,
+            prompt: prompt.into(),
+            overlay: Arc::clone(&overlay),
+            progress: Arc::clone(&progress),
+            events,
+            steps: below.iter().chain([&footing]).cloned().collect(),
+            above: Arc::clone(&above),
+        };
+        let tell = Tell { finished: send_finished, next: send_next, decided: send_decided };
+        let slot = Arc::new(Slot::new(work.run(tell).boxed()));
+        let driver = Driver::new(Arc::clone(&slot));
         let state = State {
-            id: work.id.clone(),
-            prompt: work.prompt.clone(),
-            engine: work.engine.clone(),
-            overlay: Arc::clone(&work.overlay),
-            progress: Arc::clone(&work.progress),
-            started_ms: millis(work.engine.host.now()),
-            slot: Arc::new(Slot {
-                work: Mutex::new(Some(work.run(send_finished, send_next).boxed())),
-                aborted: AtomicBool::new(false),
-                waker: AtomicWaker::new(),
-            }),
+            id,
+            prompt: prompt.into(),
+            engine: engine.clone(),
+            overlay,
+            progress,
+            slot,
             finished: finished.shared(),
             next: next.shared(),
+            started_ms: millis(engine.host.now()),
             taken: AtomicBool::new(false),
+            below: below.last().cloned(),
+            footing,
+            above,
+            decided: decided.shared(),
+            events: Mutex::default(),
         };
-        let driver = Driver { slot: Arc::clone(&state.slot) };
-        (Self { shared: Arc::new(state) }, driver)
+        Ok((Self { shared: Arc::new(state) }, driver, told))
     }
 
     /// The id that the host gave.
@@ -133,7 +119,7 @@ impl Speculation {
 
     /// Where it is.
     pub fn status(&self) -> Status {
-        if self.shared.slot.aborted.load(Ordering::Acquire) {
+        if self.shared.slot.is_aborted() {
             return Status::Aborted;
         }
         match self.shared.finished.clone().now_or_never() {
@@ -171,10 +157,31 @@ impl Speculation {
         self.shared.next.clone().await.ok().flatten()
     }
 
-    /// Gives it up: the model's request is dropped, staged files are forgotten, nothing ever happened. Work that was
-    /// accepted before stays.
+    /// Candidates for what comes next beside the best one, which [`next`](Self::next) gives; they come with it. There are
+    /// none unless [`Limits::candidates`](crate::Limits::candidates) asks for several.
+    pub fn other_candidates(&self) -> Vec<Suggestion> {
+        lock(&self.shared.progress).others.clone()
+    }
+
+    /// Waits for the step above: the next suggestion, as it runs on top of this work. There is none unless this is
+    /// completed, [`Limits::depth`](crate::Limits::depth) leaves room and the host agrees; so the answer may be as far
+    /// away as the accept that makes the room.
+    pub async fn above(&self) -> Option<Self> {
+        let _ = self.shared.decided.clone().await;
+        self.shared.above.get()
+    }
+
+    /// What happens in a step [above](Self::above) another one, for whoever asks first. The events of a speculation that
+    /// the host started came with it.
+    pub fn events(&self) -> Option<Events> {
+        lock(&self.shared.events).take()
+    }
+
+    /// Gives it up, and every step above it: the model's requests are dropped, staged files are forgotten, nothing ever
+    /// happened. Work that was accepted before stays.
     pub fn abort(&self) {
         self.shared.slot.abort();
+        self.shared.above.abort();
         self.shared.engine.workspace.forget(&self.shared.overlay.change_set());
         self.shared.overlay.discard();
     }
@@ -184,8 +191,15 @@ impl Speculation {
     ///
     /// The suggestion for what comes after is part of the answer if it is there already; else
     /// [`next`](Self::next) gives it later. A conflict or a withdrawn permission changes nothing, and another accept
-    /// may follow; a second accept after the first one succeeded is [`AcceptError::Taken`].
+    /// may follow; a second accept after the first one succeeded is [`AcceptError::Taken`]. A step above is accepted after
+    /// the one below, else it is [`AcceptError::NotYet`]; what went wrong with that one is seen by the usual rules: what
+    /// this one read or changed of it, and is another content now, is a conflict or is merged.
     pub async fn accept(&self) -> Result<Acceptance, AcceptError> {
+        if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
+            && self.status() != Status::Aborted
+        {
+            return Err(AcceptError::NotYet { id: self.shared.id.clone(), below: below.id.clone() });
+        }
         if self.shared.taken.swap(true, Ordering::AcqRel) {
             return Err(AcceptError::Taken { id: self.shared.id.clone() });
         }
@@ -195,6 +209,7 @@ impl Speculation {
         let mut acceptance = self.shared.engine.accept(&finished).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
             give_back.disarm();
+            self.shared.footing.accept();
             let ahead = waited_from.saturating_sub(self.shared.started_ms);
             accepted.time_saved_ms = accepted.time_saved_ms.min(ahead);
             accepted.next = match self.shared.next.clone().now_or_never() {
@@ -202,7 +217,14 @@ impl Speculation {
                 _ => None,
             };
         }
+        if acceptance == Acceptance::Discarded {
+            self.abort();
+        }
         Ok(acceptance)
+    }
+
+    pub(crate) fn keep_events(&self, events: Events) {
+        *lock(&self.shared.events) = Some(events);
     }
 
     fn aborted_record(&self) -> Finished {
@@ -235,62 +257,5 @@ impl Drop for GiveBack<'_> {
         if self.armed {
             self.taken.store(false, Ordering::Release);
         }
-    }
-}
-
-impl Work {
-    async fn run(
-        self,
-        send_finished: oneshot::Sender<Arc<Finished>>,
-        send_next: oneshot::Sender<Option<Suggestion>>,
-    ) {
-        let request = self.params.fork(&self.engine.background);
-        let permits = self.engine.speculative(&request, &self.overlay);
-        let run = Run {
-            model: &*self.engine.background.model,
-            base: &request,
-            permits: &permits,
-            host: &*self.engine.host,
-            limits: &self.engine.limits,
-            progress: &self.progress,
-            events: &self.events,
-        };
-        let ending = run.to_end().await;
-        let finished = Arc::new(self.finish(ending));
-        let completed = finished.ending == Ending::Completed;
-        // The receivers live as long as the handle; without a handle nobody wants the answer.
-        let _ = send_finished.send(Arc::clone(&finished));
-        drop(self.events);
-        // Only the speed of an accept rests on it; an accept at this moment waits for it, or does without.
-        let _ = self.engine.workspace.prepare(&finished.changes).await;
-        let next = if completed {
-            next_suggestion(&self.engine, &self.params, &finished, &self.progress).await
-        } else {
-            None
-        };
-        let _ = send_next.send(next);
-    }
-
-    fn finish(&self, ending: Ending) -> Finished {
-        let mut progress = lock(&self.progress);
-        let staged = self.overlay.usage();
-        progress.cost.staged_files = staged.files;
-        progress.cost.staged_bytes = staged.bytes;
-        Finished {
-            id: self.id.clone(),
-            prompt: self.prompt.clone(),
-            ending,
-            transcript: progress.transcript.clone(),
-            changes: self.overlay.change_set(),
-            next: None,
-            cost: progress.cost,
-        }
-    }
-}
-
-impl Cost {
-    /// Tokens read and written, cached ones included.
-    pub fn spent_tokens(&self) -> u64 {
-        self.tokens.input_tokens.saturating_add(self.tokens.output_tokens)
     }
 }

@@ -43,6 +43,16 @@ impl Transcript {
         self.rest.iter().filter_map(as_call).filter(has_none)
     }
 
+    /// The ids of all calls, those of the rest included.
+    pub(crate) fn call_ids(&self) -> HashSet<String> {
+        let mut ids = call_ids(&self.messages);
+        ids.extend(self.rest.iter().filter_map(|part| match part {
+            Part::ToolCall(call) => Some(call.id.clone()),
+            _ => None,
+        }));
+        ids
+    }
+
     /// Takes a whole answer of the model. Text up to the first call is part of the transcript at once.
     ///
     /// Whatever was left of the answer before is dropped: an answer is asked for only when the last one is done.

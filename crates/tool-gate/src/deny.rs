@@ -1,7 +1,6 @@
 use std::fmt;
 
-use globset::{Candidate, GlobBuilder, GlobSet};
-use headstart_workspace_path::WorkspacePath;
+use headstart_workspace_path::{Glob, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use crate::GateError;
@@ -19,7 +18,7 @@ pub struct DenyRule(pub String);
 #[derive(Clone, Default)]
 pub struct DenyRules {
     rules: Vec<DenyRule>,
-    set: GlobSet,
+    globs: Vec<Glob>,
     /// For each rule the folders it surely starts with; empty where it may match anywhere.
     anchors: Vec<WorkspacePath>,
 }
@@ -28,19 +27,13 @@ impl DenyRules {
     /// Compiles `rules`; the error names the first pattern that is not one.
     pub fn new(rules: impl IntoIterator<Item = DenyRule>) -> Result<Self, GateError> {
         let mut compiled = Self::default();
-        let mut builder = GlobSet::builder();
         for rule in rules {
             let (glob, anchor) = translate(&rule.0)?;
-            let glob = GlobBuilder::new(&glob)
-                .literal_separator(true)
-                .backslash_escape(true)
-                .build()
-                .map_err(|error| GateError::deny_rule(&rule.0, error.kind().to_string()))?;
-            builder.add(glob);
+            let glob = Glob::new(&glob).map_err(|error| GateError::deny_rule(&rule.0, error.to_string()))?;
+            compiled.globs.push(glob);
             compiled.anchors.push(anchor);
             compiled.rules.push(rule);
         }
-        compiled.set = builder.build().map_err(|error| GateError::deny_rule("", error.to_string()))?;
         Ok(compiled)
     }
 
@@ -67,8 +60,8 @@ impl DenyRules {
         let bytes = path.as_bytes();
         let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         for end in ends.chain(Some(bytes.len())) {
-            if let Some(rule) = self.set.matches_candidate(&Candidate::from_bytes(&bytes[..end])).first() {
-                return self.rules.get(*rule);
+            if let Some(rule) = self.globs.iter().position(|glob| glob.is_match(&bytes[..end])) {
+                return self.rules.get(rule);
             }
         }
         None

@@ -14,14 +14,19 @@
 //! # Ok::<(), PathError>(())
 //! ```
 //!
+//! A [`Glob`] is a pattern of such paths.
+//!
 //! # Limitations
 //!
 //! The crate knows text only. Whether a name is a symbolic link, and where that leads, is for the tree that
 //! opens the path to find out (`headstart-overlay-fs` opens it below a directory handle). Names are
 //! separated by `/`; case and Unicode form are kept as they are.
 
+mod glob;
+
 use std::fmt;
 
+pub use glob::{Glob, GlobError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Why a text is not a path inside the workspace.

@@ -46,7 +46,7 @@ fn filter_judges() -> bool {
 fn suggestion_is_shown() -> bool {
     let mut controller = FollowupController::new(Config::default());
     let suggestion = filter("run the tests").ok();
-    controller.handle(1_000, Event::Suggested { request: RequestId(1), suggestion });
+    controller.handle(1_000, Event::suggested(RequestId(1), suggestion));
     let early = controller.visible().is_some();
     controller.handle(1_300, Event::Wake);
     !early && controller.visible().is_some_and(|shown| shown.as_str() == "run the tests")

@@ -33,7 +33,8 @@ Approval modes (--mode):
 
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
-                model, fast_model, base_url, mode, deny, suggestions, speculation; in [requests]
+                model, fast_model, base_url, mode, deny, suggestions, speculation; candidates
+                and parallel: how many suggestions at a time, and run ahead; in [requests]
                 retries, connect_seconds, first_byte_seconds, idle_seconds; and in [limits]
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
                 staged_depth, time_seconds, command_seconds;
@@ -58,7 +59,8 @@ Examples:
   headstart demo";
 
 pub(super) const CHAT: &str = "\
-Tab or Right takes the grey suggestion, Esc dismisses it, typing something else drops the work done ahead.
+Tab or Right takes the grey suggestion, Esc dismisses it, typing something else drops the work done ahead. \
+With `candidates = 3` in your configuration Alt-N and Alt-P turn to another suggestion.
 
 Examples:
   headstart chat --model ollama:NAME

@@ -201,6 +201,9 @@ pub(crate) struct ModelArgs {
     /// Play the recording of `replay:FILE` so many times faster
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     pub(crate) speed: Option<f64>,
+    /// Have Gemini keep the beginning of the conversation by name for so long, at its price; 0: do not
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) cache_seconds: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -225,6 +228,7 @@ impl ModelArgs {
             base_url: self.base_url.clone(),
             mode: mode.mode,
             speed: self.speed,
+            cache_seconds: self.cache_seconds,
         }
     }
 }

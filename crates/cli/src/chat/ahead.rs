@@ -1,8 +1,13 @@
+use std::task::{Context, Poll};
+
+use futures::channel::mpsc;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use headstart_speculation::{Event, Events, Speculation, Status};
 
 use super::books::Account;
 
-/// The speculation behind the suggestion, with what it has told so far.
+/// The speculation behind the suggestion, with what it has told so far, and the steps on top of it.
 pub(super) struct Ahead {
     pub(super) speculation: Speculation,
     pub(super) events: Events,
@@ -11,20 +16,51 @@ pub(super) struct Ahead {
     /// Whether there is nothing more to tell.
     pub(super) ended: bool,
     pub(super) account: Account,
+    /// The next step, which runs on top of this one.
+    pub(super) above: Option<Box<Ahead>>,
+    /// Gives the next step, until it is known whether there is one.
+    rising: Option<BoxFuture<'static, Option<Speculation>>>,
 }
 
 impl Ahead {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
         let account = Account::new(speculation.id().to_owned());
-        Self { speculation, events, told: Vec::new(), ended: false, account }
+        let below = speculation.clone();
+        let rising = Some(async move { below.above().await }.boxed());
+        Self { speculation, events, told: Vec::new(), ended: false, account, above: None, rising }
     }
 
-    /// Keeps what the work told; nothing is the end of it.
-    pub(super) fn hear(&mut self, told: Option<Event>) {
-        match told {
-            Some(event) => self.told.push(event),
-            None => self.ended = true,
+    /// A step that the engine started on top of another.
+    pub(super) fn of_step(speculation: Speculation) -> Box<Self> {
+        // Events that somebody else took are events that are over.
+        let events = speculation.events().unwrap_or_else(|| mpsc::unbounded().1);
+        Box::new(Self::new(speculation, events))
+    }
+
+    /// Takes in the next thing that it or a step above tells, and is ready when there was one.
+    pub(super) fn poll_told(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if !self.ended
+            && let Poll::Ready(told) = self.events.poll_next_unpin(context)
+        {
+            match told {
+                Some(event) => self.told.push(event),
+                None => self.ended = true,
+            }
+            return Poll::Ready(());
         }
+        if let Some(rising) = &mut self.rising
+            && let Poll::Ready(above) = rising.poll_unpin(context)
+        {
+            self.rising = None;
+            self.above = above.map(Self::of_step);
+            return Poll::Ready(());
+        }
+        self.above.as_mut().map_or(Poll::Pending, |above| above.poll_told(context))
+    }
+
+    /// It and the steps above, the lowest first.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |step| step.above.as_deref())
     }
 
     /// A line for the status above the prompt. It does not tell the prompt before the suggestion shows.
@@ -37,7 +73,14 @@ impl Ahead {
             Status::Boundary => "waits for you",
             _ => "stopped early",
         };
-        format!("{word}: {}, {} staged", counted(calls, "call"), counted(staged, "change"))
+        let here = format!("{word}: {}, {} staged", counted(calls, "call"), counted(staged, "change"));
+        let above = self.steps().skip(1).count();
+        let working = self.steps().skip(1).any(|step| step.speculation.status() == Status::Running);
+        match (above, if working { "at work" } else { "ready" }) {
+            (0, _) => here,
+            (1, word) => format!("{here}; next step {word}"),
+            (_, word) => format!("{here}; next {above} steps {word}"),
+        }
     }
 }
 

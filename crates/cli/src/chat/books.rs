@@ -79,8 +79,18 @@ impl Books {
         self.policy.show(&self.experience, text)
     }
 
-    pub(super) fn run(&self, text: &str) -> Result<Allowance, Hold> {
-        self.policy.run(&self.experience, text, clock::unix_ms())
+    /// Which of these, best first, to run ahead at the same time, at most so many.
+    pub(super) fn run(&self, texts: &[&str], most: usize) -> Vec<Result<Allowance, Hold>> {
+        self.policy.run_several(&self.experience, texts, most, clock::unix_ms())
+    }
+
+    /// As [`run`](Self::run), on top of steps that the user has not taken yet.
+    pub(super) fn run_above<'a>(
+        &self,
+        below: impl IntoIterator<Item = &'a str>,
+        text: &str,
+    ) -> Result<Allowance, Hold> {
+        self.policy.run_above(&self.experience, below, text, clock::unix_ms())
     }
 
     pub(super) fn turn(&mut self, cost: &Cost, interrupted: bool) {
@@ -97,6 +107,12 @@ impl Books {
         suppressed: Option<&str>,
     ) {
         let entry = self.clerk.suggestion(id, text, cost, suppressed);
+        self.note(&[entry]);
+    }
+
+    /// A further candidate of the same answer as `first`.
+    pub(super) fn candidate(&mut self, id: &str, text: &str, first: &str) {
+        let entry = self.clerk.candidate(id, text, first);
         self.note(&[entry]);
     }
 
@@ -166,16 +182,22 @@ impl Account {
         Self { id, started: Instant::now(), noted: None, joined: false }
     }
 
+    /// Whether what the run cost is written down.
+    pub(super) fn is_noted(&self) -> bool {
+        self.noted.is_some()
+    }
+
     /// What the query for what comes after the run has cost.
     pub(super) fn spent_since(&self, speculation: &Speculation) -> Usage {
         beyond(speculation.cost().tokens, self.noted.unwrap_or_default())
     }
 }
 
-/// An id for a suggestion; one without chance where the system has none to give, which is no reason not to suggest.
-pub(super) fn new_id(number: u64) -> String {
+/// An id for a suggestion, in its place among those of an answer; one without chance where the system has none to give, which is
+/// no reason not to suggest.
+pub(super) fn new_id(request: u64, place: usize) -> String {
     SpeculationId::random()
-        .map_or_else(|_| format!("{}-{number}", clock::unix_ms()), |id| id.as_str().to_owned())
+        .map_or_else(|_| format!("{}-{request}-{place}", clock::unix_ms()), |id| id.as_str().to_owned())
 }
 
 /// A run that is about to be dropped has not added up yet how long it took and what it staged.
@@ -194,6 +216,7 @@ fn beyond(now: Usage, before: Usage) -> Usage {
     more.input_tokens = now.input_tokens.saturating_sub(before.input_tokens);
     more.cached_input_tokens = now.cached_input_tokens.saturating_sub(before.cached_input_tokens);
     more.cache_creation_tokens = now.cache_creation_tokens.saturating_sub(before.cache_creation_tokens);
+    more.cache_token_seconds = now.cache_token_seconds.saturating_sub(before.cache_token_seconds);
     more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
     more
 }

@@ -27,6 +27,7 @@ pub(super) const HELP: &str = "\
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
 Tab or Right takes the suggestion into the prompt, Esc dismisses it, Enter sends what is in the prompt.
+Of several suggestions Alt-N (or Down) shows the next and Alt-P the one before; typing narrows them.
 Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-C interrupts a turn.";
 
 /// The command in a line; `None` for a prompt. An error says what there is.

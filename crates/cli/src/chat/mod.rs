@@ -10,14 +10,15 @@ mod command;
 mod face;
 mod offer;
 mod show;
+mod steps;
 mod suggest;
 mod turn;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
 use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::policy::Mode;
@@ -27,15 +28,17 @@ use tokio::sync::mpsc;
 use crate::config::Config as Settings;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::host::Ask;
+use crate::host::{Ask, AskStep};
 use crate::session::Session;
 use crate::signals::Signals;
-use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style};
+use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style, Turn};
+use ahead::Ahead;
 pub(crate) use books::Books;
 pub(crate) use face::Face;
 use offer::{Offers, next_told};
 use suggest::{Asked, answered};
 use turn::{Step, Working};
+pub(crate) use waiting::Holds;
 
 /// What is told to stop has stopped long before.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -45,6 +48,7 @@ pub(crate) struct Chat {
     session: Session,
     settings: Settings,
     asks: mpsc::UnboundedReceiver<Ask>,
+    asked_steps: mpsc::UnboundedReceiver<AskStep>,
     face: Face,
     editor: LineEditor,
     started: Instant,
@@ -67,6 +71,7 @@ pub(crate) struct Chat {
     queued: VecDeque<String>,
     last: ExitStatus,
     over: bool,
+    holds: Holds,
 }
 
 impl Chat {
@@ -75,16 +80,19 @@ impl Chat {
         settings: Settings,
         books: Books,
         asks: mpsc::UnboundedReceiver<Ask>,
+        holds: Holds,
         face: Face,
     ) -> Self {
         let mut controller = FollowupController::new(Config::default());
         // Without a terminal nobody could press a key for a suggestion.
         let enabled = settings.suggestions && face.is_terminal() && books.mode() != Mode::Off;
         let _ = controller.handle(0, Followup::Enabled { enabled });
+        let asked_steps = session.asked_steps();
         Self {
             session,
             settings,
             asks,
+            asked_steps,
             face,
             editor: LineEditor::new(Vec::new()),
             started: Instant::now(),
@@ -103,6 +111,7 @@ impl Chat {
             queued: VecDeque::new(),
             last: ExitStatus::Done,
             over: false,
+            holds,
         }
     }
 
@@ -126,6 +135,7 @@ impl Chat {
         while !self.over {
             self.draw()?;
             // A pipe is read line by line, each when the one before is done.
+            let joins = self.joins();
             let listens = !input_ended && (self.face.is_terminal() || self.working.is_none());
             tokio::select! {
                 biased;
@@ -139,8 +149,10 @@ impl Chat {
                 },
                 step = next_step(&mut self.working) => self.on_step(step)?,
                 Some(ask) = self.asks.recv() => self.on_ask(ask)?,
-                (id, told) = next_told(&mut self.offers) => self.on_told(&id, told),
+                Some(ask) = self.asked_steps.recv() => self.on_ask_step(ask),
+                () = next_told(&mut self.offers) => self.note_ended(),
                 (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer),
+                news = self.holds.of_whom(joins).news() => self.on_wait(news)?,
                 () = wake(self.started, self.wake_at) => {
                     self.wake_at = None;
                     self.followup(Followup::Wake);
@@ -161,14 +173,15 @@ impl Chat {
     async fn stop(&mut self) {
         self.drop_asked();
         let running = self.offers.iter().filter_map(|offer| offer.work.as_ref());
-        let running: Vec<_> = running.map(|ahead| ahead.speculation.clone()).collect();
+        let running: Vec<_> = running.flat_map(Ahead::steps).map(|ahead| ahead.speculation.clone()).collect();
         self.settle(Outcome::Aborted);
         for speculation in running {
             speculation.finished().await;
         }
         if let Some(mut working) = self.working.take() {
-            if let Working::Accept { speculation, account, .. } = &mut working {
+            if let Working::Accept { speculation, account, above, .. } = &mut working {
                 self.books.closed(account, speculation, Outcome::Aborted, 0);
+                self.close_steps(speculation, above.take());
             }
             working.interrupt();
             while let Step::Event(_) = working.next().await {}
@@ -182,7 +195,7 @@ impl Chat {
         let status = match (&self.working, self.ahead()) {
             // The keys of the question are other ones.
             _ if self.question.is_some() => None,
-            (Some(working), _) => Some(working.status()),
+            (Some(working), _) => Some(self.waits().unwrap_or_else(|| working.status())),
             (None, Some(ahead)) => Some(ahead.status()),
             (None, None) => None,
         };
@@ -209,6 +222,8 @@ impl Chat {
                 GhostKey::Tab => AcceptMethod::Tab,
                 GhostKey::Right => AcceptMethod::Right,
             })),
+            Action::TurnGhost(Turn::Next) => self.followup(Followup::NextCandidate),
+            Action::TurnGhost(Turn::Previous) => self.followup(Followup::PreviousCandidate),
             Action::DismissGhost => self.followup(Followup::Dismiss),
             Action::Interrupt => self.on_interrupt()?,
             Action::EndOfInput => self.over = true,
@@ -225,6 +240,11 @@ impl Chat {
     }
 
     fn on_submit(&mut self, text: String) -> Result<(), CliError> {
+        let is_command = text.trim_start().starts_with('/');
+        if is_command || self.working.is_some() {
+            // The prompt is empty again, and what was suggested stays.
+            self.followup(Followup::Edited { text: String::new() });
+        }
         if let Some(command) = command::parse(text.trim()) {
             match command {
                 Ok(command) => self.on_command(&command)?,

@@ -1,9 +1,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use futures::StreamExt;
 use headstart_speculation::ledger::Outcome;
-use headstart_speculation::{Candidate, Candidates, Event};
+use headstart_speculation::{Candidate, Candidates};
 
 use super::Chat;
 use super::ahead::Ahead;
@@ -30,21 +29,12 @@ impl Chat {
         self.close(given_up);
     }
 
-    /// Keeps what the work told; nothing is the end of it.
-    pub(super) fn on_told(&mut self, id: &str, told: Option<Event>) {
-        let work = self.offers.iter_mut().find(|offer| offer.id == id).and_then(|offer| offer.work.as_mut());
-        let Some(ahead) = work else { return };
-        ahead.hear(told);
-        if ahead.ended {
-            self.books.ran(&mut ahead.account, &ahead.speculation);
-        }
-    }
-
-    fn close(&mut self, given_up: Vec<(Candidate<Ahead>, Outcome)>) {
+    pub(super) fn close(&mut self, given_up: Vec<(Candidate<Ahead>, Outcome)>) {
         for (offer, outcome) in given_up {
             match offer.work {
                 Some(mut ahead) => {
                     self.books.closed(&mut ahead.account, &ahead.speculation, outcome, 0);
+                    self.close_steps(&ahead.speculation, ahead.above.take());
                     ahead.speculation.abort();
                 }
                 None => self.books.decided(&offer.id, outcome),
@@ -53,17 +43,11 @@ impl Chat {
     }
 }
 
-/// The next event of any work ahead and the id of its suggestion; `None` for the event, once, when that work has ended.
-pub(super) async fn next_told(offers: &mut Offers) -> (String, Option<Event>) {
+/// Waits until any work ahead has told something.
+pub(super) async fn next_told(offers: &mut Offers) {
     poll_fn(|context| {
-        for offer in offers.iter_mut() {
-            if let Some(ahead) = offer.work.as_mut().filter(|ahead| !ahead.ended)
-                && let Poll::Ready(told) = ahead.events.poll_next_unpin(context)
-            {
-                return Poll::Ready((offer.id.clone(), told));
-            }
-        }
-        Poll::Pending
+        let mut ahead = offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+        if ahead.any(|ahead| ahead.poll_told(context).is_ready()) { Poll::Ready(()) } else { Poll::Pending }
     })
-    .await
+    .await;
 }

@@ -1,7 +1,9 @@
 use std::future::pending;
 use std::time::Instant;
 
-use headstart_followup_state::{Effect, Event as Followup, RequestId, Suggestion};
+use headstart_followup_state::{
+    Config, Effect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
+};
 use headstart_speculation::Speculation;
 use headstart_speculation::ledger::Outcome;
 use tokio::task::JoinHandle;
@@ -11,18 +13,30 @@ use super::ahead::Ahead;
 use super::books::{Account, new_id};
 use super::offer::Offers;
 use crate::clerk::QueryCost;
+use crate::terminal::Ghost;
 
 /// A question for a suggestion, its answer still to come. Dropped, it is not asked any longer and costs no more.
 pub(super) struct Asked {
     task: JoinHandle<(RequestId, Answer)>,
     /// The accepted work that asks by itself what comes after it.
     asks: Option<Speculation>,
+    /// The next step, on top of that work.
+    above: Option<Box<Ahead>>,
 }
 
-/// The answer, and what it cost.
+/// The answer, best first and never empty, and what it cost.
 pub(super) struct Answer {
-    suggestion: Result<Suggestion, String>,
+    suggestions: Result<Vec<Suggestion>, String>,
     cost: QueryCost,
+    /// The suggestion as it runs already, on top of the work that was accepted.
+    above: Option<Box<Ahead>>,
+}
+
+impl Asked {
+    /// The accepted work after which it is asked.
+    pub(super) fn after(&self) -> Option<&Speculation> {
+        self.asks.as_ref()
+    }
 }
 
 impl Drop for Asked {
@@ -38,11 +52,16 @@ impl Drop for Asked {
 pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Answer) {
     let Some(waiting) = asked else { return pending().await };
     let answer = (&mut waiting.task).await;
-    *asked = None;
-    match answer {
-        Ok(answer) => answer,
+    let answered = asked.take();
+    match (answer, answered) {
+        (Ok((request, mut answer)), Some(mut asked)) => {
+            // The step that runs already is no part of what is dropped with the question.
+            asked.asks = None;
+            answer.above = asked.above.take().or(answer.above);
+            (request, answer)
+        }
         // The query panicked: there is no suggestion, and nothing else is wrong.
-        Err(_) => pending().await,
+        _ => pending().await,
     }
 }
 
@@ -53,20 +72,26 @@ impl Chat {
             return;
         }
         let request = self.next_request();
-        let query = self.session.suggestion_query();
+        let query = self.session.suggestion_query(self.settings.candidates);
         let asked = Instant::now();
         let task = tokio::spawn(async move {
             let guess = query.await;
             let work_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
             let cost = QueryCost { tokens: guess.tokens, work_ms, dropped: false };
-            (request, Answer { suggestion: guess.suggestion, cost })
+            (request, Answer { suggestions: guess.suggestions, cost, above: None })
         });
-        self.asked = Some(Asked { task, asks: None });
+        self.asked = Some(Asked { task, asks: None, above: None });
     }
 
     /// The suggestion after accepted work: it is there already, or on its way.
-    pub(super) fn await_next(&mut self, speculation: Speculation, account: Account) {
+    pub(super) fn await_next(
+        &mut self,
+        speculation: Speculation,
+        account: Account,
+        above: Option<Box<Ahead>>,
+    ) {
         if !self.controller.is_enabled() {
+            self.close_steps(&speculation, above);
             return speculation.abort();
         }
         let request = self.next_request();
@@ -74,38 +99,70 @@ impl Chat {
         let task = tokio::spawn(async move {
             let next = speculation.next().await;
             let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
-            (request, Answer { suggestion: next.ok_or_else(|| "empty".to_owned()), cost })
+            let next = next.map(|best| [vec![best], speculation.other_candidates()].concat());
+            let above = speculation.above().await.map(Ahead::of_step);
+            (request, Answer { suggestions: next.ok_or_else(|| "empty".to_owned()), cost, above })
         });
-        self.asked = Some(Asked { task, asks });
+        self.asked = Some(Asked { task, asks, above });
     }
 
     pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) {
-        let Answer { suggestion, cost } = answer;
-        let text = suggestion.as_ref().ok().map(|suggestion| suggestion.as_str().to_owned());
-        let suggestion = match suggestion {
+        let Answer { suggestions, cost, above } = answer;
+        let above = above.and_then(|above| self.unless_aborted(above));
+        let first = suggestions.as_ref().ok().and_then(|all| all.first()).cloned();
+        let shown = match suggestions {
             Ok(_) if self.is_typing() => Err("typing".to_owned()),
-            Ok(suggestion) => match self.books.show(suggestion.as_str()) {
-                Ok(()) => Ok(suggestion),
-                Err(hold) => Err(hold.code().to_owned()),
-            },
+            Ok(suggestions) => self.showable(suggestions),
             Err(reason) => Err(reason),
         };
-        let id = new_id(request.0);
-        let reason = suggestion.as_ref().err().map(String::as_str);
+        let best = shown.as_ref().ok().and_then(|shown| shown.first()).or(first.as_ref());
+        let text = best.map(|best| best.as_str().to_owned());
+        let reason = shown.as_ref().err().map(String::as_str);
+        // What runs already has its id.
+        let of_step = |text: &str| above.as_ref().filter(|above| above.speculation.prompt() == text);
+        let ids = std::array::from_fn::<_, MAX_CANDIDATES, _>(|place| {
+            let text = shown.as_ref().ok().and_then(|shown| shown.get(place)).or(first.as_ref());
+            let step = text.filter(|_| place == 0).and_then(|text| of_step(text.as_str()));
+            step.map_or_else(|| new_id(request.0, place), |step| step.speculation.id().to_owned())
+        });
         // These two are found out without asking the model.
         if !matches!(reason, Some("early_conversation" | "plan_mode")) {
-            self.books.suggested(&id, text.as_deref(), cost, reason);
+            self.books.suggested(&ids[0], text.as_deref(), cost, reason);
         }
-        match suggestion {
-            Ok(suggestion) => {
-                self.incoming = Offers::new([(id, suggestion.clone())]);
-                self.followup(Followup::Suggested { request, suggestion: Some(suggestion) });
+        match shown {
+            Ok(suggestions) => {
+                for (id, further) in ids.iter().zip(&suggestions).skip(1) {
+                    self.books.candidate(id, further.as_str(), &ids[0]);
+                }
+                self.incoming = Offers::new(ids.into_iter().zip(suggestions.iter().cloned()));
+                let is_ready = self.adopt(above);
+                self.followup(Followup::suggested(request, suggestions));
+                if is_ready {
+                    self.show_at_once();
+                }
             }
-            Err(reason) => self.followup(Followup::Suppressed { request, reason }),
+            Err(reason) => {
+                self.adopt(above);
+                self.followup(Followup::Suppressed { request, reason });
+            }
         }
         // The controller had no use for it: it is late, or the same as the one that is there.
-        for (unused, outcome) in self.incoming.give_up(Outcome::Aborted) {
-            self.books.decided(&unused.id, outcome);
+        let unused = self.incoming.give_up(Outcome::Aborted);
+        self.close(unused);
+    }
+
+    /// Those that the policy lets show; the error is the code of what holds the first one back.
+    fn showable(&self, suggestions: Vec<Suggestion>) -> Result<Vec<Suggestion>, String> {
+        let mut first_hold = None;
+        let mut passes = |suggestion: &Suggestion| {
+            let judged = self.books.show(suggestion.as_str());
+            first_hold = first_hold.or(judged.err());
+            judged.is_ok()
+        };
+        let kept: Vec<_> = suggestions.into_iter().filter(|suggestion| passes(suggestion)).collect();
+        match first_hold {
+            Some(hold) if kept.is_empty() => Err(hold.code().to_owned()),
+            _ => Ok(kept),
         }
     }
 
@@ -120,74 +177,107 @@ impl Chat {
 
     /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
     pub(super) fn drop_asked(&mut self) {
-        if let Some(asked) = self.asked.take()
-            && !asked.task.is_finished()
-        {
+        let Some(mut asked) = self.asked.take() else { return };
+        if let Some(accepted) = &asked.asks {
+            self.close_steps(accepted, asked.above.take());
+        }
+        if !asked.task.is_finished() {
             let cost = QueryCost { dropped: true, ..QueryCost::default() };
             self.books.suggested("", None, cost, Some("dropped"));
         }
     }
 
-    /// Text in the prompt gives the suggestion and the work ahead up, unless it is the suggestion, or a command: that
-    /// may be about them.
+    /// Text in the prompt gives the suggestions and the work ahead up, unless one of them begins with it; or it is a command:
+    /// that may be about them; or it comes from the history: that may go again.
     pub(super) fn on_edited(&mut self, typed: bool) {
         let typing = self.is_typing();
         if typed && typing {
             self.drop_asked();
         }
-        self.followup(Followup::Keystroke { typed: typed && typing });
-        let text = self.editor.text();
-        if self.inserted && self.offers.get(text).is_none() {
+        let text = self.editor.text().to_owned();
+        let goes_with_it = self.offers.iter().any(|offer| offer.suggestion.rest_after(&text).is_some());
+        if text.is_empty() || goes_with_it || (typed && typing) {
+            self.followup(Followup::Edited { text: text.clone() });
+        } else {
+            self.followup(Followup::Keystroke { typed: false });
+        }
+        if self.inserted && self.offers.get(&text).is_none() {
             self.settle(Outcome::Ignored);
         }
         self.show_ghost();
     }
 
-    /// Shows the suggestion again, where there is one, once the prompt is empty.
+    /// Shows of the suggestion, where there is one, what goes with the prompt.
     pub(super) fn show_ghost(&mut self) {
-        let ghost = self.controller.visible().map(|suggestion| suggestion.as_str().to_owned());
-        self.editor.set_ghost(ghost);
+        let ghost = || {
+            let rest = self.controller.visible()?.rest_after(self.editor.text())?.to_owned();
+            let place = self.controller.place().filter(|place| !place.is_only());
+            Some(Ghost { place: place.map(|place| (place.number, place.of)), ..Ghost::only(rest) })
+        };
+        self.editor.set_ghost(ghost());
     }
 
     /// Tells the controller, and does what it asks for.
     pub(super) fn followup(&mut self, event: Followup) {
         let now = self.now();
         let fate = match event {
-            Followup::Dismiss | Followup::Keystroke { .. } => self.fate(),
+            Followup::Dismiss | Followup::Keystroke { .. } | Followup::Edited { .. } => self.fate(),
             Followup::Suggested { .. } => Outcome::Replaced,
             _ => Outcome::Aborted,
         };
-        for effect in self.controller.handle(now, event) {
+        let effects = self.controller.handle(now, event);
+        self.act_on(effects, fate);
+    }
+
+    /// Shows what waits to be shown: after an accept, with the next step there already, nothing flickers.
+    fn show_at_once(&mut self) {
+        let later = self.now().saturating_add(Config::default().show_delay_ms);
+        let effects = self.controller.handle(later, Followup::Wake);
+        self.act_on(effects, Outcome::Aborted);
+    }
+
+    fn act_on(&mut self, effects: Effects, fate: Outcome) {
+        for effect in effects {
             match effect {
-                Effect::Show { suggestion } => {
+                Effect::Show { suggestion, .. } => {
                     self.offers.saw(suggestion.as_str());
                     self.show_ghost();
                 }
                 Effect::Hide => self.show_ghost(),
                 Effect::Insert { text } => {
-                    self.editor.insert(&text);
+                    self.editor.replace(&text);
                     self.inserted = !self.offers.is_empty();
                 }
                 Effect::WakeAt { at } => self.wake_at = Some(at),
                 Effect::Record { outcome } => self.ledger.record(&outcome),
-                Effect::StartSpeculation { suggestion } => self.start_ahead(&suggestion),
+                Effect::StartSpeculation { .. } => self.start_ahead(),
                 Effect::AbandonSpeculation => self.settle(fate),
+                Effect::AbandonOthers { suggestion } => self.choose(suggestion.as_str()),
                 _ => {}
             }
         }
     }
 
-    fn start_ahead(&mut self, suggestion: &Suggestion) {
+    /// Runs the best of the incoming suggestions ahead, as many as the user wants and the policy allows.
+    fn start_ahead(&mut self) {
         self.settle(Outcome::Replaced);
         self.offers = std::mem::take(&mut self.incoming);
         if !self.settings.speculation {
             return;
         }
-        let Some(offer) = self.offers.get_mut(suggestion.as_str()) else { return };
-        let Ok(allowance) = self.books.run(suggestion.as_str()) else { return };
-        // A slash command is never run ahead; that is no error.
-        let started = self.session.speculate(offer.id.clone(), suggestion.as_str(), Some(allowance));
-        offer.work = started.ok().map(|(speculation, events)| Ahead::new(speculation, events));
+        let texts: Vec<_> = self.offers.iter().map(|offer| offer.suggestion.clone()).collect();
+        let texts: Vec<_> = texts.iter().map(Suggestion::as_str).collect();
+        let answers = self.books.run(&texts, self.settings.parallel);
+        for (offer, answer) in self.offers.iter_mut().zip(answers) {
+            let Ok(allowance) = answer else { continue };
+            if offer.work.is_some() {
+                continue;
+            }
+            // A slash command is never run ahead; that is no error.
+            let started =
+                self.session.speculate(offer.id.clone(), offer.suggestion.as_str(), Some(allowance));
+            offer.work = started.ok().map(|(speculation, events)| Ahead::new(speculation, events));
+        }
     }
 
     /// Whether the prompt holds words for the model.

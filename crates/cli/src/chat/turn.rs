@@ -4,7 +4,7 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, Ending, Event, Events, Speculation, Status, Transcript, Turn,
+    AcceptError, Acceptance, Accepted, Ending, Event, Events, Limit, Speculation, Status, Transcript, Turn,
 };
 use tokio::task::{JoinError, JoinHandle};
 
@@ -27,6 +27,8 @@ pub(super) enum Working {
         told: Vec<Event>,
         events: Events,
         account: Account,
+        /// The next step, on top of the work.
+        above: Option<Box<Ahead>>,
         task: JoinHandle<Result<Acceptance, AcceptError>>,
     },
 }
@@ -93,7 +95,7 @@ impl Chat {
     /// Takes the work that ran ahead. Of work that still runs, what it has told is shown at once, what is still to come
     /// as it comes; of work that is done, when it is applied: a conflict may come first.
     pub(super) fn take(&mut self, ahead: Ahead) -> Result<(), CliError> {
-        let Ahead { speculation, events, mut told, ended, mut account } = ahead;
+        let Ahead { speculation, events, mut told, ended, mut account, above, .. } = ahead;
         account.joined = speculation.status() == Status::Running;
         self.shown_call = None;
         if !ended {
@@ -103,7 +105,7 @@ impl Chat {
         }
         let accepted = speculation.clone();
         let task = tokio::spawn(async move { accepted.accept().await });
-        self.working = Some(Working::Accept { speculation, told, events, account, task });
+        self.working = Some(Working::Accept { speculation, told, events, account, above, task });
         Ok(())
     }
 
@@ -120,12 +122,19 @@ impl Chat {
                 }
             }
             Step::AcceptEnded(ended) => {
-                let Some(Working::Accept { speculation, told, mut account, .. }) = self.working.take() else {
+                let Some(Working::Accept { speculation, told, mut account, above, .. }) = self.working.take()
+                else {
                     return Ok(());
                 };
                 let (outcome, saved_ms) = decision(&speculation, &account, &ended);
                 self.books.closed(&mut account, &speculation, outcome, saved_ms);
-                self.on_accepted(&speculation, &told, account, *ended)?;
+                if let Ok(Ok(Acceptance::Accepted(accepted))) = *ended {
+                    self.hand_over(speculation, &told, account, above, accepted)?;
+                } else {
+                    self.close_steps(&speculation, above);
+                    self.on_not_accepted(&speculation, *ended)?;
+                    speculation.abort();
+                }
             }
         }
         if self.working.is_none()
@@ -136,23 +145,19 @@ impl Chat {
         Ok(())
     }
 
-    fn on_accepted(
+    fn on_not_accepted(
         &mut self,
         speculation: &Speculation,
-        told: &[Event],
-        account: Account,
         ended: Result<Result<Acceptance, AcceptError>, JoinError>,
     ) -> Result<(), CliError> {
         self.face.end_line()?;
         let prompt = Transcript::new(speculation.prompt());
         let why = match ended {
-            Ok(Ok(Acceptance::Accepted(accepted))) => {
-                return self.hand_over(speculation, told, account, accepted);
-            }
             Ok(Ok(Acceptance::Conflict(conflicts))) => show::conflicts(&conflicts),
             Ok(Ok(Acceptance::Withdrawn { call, verdict })) => {
                 format!("{} is not allowed any more: {}", call.name, verdict.detail)
             }
+            Ok(Ok(Acceptance::Discarded)) => "it stopped at a call that needs your consent".to_owned(),
             Ok(Ok(_)) if speculation.status() == Status::Aborted => {
                 self.finish(prompt, &Ending::Aborted)?;
                 return self.face.say("nothing of the work ahead was applied", Style::Dim);
@@ -174,9 +179,10 @@ impl Chat {
     /// The work ahead is the user's now; a turn goes on where it had stopped.
     fn hand_over(
         &mut self,
-        speculation: &Speculation,
+        speculation: Speculation,
         told: &[Event],
         account: Account,
+        above: Option<Box<Ahead>>,
         accepted: Accepted,
     ) -> Result<(), CliError> {
         for event in told {
@@ -191,12 +197,25 @@ impl Chat {
             let saved = Duration::from_millis(accepted.time_saved_ms).as_secs_f64();
             self.face.say(&format!("{saved:.1} s of this was done ahead"), Style::Dim)?;
         }
-        if accepted.ending != Ending::Completed {
-            self.begin(accepted.transcript);
-            return Ok(());
+        match &accepted.ending {
+            Ending::Completed => {
+                self.finish(accepted.transcript, &Ending::Completed)?;
+                self.await_next(speculation, account, above);
+                return Ok(());
+            }
+            // It would end a turn of the user's as well: whether to go on is for them to say.
+            ending @ Ending::Exhausted { limit: Limit::Output } => {
+                return self.finish(accepted.transcript, ending);
+            }
+            // The question that follows says why it stopped.
+            Ending::Boundary { .. } => {}
+            ending => {
+                let why = show::ending(ending).unwrap_or_default();
+                self.face
+                    .say(&format!("the work ahead ended early ({why}); going on from there"), Style::Dim)?;
+            }
         }
-        self.finish(accepted.transcript, &Ending::Completed)?;
-        self.await_next(speculation.clone(), account);
+        self.begin(accepted.transcript);
         Ok(())
     }
 

@@ -83,7 +83,9 @@ async fn accept(
     // environment counts as it is there now.
     let mode = args.mode.mode.or_else(|| record.mode_by_flag.then_some(record.mode));
     let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
-    let host = NativeHost::unattended(config.gate_context(workspace.clone())?).repeated(repeated);
+    let host = NativeHost::unattended(config.gate_context(workspace.clone())?)
+        .repeated(repeated)
+        .at_boundary(config.at_boundary);
     let host = Arc::new(host);
     // An accept asks no model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
@@ -134,6 +136,10 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
             output::note(&format!("not allowed any more: {call}: {}", output::one_line(&verdict.detail)));
             output::note("nothing was changed; --mode says what may run");
             Ok(ExitStatus::Boundary)
+        }
+        Acceptance::Discarded => {
+            let problem = "stopped at a call that needs your consent, and at_boundary = \"discard\" takes nothing of it";
+            Err(CliError::WrongState { id: id.to_owned(), problem: problem.to_owned() })
         }
         _ => {
             let problem = "did nothing that could be accepted".to_owned();

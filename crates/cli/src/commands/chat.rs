@@ -2,7 +2,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Books, Chat, Face};
+use crate::chat::{Books, Chat, Face, Holds};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -31,7 +31,8 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     } else {
         (Face::lines(context.output), Input::of_pipe())
     };
-    let ended = Chat::new(session, config, books, asks, face).run(input).await;
-    models.save_recording()?;
+    let holds = Holds::of(&models.waits);
+    let ended = Chat::new(session, config, books, asks, holds, face).run(input).await;
+    models.close().await?;
     ended
 }

@@ -91,7 +91,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
             running.discard()?;
             let spent = clerk.speculation(&id, &args.prompt, &cost, status);
             clerk.ledger.note(&[spent, clerk::outcome(&id, Outcome::Aborted, 0)]);
-            models.save_recording()?;
+            models.close().await?;
             return stopped.and(Err(CliError::GivenUp { id }));
         }
     };
@@ -102,7 +102,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
         let status = finished.ending.status();
         clerk.ledger.note(&[clerk.speculation(&id, &args.prompt, &finished.cost, status)]);
     }
-    models.save_recording()?;
+    models.close().await?;
     report(&record, context)
 }
 

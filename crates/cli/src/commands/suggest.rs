@@ -1,8 +1,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_suggestion,
+    CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_candidates,
 };
 use headstart_speculation::ledger::Source;
 use headstart_tool_gate::ApprovalMode;
@@ -23,8 +24,17 @@ use crate::{history, setup, workspace};
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum Answer<'a> {
-    Suggestion { text: &'a str, usage: Usage },
-    Suppressed { reason: &'a str, usage: Usage },
+    Suggestion {
+        text: &'a str,
+        /// Further candidates, best first.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        others: &'a [Suggestion],
+        usage: Usage,
+    },
+    Suppressed {
+        reason: &'a str,
+        usage: Usage,
+    },
 }
 
 /// Predicts the next prompt of a conversation.
@@ -40,19 +50,24 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
     let spinner = Spinner::start("asking what comes next");
     let asked = Instant::now();
-    let answer = generate_suggestion(&models.background, &params, guards).await;
+    let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
     note(&clerk, &answer, asked.elapsed())?;
-    models.save_recording()?;
+    models.close().await?;
     let json = context.output.is_json();
     match answer {
         Ok(generated) if json => {
             output::print_json(&Answer::Suggestion {
                 text: generated.suggestion.as_str(),
+                others: &generated.others,
                 usage: generated.usage,
             })?;
         }
-        Ok(generated) => output::print(&format!("{}\n", output::printable(generated.suggestion.as_str())))?,
+        Ok(generated) => {
+            for suggestion in std::iter::once(&generated.suggestion).chain(&generated.others) {
+                output::print(&format!("{}\n", output::printable(suggestion.as_str())))?;
+            }
+        }
         Err(Suppressed { reason: SuppressionReason::QueryFailed(error), .. }) => {
             return Err(CliError::Model(error));
         }
@@ -79,6 +94,10 @@ fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -
     let work_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let cost = QueryCost { tokens, work_ms, dropped: false };
     let id = SpeculationId::random()?;
-    clerk.ledger.note(&[clerk.suggestion(id.as_str(), text, cost, suppressed)]);
+    let mut entries = vec![clerk.suggestion(id.as_str(), text, cost, suppressed)];
+    for further in answer.iter().flat_map(|generated| &generated.others) {
+        entries.push(clerk.candidate(SpeculationId::random()?.as_str(), further.as_str(), id.as_str()));
+    }
+    clerk.ledger.note(&entries);
     Ok(())
 }

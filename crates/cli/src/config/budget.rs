@@ -30,6 +30,8 @@ pub(crate) enum Keep {
 pub(super) struct PriceFields {
     input: f64,
     cached: Option<f64>,
+    cache_write: Option<f64>,
+    storage: Option<f64>,
     output: f64,
 }
 
@@ -151,7 +153,7 @@ pub(super) fn parse_keep(name: &str) -> Result<Keep, String> {
 
 fn prices(file: &File) -> Result<Prices, CliError> {
     let price = |(model, fields): (&String, &Spanned<PriceFields>)| {
-        let PriceFields { input, cached, output } = fields.get_ref();
+        let PriceFields { input, cached, cache_write, storage, output } = fields.get_ref();
         let refused = || {
             let line = file.line(&fields.span());
             file.refuse(line, &format!("prices.{model:?}"), "a price is a number from 0 to 1,000,000,000")
@@ -160,6 +162,8 @@ fn prices(file: &File) -> Result<Prices, CliError> {
         let price = Price {
             input: money(*input)?,
             cached: money(cached.unwrap_or(*input))?,
+            cache_write: money(cache_write.unwrap_or(*input))?,
+            storage: money(storage.unwrap_or_default())?,
             output: money(*output)?,
         };
         Ok((model.clone(), price))

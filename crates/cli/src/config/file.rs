@@ -3,6 +3,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_followup_state::MAX_CANDIDATES;
+use headstart_speculation::AtBoundary;
 use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
@@ -11,7 +13,8 @@ use toml::Spanned;
 use super::budget::{self, BudgetTable, Keep, PriceTable};
 use super::limits::LimitField;
 use super::requests::RequestField;
-use super::{parse_base_url, parse_mode};
+use super::several::SeveralField;
+use super::{parse_at_boundary, parse_base_url, parse_mode};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -42,6 +45,9 @@ struct Fields {
     policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
+    at_boundary: Option<Spanned<String>>,
+    candidates: Option<Spanned<usize>>,
+    parallel: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
@@ -57,6 +63,8 @@ struct RequestFields {
     connect_seconds: Option<Spanned<u32>>,
     first_byte_seconds: Option<Spanned<u32>>,
     idle_seconds: Option<Spanned<u32>>,
+    stalled_seconds: Option<Spanned<u32>>,
+    cache_seconds: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -70,6 +78,7 @@ struct LimitFields {
     staged_file_bytes: Option<Spanned<u64>>,
     staged_depth: Option<Spanned<u32>>,
     time_seconds: Option<Spanned<u32>>,
+    depth: Option<Spanned<u32>>,
     command_seconds: Option<Spanned<u32>>,
 }
 
@@ -130,6 +139,28 @@ impl File {
         self.fields.speculation
     }
 
+    pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
+        self.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
+    }
+
+    pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {
+        let all = [
+            (SeveralField::Candidates, &self.fields.candidates),
+            (SeveralField::Parallel, &self.fields.parallel),
+        ];
+        let mut several = Vec::new();
+        for (field, value) in all {
+            let Some(value) = value else { continue };
+            let line = self.line(&value.span());
+            if !(1..=MAX_CANDIDATES).contains(value.get_ref()) {
+                let problem = format!("must be from 1 to {MAX_CANDIDATES}");
+                return Err(self.refuse(line, field.name(), problem));
+            }
+            several.push((field, Placed { value: *value.get_ref(), line }));
+        }
+        Ok(several)
+    }
+
     pub(super) fn background(&self) -> Result<Option<Placed<Mode>>, CliError> {
         self.parsed("background", self.fields.background.as_ref(), budget::parse_mode)
     }
@@ -162,6 +193,7 @@ impl File {
             (LimitField::StagedFileBytes, wide(&fields.staged_file_bytes)),
             (LimitField::StagedDepth, narrow(&fields.staged_depth)),
             (LimitField::TimeSeconds, narrow(&fields.time_seconds)),
+            (LimitField::Depth, narrow(&fields.depth)),
             (LimitField::CommandSeconds, narrow(&fields.command_seconds)),
         ];
         let mut limits = Vec::new();
@@ -183,6 +215,8 @@ impl File {
             (RequestField::ConnectSeconds, &fields.connect_seconds),
             (RequestField::FirstByteSeconds, &fields.first_byte_seconds),
             (RequestField::IdleSeconds, &fields.idle_seconds),
+            (RequestField::StalledSeconds, &fields.stalled_seconds),
+            (RequestField::CacheSeconds, &fields.cache_seconds),
         ];
         let mut settings = Vec::new();
         for (field, value) in all {

@@ -9,12 +9,13 @@ mod file;
 mod limits;
 mod project;
 mod requests;
+mod several;
 
 use std::path::{Path, PathBuf};
 
-use headstart_speculation::Limits;
 use headstart_speculation::ledger::Prices;
 use headstart_speculation::policy::Policy;
+use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
@@ -35,6 +36,8 @@ pub(crate) struct Flags {
     pub(crate) mode: Option<ApprovalMode>,
     /// How many times faster a recording is played.
     pub(crate) speed: Option<f64>,
+    /// How long Gemini keeps the beginning of a conversation by name.
+    pub(crate) cache_seconds: Option<u32>,
 }
 
 /// The configuration in force.
@@ -53,6 +56,12 @@ pub(crate) struct Config {
     pub(crate) policies: Policies,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
+    /// What an accept does with work that stopped at a call which needs consent.
+    pub(crate) at_boundary: AtBoundary,
+    /// How many suggestions are asked for at a time.
+    pub(crate) candidates: usize,
+    /// How many of them run ahead at the same time.
+    pub(crate) parallel: usize,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
@@ -95,6 +104,10 @@ impl Config {
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
+        config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
+        for (field, value) in file.several()? {
+            *field.of(&mut config) = value.value;
+        }
         budget::apply_users(&mut config, &file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
@@ -111,6 +124,9 @@ impl Config {
         self.base_url = nearest.base_url.or(self.base_url);
         self.mode = nearest.mode.unwrap_or(self.mode);
         self.speed = nearest.speed.unwrap_or(self.speed);
+        if let Some(seconds) = nearest.cache_seconds {
+            self.requests.cache_lifetime = std::time::Duration::from_secs(u64::from(seconds));
+        }
         self
     }
 
@@ -145,6 +161,9 @@ impl Default for Config {
             policies: Policies::default(),
             suggestions: true,
             speculation: true,
+            at_boundary: AtBoundary::default(),
+            candidates: 1,
+            parallel: 1,
             limits: Limits::default(),
             background: Policy::default(),
             prices: Prices::default(),
@@ -191,6 +210,15 @@ pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
         "auto-edit" => ApprovalMode::AutoEdit,
         "yolo" => ApprovalMode::Yolo,
         _ => return Err(format!("{name:?} is no approval mode; use default, plan, auto-edit or yolo")),
+    })
+}
+
+/// What becomes of work that stopped at a boundary, by its name.
+fn parse_at_boundary(name: &str) -> Result<AtBoundary, String> {
+    Ok(match name {
+        "commit" => AtBoundary::Commit,
+        "discard" => AtBoundary::Discard,
+        _ => return Err(format!("{name:?} is none of commit and discard")),
     })
 }
 

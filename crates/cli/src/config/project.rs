@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
@@ -33,6 +34,21 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
+    if let Some(choice) = file.at_boundary()? {
+        if config.at_boundary == AtBoundary::Discard && choice.value == AtBoundary::Commit {
+            let problem = "a project can only have less of your work applied, and yours is discard";
+            return Err(file.refuse(choice.line, "at_boundary", problem));
+        }
+        config.at_boundary = choice.value;
+    }
+    for (field, value) in file.several()? {
+        let users = field.of(config);
+        if *users < value.value {
+            let problem = format!("a project can only lower this, and yours is {users}");
+            return Err(file.refuse(value.line, field.name(), problem));
+        }
+        *users = value.value;
+    }
     budget::apply_projects(config, &file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);

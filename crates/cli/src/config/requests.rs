@@ -8,6 +8,8 @@ pub(crate) struct Requests {
     pub(crate) timeouts: Timeouts,
     /// At most so many further tries of a request that fails for a moment; `None`: as many as suit its priority.
     pub(crate) retries: Option<u32>,
+    /// How long Gemini keeps the beginning of a conversation by name; zero: it does not.
+    pub(crate) cache_lifetime: Duration,
 }
 
 impl Requests {
@@ -24,6 +26,8 @@ pub(crate) enum RequestField {
     ConnectSeconds,
     FirstByteSeconds,
     IdleSeconds,
+    StalledSeconds,
+    CacheSeconds,
 }
 
 impl RequestField {
@@ -34,13 +38,15 @@ impl RequestField {
             Self::ConnectSeconds => "requests.connect_seconds",
             Self::FirstByteSeconds => "requests.first_byte_seconds",
             Self::IdleSeconds => "requests.idle_seconds",
+            Self::StalledSeconds => "requests.stalled_seconds",
+            Self::CacheSeconds => "requests.cache_seconds",
         }
     }
 
     /// The least that makes sense: without a retry work can go on, without time it cannot.
     pub(super) const fn least(self) -> u32 {
         match self {
-            Self::Retries => 0,
+            Self::Retries | Self::CacheSeconds => 0,
             _ => 1,
         }
     }
@@ -52,6 +58,8 @@ impl RequestField {
             Self::ConnectSeconds => requests.timeouts.connect = time,
             Self::FirstByteSeconds => requests.timeouts.first_byte = time,
             Self::IdleSeconds => requests.timeouts.idle = time,
+            Self::StalledSeconds => requests.timeouts.stalled = time,
+            Self::CacheSeconds => requests.cache_lifetime = time,
         }
     }
 }

@@ -147,13 +147,43 @@ fn a_file_that_is_no_file_is_refused_without_waiting_for_it() {
 fn the_user_says_how_long_a_provider_is_waited_for() {
     let defaults = Case::new("", "").load().unwrap().requests;
     assert_eq!((defaults.retries, defaults.timeouts), (None, Timeouts::default()));
-    let text = "[requests]\nretries = 0\nconnect_seconds = 1\nfirst_byte_seconds = 2\nidle_seconds = 3";
+    let text = "[requests]\nretries = 0\nconnect_seconds = 1\nfirst_byte_seconds = 2\nidle_seconds = 3\n\
+                stalled_seconds = 4\ncache_seconds = 5";
     let requests = Case::new(text, "").load().unwrap().requests;
     let [connect, first_byte, idle] = [1, 2, 3].map(Duration::from_secs);
-    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle });
+    assert_eq!(requests.timeouts, Timeouts { connect, first_byte, idle, stalled: Duration::from_secs(4) });
+    assert_eq!(requests.cache_lifetime, Duration::from_secs(5));
     for priority in [Priority::Foreground, Priority::Background] {
         assert_eq!(requests.retry_policy(priority).retries, 0);
         assert_eq!(defaults.retry_policy(priority), RetryPolicy::of(priority));
+    }
+}
+
+#[test]
+fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it() {
+    let several = |user: &str, project: &str| {
+        Case::new(user, project).load().map(|config| (config.candidates, config.parallel))
+    };
+    assert_eq!(several("", ""), Ok((1, 1)));
+    assert_eq!(several("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
+    assert_eq!(several("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
+    let refused = [
+        ("candidates = 0", "", "user/headstart/config.toml:1: candidates: must be from 1 to 3"),
+        ("\nparallel = 4", "", "user/headstart/config.toml:2: parallel: must be from 1 to 3"),
+        (
+            "",
+            "candidates = 2",
+            "project/.headstart/config.toml:1: candidates: a project can only lower this, and yours is 1",
+        ),
+        (
+            "parallel = 2",
+            "parallel = 3",
+            "project/.headstart/config.toml:1: parallel: a project can only lower",
+        ),
+    ];
+    for (user, project, expected) in refused {
+        let error = several(user, project).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 
@@ -269,4 +299,24 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     assert_eq!(Policy { day, ..told.background }, silent.background);
     assert_eq!(told.ledger, silent.ledger);
     assert!(told.prices.get("openai:NAME").is_some() && told.background.day.money.is_some());
+}
+
+#[test]
+fn a_project_may_run_fewer_steps_ahead_and_take_less() {
+    let load = |user: &str, project: &str| Case::new(user, project).load();
+    let config =
+        load("at_boundary = 'commit'\n[limits]\ndepth = 3", "at_boundary = 'discard'\n[limits]\ndepth = 2");
+    let config = config.unwrap();
+    assert_eq!((config.limits.depth, config.at_boundary), (2, AtBoundary::Discard));
+    let config = load("", "").unwrap();
+    assert_eq!((config.limits.depth, config.at_boundary), (1, AtBoundary::Commit));
+    for (user, project, expected) in [
+        ("", "[limits]\ndepth = 2", "limits.depth: a project can only lower a limit, and yours is 1"),
+        ("[limits]\ndepth = 0", "", "limits.depth: must be at least 1"),
+        ("at_boundary = 'discard'", "at_boundary = 'commit'", "at_boundary: a project can only have less"),
+        ("at_boundary = 'stop'", "", "at_boundary: \"stop\" is none of commit and discard"),
+    ] {
+        let error = load(user, project).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -41,8 +41,8 @@ impl Stage {
     }
 
     pub(super) async fn suggestion(&self) -> Result<String, CliError> {
-        match self.session.suggestion_query().await.suggestion {
-            Ok(suggestion) => Ok(suggestion.as_str().to_owned()),
+        match self.session.suggestion_query(1).await.suggestions {
+            Ok(suggestions) => Ok(suggestions.iter().map(ToString::to_string).take(1).collect()),
             Err(reason) => Err(CliError::Demo(format!("the recording gave no suggestion: {reason}"))),
         }
     }

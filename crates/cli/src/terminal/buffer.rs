@@ -41,6 +41,14 @@ impl Buffer {
         !text.is_empty()
     }
 
+    /// Whether a text behind this one would begin with a cluster of its own.
+    pub(super) fn ends_before(&self, rest: &str) -> bool {
+        let joined = [self.text(), rest].concat();
+        GraphemeCursor::new(self.text.len(), joined.len(), true)
+            .is_boundary(&joined, 0)
+            .expect("works because the whole text is given")
+    }
+
     pub(super) fn left(&mut self) -> bool {
         self.place(self.previous())
     }

@@ -11,14 +11,16 @@ use super::keymap::{self, Command};
 pub(crate) enum Action {
     /// Nothing changed.
     None,
-    /// The user typed or pasted text; a ghost that was shown is gone.
+    /// The user typed or pasted text; a ghost that was shown is gone until the host sets one that goes with the text.
     Inserted,
-    /// The buffer or the cursor changed otherwise; a ghost that was shown is gone if there is text now.
+    /// The buffer or the cursor changed otherwise; if it was the buffer, a ghost that was shown is gone, too.
     Edited,
     /// Enter: this text, never blank, left the buffer and is in the history.
     Submit(String),
     /// The shown ghost is wanted. It stays until the host inserts its text or takes it away.
     AcceptGhost(GhostKey),
+    /// The ghost after or before the shown one is wanted in its place.
+    TurnGhost(Turn),
     /// Esc: the ghost that was shown is gone.
     DismissGhost,
     /// Ctrl-C with nothing in the buffer. (With text, Ctrl-C clears the buffer.)
@@ -36,13 +38,38 @@ pub(crate) enum GhostKey {
     Right,
 }
 
+/// Which other ghost is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Alt-N, or Down where there is nothing below.
+    Next,
+    /// Alt-P.
+    Previous,
+}
+
+/// Text that could be taken over, shown behind what is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ghost {
+    /// What is not typed yet.
+    pub(crate) rest: String,
+    /// Which of how many it is, where there are several.
+    pub(crate) place: Option<(usize, usize)>,
+}
+
 /// One line (or several) being edited, with the lines before it, and ghost text to be taken over.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineEditor {
     buffer: Buffer,
     history: History,
-    /// Only ever there while the buffer is empty.
-    ghost: Option<String>,
+    /// It goes with the text in the buffer: gone when that changes.
+    ghost: Option<Ghost>,
+}
+
+impl Ghost {
+    /// The only one there is.
+    pub(crate) fn only(rest: impl Into<String>) -> Self {
+        Self { rest: rest.into(), place: None }
+    }
 }
 
 impl LineEditor {
@@ -62,22 +89,23 @@ impl LineEditor {
     }
 
     /// The ghost text that is shown.
-    pub(crate) fn ghost(&self) -> Option<&str> {
-        self.ghost.as_deref()
+    pub(crate) fn ghost(&self) -> Option<&Ghost> {
+        self.ghost.as_ref()
     }
 
-    /// Shows ghost text, or no more. Where there is text in the buffer, or in the ghost no word, nothing is shown: then
-    /// the answer is `false`.
-    pub(crate) fn set_ghost(&mut self, ghost: Option<String>) -> bool {
-        self.ghost = ghost.filter(|ghost| self.text().is_empty() && !ghost.trim().is_empty());
+    /// Shows ghost text behind what is in the buffer, or no more. Where it holds no word, or would join its first character
+    /// to the last one of the buffer, nothing is shown: then the answer is `false`.
+    pub(crate) fn set_ghost(&mut self, ghost: Option<Ghost>) -> bool {
+        self.ghost =
+            ghost.filter(|ghost| !ghost.rest.trim().is_empty() && self.buffer.ends_before(&ghost.rest));
         self.ghost.is_some()
     }
 
-    /// Puts text at the cursor, as after an accept; a new line in it does not submit.
-    pub(crate) fn insert(&mut self, text: &str) {
-        if self.buffer.insert(text) {
-            self.own_text();
-        }
+    /// Puts text in the place of what is in the buffer, as after an accept; a new line in it does not submit.
+    pub(crate) fn replace(&mut self, text: &str) {
+        self.buffer.take();
+        self.buffer.insert(text);
+        self.own_text();
     }
 
     /// Takes one event. Never panics, whatever comes in whichever order.
@@ -97,7 +125,12 @@ impl LineEditor {
             Command::NewLine => return self.type_in("\n"),
             Command::Enter => return self.submit(),
             Command::Tab if self.ghost.is_some() => return Action::AcceptGhost(GhostKey::Tab),
-            Command::Right if self.ghost.is_some() => return Action::AcceptGhost(GhostKey::Right),
+            Command::Right if self.ghost.is_some() && self.cursor() == self.text().len() => {
+                return Action::AcceptGhost(GhostKey::Right);
+            }
+            Command::NextGhost | Command::PreviousGhost if self.ghost.is_none() => return Action::None,
+            Command::NextGhost => return Action::TurnGhost(Turn::Next),
+            Command::PreviousGhost => return Action::TurnGhost(Turn::Previous),
             Command::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
             Command::Tab | Command::Escape => return Action::None,
             Command::Interrupt if empty => return Action::Interrupt,
@@ -112,14 +145,26 @@ impl LineEditor {
             Command::Home => self.buffer.home(),
             Command::End => self.buffer.end(),
             Command::Up => self.buffer.up() || self.recall_previous(),
-            Command::Down => self.buffer.down() || self.recall_next(),
+            Command::Down => {
+                let moved = self.buffer.down() || self.recall_next();
+                if !moved && self.ghost.is_some() {
+                    return Action::TurnGhost(Turn::Next);
+                }
+                moved
+            }
             Command::Backspace => self.edited(Buffer::backspace),
             Command::Delete | Command::EndOfInput => self.edited(Buffer::delete),
             Command::KillToEnd => self.edited(Buffer::kill_to_end),
             Command::KillToStart => self.edited(Buffer::kill_to_start),
             Command::KillWord => self.edited(Buffer::kill_word),
             Command::Interrupt => self.edited(|buffer| !buffer.take().is_empty()),
-            Command::Insert(_) | Command::NewLine | Command::Enter | Command::Tab | Command::Escape => false,
+            Command::Insert(_)
+            | Command::NewLine
+            | Command::Enter
+            | Command::Tab
+            | Command::Escape
+            | Command::NextGhost
+            | Command::PreviousGhost => false,
         };
         if changed { Action::Edited } else { Action::None }
     }
@@ -138,6 +183,7 @@ impl LineEditor {
             return Action::None;
         }
         let text = self.buffer.take();
+        self.ghost = None;
         self.history.push(&text);
         Action::Submit(text)
     }
@@ -145,12 +191,12 @@ impl LineEditor {
     fn edited(&mut self, edit: impl FnOnce(&mut Buffer) -> bool) -> bool {
         let changed = edit(&mut self.buffer);
         if changed {
-            self.history.leave();
+            self.own_text();
         }
         changed
     }
 
-    /// The buffer holds text of its own: no ghost, no entry of the history.
+    /// The buffer was changed: no ghost goes with it, nor is it an entry of the history.
     fn own_text(&mut self) {
         self.ghost = None;
         self.history.leave();
@@ -166,6 +212,7 @@ impl LineEditor {
     fn recall_next(&mut self) -> bool {
         let Some(entry) = self.history.next() else { return false };
         self.buffer.set(entry);
+        self.ghost = None;
         true
     }
 }

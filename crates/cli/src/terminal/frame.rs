@@ -89,10 +89,12 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     wrapper.push(PROMPT, Style::Strong);
     let cursor = wrapper.push_around(editor.text(), editor.cursor(), Style::Plain);
     if let Some(ghost) = editor.ghost() {
-        let ghost = ghost.split_whitespace().collect::<Vec<_>>().join(" ");
+        let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
+        let rest = ghost.rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
         match view.palette {
-            Palette::Styled => wrapper.push(&format!("{ghost}  [Tab]"), Style::Dim),
-            Palette::Plain => wrapper.push(&format!("[Tab: {ghost}]"), Style::Plain),
+            Palette::Styled => wrapper.push(&format!("{gap}{rest}  [Tab]{place}"), Style::Dim),
+            Palette::Plain => wrapper.push(&format!("{gap}[Tab{place}: {rest}]"), Style::Plain),
         }
     }
     Frame { rows: wrapper.into_rows(), cursor }.within(view)

@@ -21,13 +21,15 @@ pub(super) enum Command {
     KillToEnd,
     KillToStart,
     KillWord,
+    NextGhost,
+    PreviousGhost,
     /// Ctrl-C.
     Interrupt,
     /// Ctrl-D.
     EndOfInput,
 }
 
-/// The keys of a shell's line editor, Alt-Enter and Ctrl-J for a new line.
+/// The keys of a shell's line editor, Alt-Enter and Ctrl-J for a new line, Alt-N and Alt-P for another ghost.
 pub(super) fn command(key: KeyEvent) -> Option<Command> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -92,6 +94,8 @@ fn with_alt(code: KeyCode) -> Option<Command> {
         KeyCode::Backspace => Command::KillWord,
         KeyCode::Char('b') | KeyCode::Left => Command::WordLeft,
         KeyCode::Char('f') | KeyCode::Right => Command::WordRight,
+        KeyCode::Char('n') => Command::NextGhost,
+        KeyCode::Char('p') => Command::PreviousGhost,
         _ => return None,
     })
 }

@@ -175,6 +175,13 @@ impl Chat {
         self.nothing_is_left();
     }
 
+    /// Leaves, and looks at what the chat has left in the state.
+    pub(crate) fn leave_keeping(mut self, look: impl FnOnce(&Session)) {
+        self.send("\x04");
+        assert_eq!(self.exit_code(), 0);
+        look(&self.project.session);
+    }
+
     /// No folder of the state holds anything, and no command is at work in the project.
     pub(crate) fn nothing_is_left(&self) {
         let store = self.project.session.store();

@@ -21,7 +21,7 @@ fn leaves_no_trace(keys: &str, expected_row: &str) {
     chat.wait_for("nothing is staged");
     chat.send("\t\x1b[C\r");
     chat.settle();
-    assert_eq!(chat.count("add tests"), 0);
+    assert_eq!(chat.count("add tests"), 0, "{}", chat.contents());
     chat.wait_for_processes(1);
     chat.send("something else\r");
     chat.wait_for("Another answer.");
@@ -41,7 +41,12 @@ fn typing_aborts() {
 
 #[test]
 fn pasting_aborts() {
-    leaves_no_trace("\x1b[200~add tests\x1b[201~", "> add tests");
+    leaves_no_trace("\x1b[200~add testing\x1b[201~", "> add testing");
+}
+
+#[test]
+fn going_past_the_suggestion_aborts() {
+    leaves_no_trace("add tests, please", "> add tests, please");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Chat, GHOST, Project, project_with_suggestion};
 
 /// The lines of the project's ledger, once there are as many with this type as expected.
-fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
+pub(crate) fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         let folder = chat.project.session.home().join(".local/state/headstart/ledgers");

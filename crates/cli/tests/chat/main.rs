@@ -6,6 +6,7 @@ mod pty;
 mod support;
 
 mod boundary;
+mod candidates;
 mod conflict;
 mod fixture;
 mod flow;
@@ -14,6 +15,9 @@ mod leaving;
 mod ledger;
 mod looks;
 mod modes;
+mod parallel;
 mod pipe;
 mod provider;
+mod states;
+mod steps;
 mod turns;

@@ -14,8 +14,14 @@ use crate::fixture::{Chat, project};
 enum Answer {
     /// This status, with a message.
     Refuse(u16),
+    /// A rate limit for so many seconds.
+    Later(u32),
     /// Two pieces of text, the second one when the test says so.
     Stream(&'static str, mpsc::Receiver<()>, &'static str),
+    /// A text.
+    Says(&'static str),
+    /// A suggestion, or none.
+    Suggests(&'static str),
     /// A call of `write_file` for this path.
     Write(&'static str),
     /// The first piece, and then the connection breaks.
@@ -48,6 +54,10 @@ fn respond(mut stream: TcpStream, answer: Answer) {
             let head = head(status, "application/json");
             let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
         }
+        Answer::Later(seconds) => {
+            let head = head(429, "application/json");
+            let _ = write!(stream, "{head}retry-after: {seconds}\r\ncontent-length: 2\r\n\r\n{{}}");
+        }
         Answer::Stream(first, go_on, second) => {
             let _ = write!(stream, "{}\r\n{}", head(200, "text/event-stream"), piece(first));
             let _ = stream.flush();
@@ -55,6 +65,15 @@ fn respond(mut stream: TcpStream, answer: Answer) {
             let _ = go_on.recv();
             let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
             let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(second));
+        }
+        Answer::Says(text) => {
+            let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+            let head = head(200, "text/event-stream");
+            let _ = write!(stream, "{head}\r\n{}data: {finish}\n\ndata: [DONE]\n\n", piece(text));
+        }
+        Answer::Suggests(text) => {
+            let answer: &'static str = json!({ "suggestion": text }).to_string().leak();
+            respond(stream, Answer::Says(answer));
         }
         Answer::Write(path) => {
             let args = json!({ "file_path": path, "content": "made\n" }).to_string();
@@ -146,6 +165,29 @@ fn a_provider_that_is_busy_is_asked_again() {
     chat.leave();
 }
 
+/// Whoever waits is told for what, and how long still.
+#[test]
+fn a_turn_that_waits_for_the_provider_says_so() {
+    let (go_on, wait) = mpsc::channel();
+    go_on.send(()).unwrap();
+    let mut chat = chat_with(vec![Answer::Later(3), Answer::Stream("It ", wait, "works.")]);
+    chat.send("begin\r");
+    chat.wait_for("the provider limits requests: trying again in 3 s (Ctrl-C interrupts)");
+    chat.wait_for("the provider limits requests: trying again in 2 s (Ctrl-C interrupts)");
+    chat.wait_for("> begin\nIt works.\n>");
+    chat.leave();
+}
+
+#[test]
+fn a_turn_that_waits_for_the_provider_can_be_interrupted() {
+    let mut chat = chat_with(vec![Answer::Later(50)]);
+    chat.send("begin\r");
+    chat.wait_for("trying again in 50 s (Ctrl-C interrupts)");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n>");
+    chat.leave();
+}
+
 #[test]
 fn an_answer_that_breaks_off_is_told() {
     let (go_on, wait) = mpsc::channel();
@@ -232,4 +274,60 @@ fn the_model_is_told_that_the_user_declined() {
     assert!(last[2].1.contains("declined"), "{last:?}");
     assert_eq!(chat.read("made.txt"), None);
     chat.leave();
+}
+
+/// The conversation after steps that ran ahead is, byte for byte, the one after the same prompts without speculation.
+#[test]
+fn after_accepts_the_next_request_is_what_it_would_have_been() {
+    use Answer::{Says, Suggests, Write};
+    let ahead = vec![
+        Write("a.txt"),
+        Says("Made."),
+        Suggests("add tests"),
+        Write("tests.txt"),
+        Says("Tests are there."),
+        Suggests("describe the change"),
+        Write("change.txt"),
+        Says("It is described."),
+        Suggests(""),
+        Says("Bye."),
+        Suggests(""),
+    ];
+    let (url, requests) = serve(ahead);
+    let project = project().variable("OPENAI_API_KEY", "test").variable("HEADSTART_BACKGROUND", "always");
+    project.session.write("home/.config/headstart/config.toml", "[limits]\ndepth = 2\n");
+    let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
+    chat.send("begin\r");
+    chat.wait_for("next step ready\n> add tests  [Tab]");
+    chat.send("\t\r");
+    chat.wait_for("> describe the change  [Tab]");
+    chat.send("\t\r");
+    chat.wait_for("It is described.\ncreate");
+    chat.wait_for_row(">");
+    chat.send("and now\r");
+    chat.wait_for("Bye.");
+    let asked =
+        |requests: &mpsc::Receiver<Value>, number: usize| requests.iter().take(number).last().unwrap();
+    let with = asked(&requests, 10);
+    let files = |chat: &Chat| ["a.txt", "tests.txt", "change.txt"].map(|path| chat.read(path));
+    let made = files(&chat);
+
+    let answers =
+        [Write("a.txt"), Says("Made."), Write("tests.txt"), Says("Tests are there."), Write("change.txt")];
+    let answers = answers.into_iter().chain([Says("It is described."), Says("Bye.")]);
+    let (mut chat, requests) = chat_and_requests(answers.collect(), "auto-edit");
+    for (prompt, said) in [
+        ("begin", "Made."),
+        ("add tests", "Tests are there."),
+        ("describe the change", "It is described."),
+        ("and now", "Bye."),
+    ] {
+        chat.send(&format!("{prompt}\r"));
+        chat.wait_for(said);
+        chat.wait_for_row(">");
+    }
+    let without = asked(&requests, 7);
+    assert_eq!(with.to_string(), without.to_string());
+    assert_eq!(made, files(&chat));
 }

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::support::server::{Answer, Server, Step};
 use crate::support::{Outcome, Session};
 
-const KEY: &str = "sk-formats-0123456789abcdef";
+pub(crate) const KEY: &str = "sk-formats-0123456789abcdef";
 
 /// A provider on the command line, how its key is brought and how it is sent.
-struct Format {
-    prefix: &'static str,
-    variable: &'static str,
+pub(crate) struct Format {
+    pub(crate) prefix: &'static str,
+    pub(crate) variable: &'static str,
     header: &'static str,
     /// The list in the body that holds the conversation.
     conversation: &'static str,
@@ -20,7 +20,7 @@ struct Format {
 /// The events of an answer that says something and calls tools.
 type Events = fn(&str, &[(&str, Value)]) -> Vec<Value>;
 
-const FORMATS: [Format; 4] = [
+pub(crate) const FORMATS: [Format; 6] = [
     Format {
         prefix: "anthropic",
         variable: "ANTHROPIC_API_KEY",
@@ -48,6 +48,20 @@ const FORMATS: [Format; 4] = [
         header: "authorization: Bearer ",
         conversation: "messages",
         answer: ollama,
+    },
+    Format {
+        prefix: "openai",
+        variable: "OPENAI_API_KEY",
+        header: "authorization: Bearer ",
+        conversation: "messages",
+        answer: chat,
+    },
+    Format {
+        prefix: "dashscope",
+        variable: "DASHSCOPE_API_KEY",
+        header: "authorization: Bearer ",
+        conversation: "messages",
+        answer: chat,
     },
 ];
 
@@ -121,8 +135,24 @@ fn ollama(text: &str, calls: &[(&str, Value)]) -> Vec<Value> {
     ]
 }
 
+fn chat(text: &str, calls: &[(&str, Value)]) -> Vec<Value> {
+    let chunk = |delta: Value, finish: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
+    let mut events = vec![chunk(json!({"role": "assistant", "content": text}), Value::Null)];
+    for (index, (name, args)) in calls.iter().enumerate() {
+        let function = json!({"name": name, "arguments": args.to_string()});
+        let call =
+            json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function});
+        events.push(chunk(json!({"tool_calls": [call]}), Value::Null));
+    }
+    events.push(chunk(json!({}), json!(if calls.is_empty() { "stop" } else { "tool_calls" })));
+    let details = json!({"cached_tokens": 80});
+    let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": details});
+    events.push(json!({"choices": [], "usage": usage}));
+    events
+}
+
 impl Format {
-    fn stream(&self, text: &str, calls: &[(&str, Value)]) -> Answer {
+    pub(crate) fn stream(&self, text: &str, calls: &[(&str, Value)]) -> Answer {
         let frame = |event: Value| match self.prefix {
             "ollama" => Step::Raw(format!("{event}\n")),
             _ => Step::Data(event.to_string()),
@@ -150,7 +180,7 @@ impl Format {
         ]
     }
 
-    fn model(&self) -> String {
+    pub(crate) fn model(&self) -> String {
         format!("{}:gemini-3-test", self.prefix)
     }
 }

@@ -54,6 +54,20 @@ fn a_suggestion_or_the_reason_why_there_is_none() {
 }
 
 #[test]
+fn several_suggestions_come_in_lines_best_first() {
+    let session = Session::with_project();
+    session.write("home/.config/headstart/config.toml", "candidates = 3\n");
+    let history = session.history(&history(2));
+    let model = session.recording(&json!({"suggestions": ["run the tests\nlet me help\ncommit this"]}));
+    let arguments = ["suggest", "--history", &history, "--model", &model];
+    let line = session.run(&[&arguments[..], &["--json"]].concat()).json().pop().unwrap();
+    assert_eq!((&line["text"], &line["others"]), (&json!("run the tests"), &json!(["commit this"])));
+    assert_eq!(session.run(&arguments).stdout, "run the tests\ncommit this\n");
+    let total = session.run(&["stats", "--json"]).json().remove(0);
+    assert_eq!(total["suggestions"], 2, "two queries, whatever came of each");
+}
+
+#[test]
 fn without_a_history_there_is_nothing_to_suggest_from() {
     let session = Session::with_project();
     let model = session.recording(&json!({"suggestions": ["run the tests"]}));

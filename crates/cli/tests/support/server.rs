@@ -19,6 +19,8 @@ pub(crate) enum Answer {
     Stream(Vec<Step>),
     /// A response that is no stream.
     Whole { status: &'static str, headers: &'static str, body: String },
+    /// These bytes as they are, head and all, and then these steps.
+    Bytes(Vec<u8>, Vec<Step>),
 }
 
 #[derive(Debug, Clone)]
@@ -30,6 +32,10 @@ pub(crate) enum Step {
     Wait(Duration),
     /// Closes the connection in the middle of the stream.
     Cut,
+    /// Closes it so that the client hears of an error.
+    Reset,
+    /// Sends this chunk again and again, so far apart.
+    ForEver(String, Duration),
     /// Says nothing more until the client closes the connection, and tells the test that it did.
     UntilClientLeaves,
 }
@@ -186,26 +192,51 @@ fn serve(mut stream: &TcpStream, answer: Answer, left: &Sender<()>) -> io::Resul
             );
             return stream.write_all(format!("{head}{body}").as_bytes());
         }
+        Answer::Bytes(bytes, steps) => {
+            stream.write_all(&bytes)?;
+            return play(stream, steps, left);
+        }
     };
     stream.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n",
     )?;
+    play(stream, steps, left)?;
+    stream.write_all(b"0\r\n\r\n")
+}
+
+/// An error ends the connection without the end of the body.
+fn play(mut stream: &TcpStream, steps: Vec<Step>, left: &Sender<()>) -> io::Result<()> {
     for step in steps {
         match step {
             Step::Data(data) => write_in_two_chunks(stream, &format!("data: {data}\n\n"))?,
             Step::Raw(bytes) => write_chunk(stream, bytes.as_bytes())?,
             Step::Wait(time) => std::thread::sleep(time),
-            Step::Cut => return Ok(()),
+            Step::Cut => return Err(io::ErrorKind::ConnectionAborted.into()),
+            Step::Reset => return Err(reset(stream)),
+            Step::ForEver(bytes, apart) => loop {
+                write_chunk(stream, bytes.as_bytes())?;
+                std::thread::sleep(apart);
+            },
             Step::UntilClientLeaves => {
                 // Nothing comes but the end, or a reset.
                 let _ = stream.read(&mut [0; 64]);
                 // The test may have ended.
                 let _ = left.send(());
-                return Ok(());
+                return Err(io::ErrorKind::ConnectionAborted.into());
             }
         }
     }
-    stream.write_all(b"0\r\n\r\n")
+    Ok(())
+}
+
+/// From now on closing the connection is an error for the other end.
+fn reset(stream: &TcpStream) -> io::Error {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let _inside = runtime.enter();
+    let copy = stream.try_clone().unwrap();
+    copy.set_nonblocking(true).unwrap();
+    tokio::net::TcpStream::from_std(copy).unwrap().set_zero_linger().unwrap();
+    io::ErrorKind::ConnectionReset.into()
 }
 
 /// A network cuts where it likes: here in the middle of an event.

@@ -18,8 +18,25 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         tools: tools(&request.tools),
         system: request.system.iter().filter_map(|system| text(system)).map(Block::marked).collect(),
         messages: messages(request),
-        max_tokens: request.max_output_tokens.unwrap_or(options.max_tokens),
+        max_tokens: max_tokens(request, options),
     })
+}
+
+/// The provider counts thoughts, too: without room for them nothing might be left for the answer.
+fn max_tokens(request: &ModelRequest, options: &Options) -> u32 {
+    /// More than a model takes for a single question.
+    const ROOM: u32 = 4_096;
+    match request.max_output_tokens {
+        Some(tokens) if thinks_unasked(&request.model) => tokens.saturating_add(ROOM),
+        Some(tokens) => tokens,
+        None => options.max_tokens,
+    }
+}
+
+/// From the fifth family on models think by default, and some cannot be kept from it.
+fn thinks_unasked(model: &str) -> bool {
+    let name = model.rsplit_once("claude-").map_or("", |(_, name)| name);
+    name.split('-').find_map(|word| word.parse::<u32>().ok()).is_some_and(|family| 5 <= family)
 }
 
 #[derive(Serialize)]

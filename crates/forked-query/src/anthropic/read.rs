@@ -167,6 +167,7 @@ impl WireUsage {
             cached_input_tokens: cached,
             cache_creation_tokens: created,
             output_tokens: output,
+            ..Usage::default()
         }
     }
 }

@@ -47,4 +47,15 @@ fn what_is_empty_is_left_out_and_never_marked() {
 fn every_request_has_a_limit() {
     assert_eq!(as_json(&request())["max_tokens"], 32_000);
     assert_eq!(as_json(&ModelRequest { max_output_tokens: Some(9), ..request() })["max_tokens"], 9);
+    for (model, expected) in [
+        ("claude-sonnet-4-5", 9),
+        ("claude-3-7-sonnet-20250219", 9),
+        ("some-model-5", 9),
+        ("claude-opus-5", 9 + 4_096),
+        ("claude-haiku-5-5", 9 + 4_096),
+        ("anthropic.claude-fable-5-1", 9 + 4_096),
+    ] {
+        let asked = ModelRequest { model: model.into(), max_output_tokens: Some(9), ..request() };
+        assert_eq!(as_json(&asked)["max_tokens"], expected, "{model}");
+    }
 }

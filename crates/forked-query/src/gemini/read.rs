@@ -31,11 +31,16 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The name in the answer to [`encode_cache`](super::encode_cache).
-pub fn read_cache(body: &str) -> Option<String> {
+/// The name in the answer to [`encode_cache`](super::encode_cache), and how many tokens are kept.
+pub fn read_cache(body: &str) -> Option<(String, u64)> {
     let body: Value = serde_json::from_str(body).ok()?;
     let name = body.get("name")?.as_str()?;
-    name.starts_with("cachedContents/").then(|| name.to_owned())
+    let id = name.strip_prefix("cachedContents/")?;
+    // It becomes part of a URL.
+    let is_plain =
+        !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let tokens = body.pointer("/usageMetadata/totalTokenCount").and_then(Value::as_u64);
+    is_plain.then(|| (name.to_owned(), tokens.unwrap_or_default()))
 }
 
 fn read_part(part: WirePart, answer: &mut Answer) {
@@ -59,15 +64,30 @@ fn read_part(part: WirePart, answer: &mut Answer) {
 fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, Wrong> {
     Ok(match reason {
         "MAX_TOKENS" => FinishReason::Length,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-        | "IMAGE_SAFETY" => FinishReason::ContentFilter,
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => FinishReason::ContentFilter,
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
-            let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-            return Err(Wrong::Meaning(format!("the model's call cannot be read ({reason}){message}")));
+            return Err(meaning("the model's call cannot be read", reason, message));
+        }
+        "MALFORMED_RESPONSE" => return Err(meaning("the model's answer cannot be read", reason, message)),
+        "MISSING_THOUGHT_SIGNATURE" => {
+            return Err(meaning("a call of the conversation lacks its signature", reason, message));
         }
         // STOP, OTHER, and what is yet to be invented.
         _ => FinishReason::Stop,
     })
+}
+
+fn meaning(what: &str, reason: &str, message: Option<String>) -> Wrong {
+    let message = message.map(|message| format!(": {message}")).unwrap_or_default();
+    Wrong::Meaning(format!("{what} ({reason}){message}"))
 }
 
 #[derive(Deserialize)]

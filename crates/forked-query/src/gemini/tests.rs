@@ -31,10 +31,12 @@ fn what_is_cached_is_made_once_and_then_left_out() {
     assert_eq!((&body["systemInstruction"], &body["tools"]), (&whole["systemInstruction"], &whole["tools"]));
     assert_eq!(body["contents"].as_array().unwrap()[..], whole["contents"].as_array().unwrap()[..2]);
 
-    let name = read_cache(r#"{"name":"cachedContents/abc","ttl":"300s"}"#).unwrap();
-    let options =
-        Options { cached: Some(CachedPrefix { name, request: Arc::new(cached()) }), ..Options::default() };
-    let expected = json!({"cachedContent": "cachedContents/abc", "contents": [{"role": "user", "parts": [{"text": "on"}]}]});
+    let answer = r#"{"name":"cachedContents/abc-1","usageMetadata":{"totalTokenCount":1500}}"#;
+    let (name, tokens) = read_cache(answer).unwrap();
+    assert_eq!(tokens, 1_500);
+    let prefix = CachedPrefix { name, request: Arc::new(cached()), tokens };
+    let options = Options { cached: Some(prefix), ..Options::default() };
+    let expected = json!({"cachedContent": "cachedContents/abc-1", "contents": [{"role": "user", "parts": [{"text": "on"}]}]});
     assert_eq!(as_json(&followed_by("on"), &options), expected);
 
     // What does not begin with it, or asks nothing more, is sent whole.
@@ -46,7 +48,14 @@ fn what_is_cached_is_made_once_and_then_left_out() {
     for other in others {
         assert_eq!(as_json(&other, &options), as_json(&other, &Options::default()));
     }
-    for body in ["", "{}", r#"{"name":"models/x"}"#, r#"{"name":5}"#] {
+    for body in [
+        "",
+        "{}",
+        r#"{"name":"models/x"}"#,
+        r#"{"name":5}"#,
+        r#"{"name":"cachedContents/../models/x"}"#,
+        r#"{"name":"cachedContents/"}"#,
+    ] {
         assert_eq!(read_cache(body), None, "{body}");
     }
 }

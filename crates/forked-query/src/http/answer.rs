@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use reqwest::Response;
+use tokio::time::Instant;
 
 use super::Timeouts;
 use crate::{Decoder, EventStream, ModelError, ModelEvent};
@@ -20,6 +21,8 @@ pub(super) struct Answer {
     pub(super) patience: Duration,
     /// How long all bytes after them may.
     pub(super) timeouts: Timeouts,
+    /// When the answer grew last, and by what count.
+    pub(super) grown: (Instant, u64),
     pub(super) ready: VecDeque<Result<ModelEvent, ModelError>>,
 }
 
@@ -38,20 +41,35 @@ impl Answer {
             }
             let patience = mem::replace(&mut self.patience, self.timeouts.idle);
             let after = mem::replace(&mut self.silence, self.timeouts.idle);
+            if self.decoder.steps() != self.grown.1 {
+                self.grown = (Instant::now(), self.decoder.steps());
+            }
+            let left = self.timeouts.stalled.saturating_sub(self.grown.0.elapsed());
+            // Signs of life go on for ever where the model behind them has died.
+            let (patience, after) =
+                if left < patience { (left, self.timeouts.stalled) } else { (patience, after) };
+            if left.is_zero() {
+                // A flood is never waited for.
+                self.give_up(after);
+                continue;
+            }
             let chunk = tokio::time::timeout(patience, self.response.chunk()).await;
             match chunk {
                 Ok(Ok(Some(bytes))) => self.ready.extend(self.decoder.bytes(&bytes)),
-                Ok(Ok(None)) => self.ready.extend(self.decoder.end()),
-                // All that matters has come: what breaks now is only the goodbye.
-                _ if self.decoder.is_complete() => self.ready.extend(self.decoder.end()),
-                Ok(Err(_)) => self.fail(ModelError::Cut { provider: self.provider.clone() }),
-                Err(_) => self.fail(ModelError::Timeout { provider: self.provider.clone(), after }),
+                // What came whole counts where the connection broke, too.
+                Ok(Ok(None) | Err(_)) => self.ready.extend(self.decoder.end()),
+                Err(_) => self.give_up(after),
             }
         }
     }
 
-    fn fail(&mut self, error: ModelError) {
-        self.ready.push_back(Err(error));
+    /// Nothing came for so long.
+    fn give_up(&mut self, after: Duration) {
+        if self.decoder.is_complete() {
+            // All that matters has come.
+            return self.ready.extend(self.decoder.end());
+        }
+        self.ready.push_back(Err(ModelError::Timeout { provider: self.provider.clone(), after }));
         self.decoder.close();
     }
 }

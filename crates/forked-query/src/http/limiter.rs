@@ -10,7 +10,8 @@ use tokio::time::{Instant, sleep_until};
 /// conversation and the one of the background work where they count against the same limit.
 ///
 /// The user's own requests never wait for it. While one of them backs off, and for as long as the provider asked anybody
-/// to stay away, no background request begins.
+/// to stay away, no background request begins; one that is under way when the user's is limited is given up, for it uses
+/// what the user lacks.
 #[derive(Debug, Default)]
 pub struct Limiter {
     state: Mutex<State>,
@@ -24,6 +25,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 struct State {
     /// The user's requests that were limited and have not got through.
     foreground: usize,
+    /// How often any of them was.
+    limits: u64,
     /// Nobody but the user asks before.
     limited_until: Option<Instant>,
 }
@@ -36,14 +39,31 @@ impl Limiter {
         state.limited_until = state.limited_until.max(Some(until));
     }
 
+    /// One of the user's requests was limited, whether it is made again or not.
+    pub(super) fn foreground_limited(&self) {
+        self.lock().limits += 1;
+        self.changed.notify_waiters();
+    }
+
+    /// Ends when a request of the user's is limited that was not at the time of this [`Turn`].
+    pub(super) async fn limited_since(self: Arc<Self>, turn: Turn) {
+        loop {
+            let changed = self.changed.notified();
+            if self.lock().limits != turn.limits {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// One of the user's requests backs off, until this is dropped.
     pub(super) fn foreground(self: &Arc<Self>) -> BackingOff {
         self.lock().foreground += 1;
         BackingOff { limiter: Arc::clone(self) }
     }
 
-    /// Waits until background work may ask, for so long at the most; returns whether it may.
-    pub(super) async fn background(&self, patience: Duration) -> bool {
+    /// Waits until background work may ask, for so long at the most; `None` where it may not.
+    pub(super) async fn background(&self, patience: Duration) -> Option<Turn> {
         let give_up = Instant::now() + patience;
         loop {
             let changed = self.changed.notified();
@@ -53,9 +73,9 @@ impl Limiter {
                     state.limited_until = None;
                 }
                 match (state.foreground, state.limited_until) {
-                    (0, None) => return true,
+                    (0, None) => return Some(Turn { limits: state.limits }),
                     // No use in waiting for what comes too late.
-                    (0, Some(until)) if give_up < until => return false,
+                    (0, Some(until)) if give_up < until => return None,
                     (0, Some(until)) => until,
                     _ => give_up,
                 }
@@ -63,8 +83,9 @@ impl Limiter {
             select(pin!(changed), pin!(sleep_until(until.min(give_up)))).await;
             if give_up <= Instant::now() {
                 let state = self.lock();
-                return state.foreground == 0
-                    && state.limited_until.is_none_or(|until| until <= Instant::now());
+                let is_free =
+                    state.foreground == 0 && state.limited_until.is_none_or(|until| until <= Instant::now());
+                return is_free.then_some(Turn { limits: state.limits });
             }
         }
     }
@@ -73,6 +94,12 @@ impl Limiter {
         // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// When background work was let through.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    limits: u64,
 }
 
 /// A request of the user that backs off.

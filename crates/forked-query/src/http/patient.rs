@@ -1,33 +1,68 @@
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::{StreamExt, stream};
+use futures::future::{Either, select};
+use futures::{FutureExt, StreamExt, stream};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
-use super::limiter::{BackingOff, Limiter};
+use super::limiter::{BackingOff, Limiter, Turn};
 use crate::{EventStream, Model, ModelError, ModelEvent, ModelRequest, Priority, RetryPolicy};
 
 /// Makes a request again that failed for a moment: a rate limit, a server in trouble. It needs a tokio runtime.
 ///
 /// Never once a piece of the answer was given: until then an answer that begins is held back. Dropping the future or
 /// the stream ends everything, a wait too.
+///
+/// A background request that is under way when the provider limits the user's own turn is given up at once: made again when
+/// the turn is through, where no piece of its answer was given, and [`ModelError::Yielded`] otherwise.
 pub struct Patient {
     model: Arc<dyn Model>,
     policy: RetryPolicy,
     priority: Priority,
     limiter: Arc<Limiter>,
+    waits: Option<Waits>,
+}
+
+/// Where a [`Patient`] says that it waits, for whoever shows it; `None` while it does not.
+pub type Waits = Arc<watch::Sender<Option<Waiting>>>;
+
+/// A request that failed and will be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// When.
+    pub until: Instant,
+    /// Why it has to wait.
+    pub cause: WaitCause,
+}
+
+/// Why a request has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitCause {
+    /// The provider limits the rate of requests.
+    RateLimit,
+    /// The provider's server failed.
+    Trouble,
 }
 
 impl Patient {
     /// Retries for this model, as suits the priority.
     pub fn new(model: Arc<dyn Model>, priority: Priority, limiter: Arc<Limiter>) -> Self {
-        Self { model, policy: RetryPolicy::of(priority), priority, limiter }
+        Self { model, policy: RetryPolicy::of(priority), priority, limiter, waits: None }
     }
 
     /// By another policy.
     #[must_use]
     pub fn with_policy(self, policy: RetryPolicy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// Says there when it waits.
+    #[must_use]
+    pub fn with_waits(self, waits: Waits) -> Self {
+        Self { waits: Some(waits), ..self }
     }
 
     /// One try: a stream that has begun, or the error and what was said of its cost.
@@ -49,23 +84,93 @@ impl Patient {
         Ok(stream::iter(held.into_iter().map(Ok)).chain(events).boxed())
     }
 
+    /// One try that the user's own turn may interrupt; `None` where it did.
+    async fn interruptible(
+        &self,
+        request: &ModelRequest,
+        turn: Option<Turn>,
+    ) -> Option<Result<EventStream, Failed>> {
+        let Some(turn) = turn else { return Some(self.attempt(request).await) };
+        let interrupt = Arc::clone(&self.limiter).limited_since(turn);
+        match select(pin!(self.attempt(request)), pin!(interrupt)).await {
+            Either::Left((Ok(events), _)) => Some(Ok(yielding(events, Arc::clone(&self.limiter), turn))),
+            Either::Left((Err(failed), _)) => Some(Err(failed)),
+            Either::Right(_) => None,
+        }
+    }
+
     /// Background work lets the user go first.
-    async fn wait_for_turn(&self, waited: Duration) -> bool {
+    async fn wait_for_turn(&self, waited: Duration) -> Result<Option<Turn>, ModelError> {
         match self.priority {
-            Priority::Foreground => true,
+            Priority::Foreground => Ok(None),
             Priority::Background => {
-                self.limiter.background(self.policy.patience.saturating_sub(waited)).await
+                let patience = self.policy.patience.saturating_sub(waited);
+                self.limiter.background(patience).await.map(Some).ok_or(ModelError::Yielded)
             }
         }
     }
 
+    /// What a failure means for everybody else.
+    fn note(&self, error: &ModelError) {
+        if !is_limit(error) {
+            return;
+        }
+        // Also where it is too long to be waited for here: nobody else may ask before.
+        if let ModelError::RateLimited { retry_after: Some(retry_after), .. }
+        | ModelError::Server { retry_after: Some(retry_after), .. } = error
+        {
+            self.limiter.limited(*retry_after);
+        }
+        if self.priority == Priority::Foreground {
+            self.limiter.foreground_limited();
+        }
+    }
+
     fn back_off(&self, error: &ModelError, delay: Duration) -> Option<BackingOff> {
-        if !matches!(error, ModelError::RateLimited { .. }) {
+        if !is_limit(error) {
             return None;
         }
         self.limiter.limited(delay);
         (self.priority == Priority::Foreground).then(|| self.limiter.foreground())
     }
+
+    async fn wait(&self, delay: Duration, error: &ModelError) {
+        let is_rate = matches!(error, ModelError::RateLimited { .. });
+        let cause = if is_rate { WaitCause::RateLimit } else { WaitCause::Trouble };
+        let _told = self.waits.as_ref().map(|waits| {
+            waits.send_replace(Some(Waiting { until: Instant::now() + delay, cause }));
+            Told(Arc::clone(waits))
+        });
+        tokio::time::sleep(delay).await;
+    }
+}
+
+/// Whether the provider has less to give than is asked for: a limit for this key, or for everybody.
+fn is_limit(error: &ModelError) -> bool {
+    matches!(error, ModelError::RateLimited { .. } | ModelError::Server { status: 503 | 529, .. })
+}
+
+/// Takes back that somebody waits, however the wait ends.
+struct Told(Waits);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.send_replace(None);
+    }
+}
+
+/// The answer of background work, until the provider limits the user's own turn.
+fn yielding(events: EventStream, limiter: Arc<Limiter>, turn: Turn) -> EventStream {
+    let interrupt = limiter.limited_since(turn).boxed();
+    let step = |state: Option<(EventStream, _)>| async move {
+        let (mut events, interrupt) = state?;
+        // What is there already is given first.
+        match select(events.next(), interrupt).await {
+            Either::Left((event, interrupt)) => Some((event?, Some((events, interrupt)))),
+            Either::Right(_) => Some((Err(ModelError::Yielded), None)),
+        }
+    };
+    stream::unfold(Some((events, interrupt)), step).boxed()
 }
 
 struct Failed {
@@ -93,30 +198,28 @@ impl Model for Patient {
         // Held from the first limit on until the request is through, so that background work stays behind.
         let mut backing_off = None;
         loop {
-            let before = tokio::time::Instant::now();
-            let may_ask = self.wait_for_turn(waited).await;
+            let before = Instant::now();
+            let turn = self.wait_for_turn(waited).await;
             waited += before.elapsed();
-            if !may_ask {
-                return match last {
-                    Some(failed) => failed.stream(),
-                    None => Err(ModelError::Yielded),
-                };
-            }
-            let failed = match self.attempt(request).await {
-                Ok(events) => return Ok(events),
-                Err(failed) => failed,
+            let turn = match (turn, last.take()) {
+                (Ok(turn), _) => turn,
+                (Err(_), Some(failed)) => return failed.stream(),
+                (Err(yielded), None) => return Err(yielded),
+            };
+            let failed = match self.interruptible(request, turn).await {
+                Some(Ok(events)) => return Ok(events),
+                Some(Err(failed)) => failed,
+                // It waits for its turn again; that it had to give way is no failure of its own.
+                None => continue,
             };
             failures += 1;
-            // Also where it is too long to be waited for here: nobody else may ask before.
-            if let ModelError::RateLimited { retry_after: Some(retry_after), .. } = &failed.error {
-                self.limiter.limited(*retry_after);
-            }
+            self.note(&failed.error);
             let Some(delay) = self.policy.delay(failures, waited, &failed.error, dice()) else {
                 return failed.stream();
             };
             backing_off = self.back_off(&failed.error, delay).or(backing_off);
+            self.wait(delay, &failed.error).await;
             last = Some(failed);
-            tokio::time::sleep(delay).await;
             waited += delay;
         }
     }

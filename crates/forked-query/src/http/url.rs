@@ -6,7 +6,8 @@ use crate::provider_error::shorten;
 /// The base URL without what the wire format adds, or what people copy along with it.
 pub(super) fn base_url(provider: &Provider) -> Result<Url, String> {
     let base = &provider.base_url;
-    let wrong = |why: &str| format!("the base URL {:?} {why}; it looks like https://HOST/v1", shorten(base));
+    let shown = shorten(&without_secrets(base));
+    let wrong = |why: &str| format!("the base URL {shown:?} {why}; it looks like https://HOST/v1");
     let mut url = Url::parse(base.trim()).map_err(|error| wrong(&format!("is not valid ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("is neither http nor https"));
@@ -24,6 +25,16 @@ pub(super) fn base_url(provider: &Provider) -> Result<Url, String> {
     let path = path.to_owned();
     url.set_path(&path);
     Ok(url)
+}
+
+/// What may be shown of an address that need not be one: no user, no password, no query.
+fn without_secrets(base: &str) -> String {
+    let plain = base.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = plain.split_once("://").map_or(("", plain), |(scheme, rest)| (scheme, rest));
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+    format!("{scheme}{host}{}", path.map(|path| format!("/{path}")).unwrap_or_default())
 }
 
 /// Where a request to this model goes.
@@ -72,6 +83,21 @@ mod tests {
                 Provider::openai(),
                 "ftp://host/v1",
                 "the base URL \"ftp://host/v1\" is neither http nor https; ",
+            ),
+            (
+                Provider::openai(),
+                "ftp://me:secret@host/v1?key=secret",
+                "the base URL \"ftp://host/v1\" is neither http nor https; ",
+            ),
+            (
+                Provider::openai(),
+                "https://me:secret@host:99999/v1",
+                "the base URL \"https://host:99999/v1\" is not valid (invalid port number); ",
+            ),
+            (
+                Provider::openai(),
+                "me:secret@host?key=secret",
+                "the base URL \"host\" is neither http nor https; ",
             ),
             (
                 Provider::openai(),

@@ -131,6 +131,10 @@ fn messages<'a>(
     }
     let (shared, question) = words::split_question(request);
     list.extend(shared.iter().flat_map(|message| encoder.encode(message)));
+    // Where the request before this one had its last mark.
+    if let Some(before_answer) = list.iter().rposition(|message| message.role == "assistant") {
+        mark(&mut list[..before_answer]);
+    }
     if !shared.is_empty() {
         mark(&mut list);
     }

@@ -6,7 +6,8 @@ use crate::{FinishReason, Usage};
 
 /// Takes one chunk of a chat completion, or a whole one, from a server that does not stream.
 pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
-    if let Some(error) = error_in(&event) {
+    // After the answer has begun, with the choices of the event beside it or without.
+    if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));
     }
     let chunk: Chunk = serde_json::from_value(event)?;
@@ -87,34 +88,28 @@ struct WireUsage {
 }
 
 #[derive(Deserialize, Default)]
+#[expect(clippy::struct_field_names, reason = "they are the providers' names")]
 struct PromptDetails {
     cached_tokens: Option<u64>,
     /// Of `DashScope`, where the request marks what to cache.
     cache_creation_input_tokens: Option<u64>,
+    /// Of OpenAI, whose newer models charge for it.
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<WireUsage> for Usage {
     fn from(usage: WireUsage) -> Self {
         let details = usage.prompt_tokens_details.unwrap_or_default();
-        let (cached, created) = (details.cached_tokens, details.cache_creation_input_tokens);
+        let created = details.cache_creation_input_tokens.or(details.cache_write_tokens);
+        let cached = details.cached_tokens;
         Self {
             input_tokens: usage.prompt_tokens.unwrap_or_default(),
             cached_input_tokens: cached.or(usage.prompt_cache_hit_tokens).unwrap_or_default(),
             output_tokens: usage.completion_tokens.unwrap_or_default(),
             cache_creation_tokens: created.unwrap_or_default(),
+            ..Self::default()
         }
     }
-}
-
-/// The error that a provider sends with status 200, after the answer has begun.
-fn error_in(value: &Value) -> Option<&Value> {
-    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-        return Some(error);
-    }
-    let says_error = value.get("object").is_some_and(|object| object == "error");
-    let only_a_message =
-        value.get("choices").is_none() && value.get("code").is_some() && value.get("message").is_some();
-    (says_error || only_a_message).then_some(value)
 }
 
 fn finish_reason(reason: &str) -> FinishReason {

@@ -34,6 +34,9 @@ impl Reader {
         match serde_json::from_value(event)? {
             Event::Text { delta } | Event::Refusal { delta } => answer.text(Some(delta)),
             Event::ReasoningSummary { delta } | Event::Reasoning { delta } => answer.thought(Some(delta)),
+            Event::Arguments { delta } if delta.is_empty() => {}
+            // They come whole with their item; a long text takes its time.
+            Event::Arguments { .. } => answer.step(),
             Event::ItemDone { output_index, item } => self.item(output_index, item, answer),
             Event::Completed { response } | Event::Incomplete { response } => self.ended(response, answer),
             Event::Failed { response } => return Err(Wrong::Error(response.error.unwrap_or_default())),
@@ -99,6 +102,11 @@ enum Event {
     ReasoningSummary { delta: String },
     #[serde(rename = "response.reasoning_text.delta")]
     Reasoning { delta: String },
+    #[serde(rename = "response.function_call_arguments.delta")]
+    Arguments {
+        #[serde(default)]
+        delta: String,
+    },
     #[serde(rename = "response.output_item.done")]
     ItemDone {
         #[serde(default)]
@@ -160,19 +168,19 @@ struct WireUsage {
     output_tokens: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct InputDetails {
     cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<WireUsage> for Usage {
     fn from(usage: WireUsage) -> Self {
+        let details = usage.input_tokens_details.unwrap_or_default();
         Self {
             input_tokens: usage.input_tokens.unwrap_or_default(),
-            cached_input_tokens: usage
-                .input_tokens_details
-                .and_then(|details| details.cached_tokens)
-                .unwrap_or_default(),
+            cached_input_tokens: details.cached_tokens.unwrap_or_default(),
+            cache_creation_tokens: details.cache_write_tokens.unwrap_or_default(),
             output_tokens: usage.output_tokens.unwrap_or_default(),
             ..Self::default()
         }

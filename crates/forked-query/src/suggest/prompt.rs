@@ -1,9 +1,13 @@
 //! What the model is told when it is asked for the user's next prompt.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
-/// The question.
-pub(super) const PROMPT: &str = r#"[A question from the program around this conversation. It is not from the user, and no work is to be done on it: call no tool.]
+/// What a guess is and where it comes from.
+macro_rules! guide {
+    () => {
+        r#"[A question from the program around this conversation. It is not from the user, and no work is to be done on it: call no tool.]
 
 Guess the message that the user of this coding session types next.
 
@@ -36,14 +40,55 @@ Examples, as what went before → the guess:
 - 用户要求先改解析器再改文档,解析器已改好 → 接着改文档
 - El usuario pidió corregir el fallo y subirlo; está corregido → súbelo
 - Your last command ended with an error that you have not explained →
-- You answered a question about how something works →
+- You answered a question about how something works →"#
+    };
+}
 
-Answer with a JSON object of the form {"suggestion": "the guess"}, or {"suggestion": ""} for no guess, and with nothing else."#;
+/// The question for the best guess.
+pub(super) const PROMPT: &str = concat!(
+    guide!(),
+    "\n\n",
+    r#"Answer with a JSON object of the form {"suggestion": "the guess"}, or {"suggestion": ""} for no guess, and with nothing else."#
+);
+
+/// The question for so many guesses; for one it is [`PROMPT`], byte for byte.
+pub(super) fn prompt(count: usize) -> Cow<'static, str> {
+    if count <= 1 {
+        return Cow::Borrowed(PROMPT);
+    }
+    let number = if count == 2 { "two" } else { "three" };
+    Cow::Owned(format!(
+        r#"{}
+
+Give up to {number} guesses that ask for different things, the likeliest first. One more is worth giving only if it would be a good guess by itself; two ways to say the same are one guess.
+
+Answer with a JSON object of the form {{"suggestions": ["the likeliest guess", "the next one"]}}, or {{"suggestions": []}} for no guess, and with nothing else."#,
+        guide!()
+    ))
+}
 
 /// The most tokens of an answer. The text is short; the room is for models that think although they were told not to.
 pub(super) const MAX_OUTPUT_TOKENS: u32 = 1_024;
 
-pub(super) fn schema() -> Value {
+/// The field of the answer, where several guesses are asked for.
+pub(crate) const SEVERAL: &str = "suggestions";
+
+pub(super) fn schema(count: usize) -> Value {
+    if 1 < count {
+        // How many there may be stands in the question: not every provider takes a limit on a list.
+        return json!({
+            "type": "object",
+            "properties": {
+                SEVERAL: {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "What the user types next, the likeliest first, or nothing for no guess"
+                }
+            },
+            "required": [SEVERAL],
+            "additionalProperties": false
+        });
+    }
     json!({
         "type": "object",
         "properties": {
@@ -55,4 +100,9 @@ pub(super) fn schema() -> Value {
         "required": ["suggestion"],
         "additionalProperties": false
     })
+}
+
+/// Whether a request for an answer of this form asks for several guesses.
+pub(crate) fn asks_for_several(schema: &Value) -> bool {
+    schema.pointer("/properties").is_some_and(|fields| fields.get(SEVERAL).is_some())
 }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use futures::executor::block_on;
 
 use super::*;
-use crate::ModelEvent;
 use crate::testing::{Script, call, message, result, text, tools};
+use crate::{FinishReason, ModelEvent};
 
 fn history() -> Vec<Message> {
     vec![
@@ -104,6 +104,50 @@ fn the_next_suggestion_sees_the_speculated_turn_with_its_results() {
     assert_eq!(request.messages[..3], history()[..3]);
     assert_eq!(request.messages[3..7], speculated);
     assert_eq!(request.messages[7].to_text(), prompt::PROMPT);
+}
+
+fn ask_for(script: &Arc<Script>, speculated: &[Message], count: usize) -> Result<Generated, Suppressed> {
+    let background = BackgroundModel::main(Arc::clone(script) as Arc<_>, "main");
+    block_on(generate_candidates(&background, &params(4), speculated, Guards::default(), count))
+}
+
+#[test]
+fn one_of_several_is_asked_for_with_the_same_bytes_as_a_suggestion() {
+    let script = Script::saying(r#"{"suggestion":"run the tests"}"#);
+    ask(&script, 4, Guards::default()).unwrap();
+    for count in [0, 1] {
+        assert_eq!(ask_for(&script, &[], count).unwrap().others, []);
+    }
+    let [one, again, clamped] = &script.requests()[..] else { panic!("three requests") };
+    assert!(one == again && one == clamped);
+    // The question and the form of the answer are what a provider's cache and recordings know.
+    insta::assert_snapshot!(format!("{}\n{}", prompt::PROMPT, one.response_schema.as_ref().unwrap()));
+}
+
+#[test]
+fn several_are_asked_for_in_one_query_behind_the_same_history() {
+    let script = Script::saying(r#"{"suggestions":["run the tests","commit this","push it","tag it"]}"#);
+    for (count, expected) in [(2, 2), (3, 3), (99, 3)] {
+        let generated = ask_for(&script, &[], count).unwrap();
+        assert_eq!((generated.suggestion.as_str(), 1 + generated.others.len()), ("run the tests", expected));
+        assert_eq!(generated.usage.cached_input_tokens, 90);
+        let request = script.last_request();
+        assert_eq!(request.messages[..4], history()[..4]);
+        let question = request.messages[4].to_text();
+        assert!(question.contains(if expected == 2 { "up to two" } else { "up to three" }), "{question}");
+        assert!(question.len() < 4_500, "{} bytes are paid for at every turn", question.len());
+    }
+    assert_eq!(script.requests().len(), 3);
+}
+
+#[test]
+fn several_are_asked_for_after_a_speculated_turn_too() {
+    let script = Script::saying("1. commit this\n2. push it");
+    let speculated =
+        [message(Role::User, [text("run the tests")]), message(Role::Model, [text("All green.")])];
+    let generated = ask_for(&script, &speculated, 2).unwrap();
+    assert_eq!(generated.others[0].as_str(), "push it");
+    assert_eq!(script.last_request().messages[4..6], speculated);
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(crate) enum Wrong {
     Meaning(String),
     /// The provider reports an error in place of the answer.
     Error(Value),
+    /// It is of another format, or of none.
+    Foreign,
 }
 
 impl From<serde_json::Error> for Wrong {
@@ -30,28 +32,41 @@ pub(crate) struct Answer {
     calls: Calls,
     finish: Option<FinishReason>,
     ended: bool,
+    /// How often it grew.
+    steps: u64,
 }
 
 impl Answer {
     pub(crate) fn text(&mut self, text: Option<String>) {
-        self.events.extend(text.filter(|text| !text.is_empty()).map(ModelEvent::Text));
+        self.grow(text.filter(|text| !text.is_empty()).map(ModelEvent::Text));
     }
 
     pub(crate) fn thought(&mut self, text: Option<String>) {
-        self.events.extend(text.filter(|text| !text.is_empty()).map(ModelEvent::Thought));
+        self.grow(text.filter(|text| !text.is_empty()).map(ModelEvent::Thought));
     }
 
     pub(crate) fn usage(&mut self, usage: Usage) {
-        self.events.push(ModelEvent::Usage(usage));
+        self.grow(Some(ModelEvent::Usage(usage)));
+    }
+
+    /// The model is at work, though there is nothing yet to pass on.
+    pub(crate) fn step(&mut self) {
+        self.steps += 1;
+    }
+
+    fn grow(&mut self, event: Option<ModelEvent>) {
+        self.steps += u64::from(event.is_some());
+        self.events.extend(event);
     }
 
     /// A usage that cannot be read is no reason to lose an answer.
     pub(crate) fn usage_as<T: DeserializeOwned + Into<Usage>>(&mut self, usage: Option<Value>) {
         let usage: Option<T> = usage.and_then(|usage| serde_json::from_value(usage).ok());
-        self.events.extend(usage.map(|usage| ModelEvent::Usage(usage.into())));
+        self.grow(usage.map(|usage| ModelEvent::Usage(usage.into())));
     }
 
     pub(crate) fn call(&mut self, fragment: Fragment) {
+        self.steps += u64::from(!fragment.is_empty());
         self.calls.add(fragment);
     }
 
@@ -67,6 +82,10 @@ impl Answer {
 
     pub(super) fn finish_reason(&self) -> Option<FinishReason> {
         self.finish
+    }
+
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     pub(super) fn has_ended(&self) -> bool {

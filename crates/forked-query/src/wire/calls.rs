@@ -20,6 +20,17 @@ pub(crate) struct Fragment {
     pub(crate) is_whole: bool,
 }
 
+impl Fragment {
+    pub(super) fn is_empty(&self) -> bool {
+        let says = match &self.arguments {
+            Arguments::None => false,
+            Arguments::More(letters) => !letters.is_empty(),
+            Arguments::Whole(_) => true,
+        };
+        !says && self.name.is_empty()
+    }
+}
+
 /// The arguments in a piece of a call.
 #[derive(Debug, Default)]
 pub(crate) enum Arguments {

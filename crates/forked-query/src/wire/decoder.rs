@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::frames::FrameError;
+use super::stranger::{Stranger, bare_error};
 use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
 use crate::redact::Redactor;
 use crate::{FinishReason, Message, ModelError, ModelEvent, ModelRequest, Provider};
@@ -26,6 +27,8 @@ pub struct Decoder {
     ids: HashSet<String>,
     read_bytes: usize,
     state: State,
+    /// What came so far, until the first event of the format has.
+    stranger: Option<Stranger>,
     hide: Redactor,
 }
 
@@ -47,6 +50,7 @@ impl Decoder {
             ids: calls.map(|call| call.id.clone()).collect(),
             read_bytes: 0,
             state: State::Open,
+            stranger: Some(Stranger::default()),
             hide: Redactor::default(),
         }
     }
@@ -73,6 +77,9 @@ impl Decoder {
             let limit = MAX_ANSWER_BYTES / MEBIBYTE;
             return self.failed(self.malformed(format!("it is longer than {limit} MiB")));
         }
+        if let Some(stranger) = &mut self.stranger {
+            stranger.hear(bytes);
+        }
         match self.frames.push(bytes) {
             Ok(framed) => framed.iter().flat_map(|data| self.data(data)).collect(),
             Err(error) => self.failed(self.unframed(error)),
@@ -88,9 +95,7 @@ impl Decoder {
         if data == "[DONE]" {
             return self.done();
         }
-        let read = serde_json::from_str(data)
-            .map_err(Wrong::Shape)
-            .and_then(|event: Value| self.reader.read(event, &mut self.answer));
+        let read = self.read(data);
         let mut events: Vec<_> = self.answer.take_events().into_iter().map(Ok).collect();
         match read {
             Ok(()) if self.answer.has_ended() => events.extend(self.complete()),
@@ -98,6 +103,28 @@ impl Decoder {
             Err(wrong) => events.extend(self.failed(self.error(wrong, data))),
         }
         events
+    }
+
+    fn read(&mut self, data: &str) -> Result<(), Wrong> {
+        let parsed: Result<Value, _> = serde_json::from_str(data);
+        let is_known = parsed.as_ref().is_ok_and(|event| self.reader.knows(event));
+        let is_foreign = match (&mut self.stranger, &parsed) {
+            (Some(stranger), Ok(_)) if !is_known => stranger.take(data),
+            // It may have been cut, or spoilt on its way.
+            (Some(_), Err(_)) => !data.starts_with(['{', '[']),
+            _ => false,
+        };
+        if is_known {
+            self.stranger = None;
+        }
+        let event = parsed.map_err(|error| if is_foreign { Wrong::Foreign } else { Wrong::Shape(error) })?;
+        if let (false, Some(error)) = (is_known, bare_error(&event)) {
+            return Err(Wrong::Error(error.clone()));
+        }
+        self.reader.read(event, &mut self.answer).map_err(|wrong| match wrong {
+            Wrong::Shape(_) if is_foreign => Wrong::Foreign,
+            wrong => wrong,
+        })
     }
 
     /// The stream has ended: gives what was held back, or [`ModelError::Cut`] where the answer is not complete.
@@ -120,6 +147,12 @@ impl Decoder {
     /// Whether the provider has said that the answer is complete, though the stream may go on (with the usage).
     pub fn is_complete(&self) -> bool {
         self.answer.finish_reason().is_some()
+    }
+
+    /// How often the answer grew, by a piece of a call's arguments too. A stream that goes on without is one of nothing but
+    /// signs of life.
+    pub fn steps(&self) -> u64 {
+        self.answer.steps()
     }
 
     /// Whether nothing more can come.
@@ -148,7 +181,7 @@ impl Decoder {
         }
         self.state = State::Closed;
         let Some(finish) = self.answer.finish_reason() else {
-            return vec![Err(ModelError::Cut { provider: self.provider.label() })];
+            return vec![Err(self.incomplete())];
         };
         match self.answer.take_calls(&mut self.ids) {
             Ok(calls) => {
@@ -164,8 +197,23 @@ impl Decoder {
         vec![Err(error)]
     }
 
+    /// What it is that ended before it was complete.
+    fn incomplete(&self) -> ModelError {
+        let stranger = self.stranger.as_ref().filter(|stranger| !stranger.may_be_cut(self.frames.framing()));
+        let Some(stranger) = stranger else { return ModelError::Cut { provider: self.provider.label() } };
+        // An error that somebody forgot to put into an event.
+        match stranger.error() {
+            Some(error) => self.provider.error_in_stream(&error, &self.hide),
+            None => self.provider.wrong_server(&stranger.said(), &self.hide),
+        }
+    }
+
     fn error(&self, wrong: Wrong, data: &str) -> ModelError {
         match wrong {
+            Wrong::Foreign => {
+                let said = self.stranger.as_ref().map(Stranger::said);
+                self.provider.wrong_server(&said.unwrap_or_default(), &self.hide)
+            }
             Wrong::Shape(error) => self.malformed(format!("{error} in: {data}")),
             Wrong::Meaning(message) => self.malformed(message),
             Wrong::Error(error) => self.provider.error_in_stream(&error, &self.hide),
@@ -180,6 +228,9 @@ impl Decoder {
         match error {
             FrameError::TooLong => {
                 self.malformed(format!("an event is longer than {} MiB", MAX_EVENT_BYTES / MEBIBYTE))
+            }
+            FrameError::NotUtf8 if self.stranger.is_some() => {
+                self.provider.wrong_server("bytes that are no text", &self.hide)
             }
             FrameError::NotUtf8 => self.malformed("the stream is not UTF-8"),
         }

@@ -41,6 +41,10 @@ impl Frames {
         Self { framing, line: Vec::new(), data: None, after_return: false, at_start: true }
     }
 
+    pub(crate) fn framing(&self) -> Framing {
+        self.framing
+    }
+
     /// The data of the events that these bytes complete.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<String>, FrameError> {
         let mut events = Vec::new();

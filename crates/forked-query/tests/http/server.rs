@@ -18,6 +18,10 @@ pub(crate) enum Step {
     Chunk(Vec<u8>),
     /// Ends the chunked body.
     LastChunk,
+    /// Sends this chunk again and again, so far apart.
+    ForEver(Vec<u8>, Duration),
+    /// Closes the connection so that the client hears of an error.
+    Reset,
     /// Does nothing for a while.
     Wait(Duration),
     /// Does nothing until the test says so.
@@ -84,13 +88,24 @@ impl Server {
     }
 }
 
+async fn chunk(socket: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+    socket.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
+    socket.write_all(bytes).await?;
+    socket.write_all(b"\r\n").await
+}
+
 async fn play(socket: &mut TcpStream, step: Step) -> std::io::Result<()> {
     match step {
         Step::Raw(bytes) => socket.write_all(&bytes).await?,
-        Step::Chunk(bytes) => {
-            socket.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
-            socket.write_all(&bytes).await?;
-            socket.write_all(b"\r\n").await?;
+        Step::Chunk(bytes) => chunk(socket, &bytes).await?,
+        Step::ForEver(bytes, apart) => loop {
+            chunk(socket, &bytes).await?;
+            tokio::time::sleep(apart).await;
+        },
+        Step::Reset => {
+            socket.set_zero_linger()?;
+            // The rest of the script is not played.
+            return Err(std::io::ErrorKind::ConnectionReset.into());
         }
         Step::LastChunk => socket.write_all(b"0\r\n\r\n").await?,
         Step::Wait(time) => tokio::time::sleep(time).await,

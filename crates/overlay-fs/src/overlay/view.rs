@@ -216,4 +216,8 @@ impl Tree for Overlay {
             _ => Err(TreeError::not_a_link(path)),
         }
     }
+
+    fn is_staged(&self, path: &WorkspacePath) -> bool {
+        self.touches(path) || self.base.is_staged(path)
+    }
 }

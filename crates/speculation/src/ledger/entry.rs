@@ -56,6 +56,9 @@ pub struct Suggested {
     /// Why nothing was shown: the code of the guard, of the filter's rule or of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,
+    /// The suggestion that came first in the same answer; that one's line has the cost of the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
     /// Whether the background model shares the main model's prefix cache: whether they are one model.
     #[serde(default = "yes")]
     pub shares_cache: bool,
@@ -131,9 +134,10 @@ pub enum Outcome {
     Joined,
     /// It was on screen and the user did something else.
     Ignored,
-    /// The user went on, or another suggestion came, before it was on screen.
+    /// The user went on, or another suggestion came, before it was on screen; or they turned to another candidate.
     Replaced,
-    /// It was given up for a reason of its own: the end of the chat, another mode, a limit.
+    /// It was given up for a reason of its own: the end of the chat, another mode, a limit; or the user did not come to see
+    /// it beside a better candidate.
     Aborted,
     /// The user took it, and had changed what it rests on.
     Conflict,
@@ -233,8 +237,12 @@ impl Work {
 }
 
 impl Suggested {
-    /// Whether a model was asked: the line of a policy that held back tells only that it did.
+    /// Whether a model was asked for this one: the line of a policy that held back tells only that it did, and that of a
+    /// further candidate that there was one more in the answer.
     pub fn was_asked(&self) -> bool {
+        if self.beside.is_some() {
+            return false;
+        }
         let held = self.suppressed.as_deref().is_some_and(Hold::is_lesson);
         !held || self.work.spent_tokens() != 0 || self.work.work_ms != 0 || self.work.unmeasured != 0
     }

@@ -20,6 +20,10 @@ pub struct Price {
     pub input: Money,
     /// Tokens that it reads from the provider's prefix cache.
     pub cached: Money,
+    /// Tokens that it reads and the provider writes into that cache.
+    pub cache_write: Money,
+    /// Tokens that are kept under a name, for an hour.
+    pub storage: Money,
     /// Tokens that it writes.
     pub output: Money,
 }
@@ -66,17 +70,37 @@ impl Money {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// So many times as much; the largest amount there is where it would overflow.
+    #[must_use]
+    pub fn times(self, many: u32) -> Self {
+        Self(self.0.saturating_mul(u64::from(many)))
+    }
+
+    /// What each gets where it is divided among so many, rounded down; all of it for nobody.
+    #[must_use]
+    pub fn part(self, many: u32) -> Self {
+        Self(self.0 / u64::from(many.max(1)))
+    }
+
     fn of_tokens(self, tokens: u64) -> u128 {
         u128::from(self.0) * u128::from(tokens)
     }
 }
 
 impl Price {
+    /// Where what is written into the cache costs what is read, and nothing is kept under a name.
+    pub fn new(input: Money, cached: Money, output: Money) -> Self {
+        Self { input, cached, cache_write: input, storage: Money::ZERO, output }
+    }
+
     /// What a request cost, rounded up.
     pub fn of(&self, usage: Usage) -> Money {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
-        let sum = self.input.of_tokens(usage.input_tokens - cached)
+        let written = usage.cache_creation_tokens.min(usage.input_tokens - cached);
+        let sum = self.input.of_tokens(usage.input_tokens - cached - written)
             + self.cached.of_tokens(cached)
+            + self.cache_write.of_tokens(written)
+            + self.storage.of_tokens(usage.cache_token_seconds) / 3_600
             + self.output.of_tokens(usage.output_tokens);
         Money(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
@@ -139,7 +163,7 @@ mod tests {
 
     fn price() -> Price {
         let money = |units| Money::new(units).unwrap();
-        Price { input: money(1.25), cached: money(0.125), output: money(10.0) }
+        Price::new(money(1.25), money(0.125), money(10.0))
     }
 
     #[test]
@@ -164,6 +188,37 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(price().of(endless), Money(u64::MAX));
+    }
+
+    #[test]
+    fn what_is_written_into_the_cache_and_kept_there_has_prices_of_its_own() {
+        let money = |units| Money::new(units).unwrap();
+        let price = Price { cache_write: money(2.0), storage: money(4.5), ..price() };
+        let cases = [
+            // tokens read, of these cached, written into the cache, kept for so many seconds
+            ((1_000_000, 0, 1_000_000, 0), 2.0),
+            ((1_000_000, 600_000, 400_000, 0), 0.875),
+            ((1_000_000, 500_000, 100_000, 0), 0.7625),
+            // More than was read cannot have been written.
+            ((10, 4, 100, 0), 0.000_012_5),
+            ((0, 0, 0, 1_000_000 * 3_600), 4.5),
+            ((1_000_000, 0, 1_000_000, 1_000_000 * 300), 2.375),
+        ];
+        for ((input_tokens, cached_input_tokens, cache_creation_tokens, cache_token_seconds), expected) in
+            cases
+        {
+            let usage = Usage {
+                input_tokens,
+                cached_input_tokens,
+                cache_creation_tokens,
+                cache_token_seconds,
+                output_tokens: 0,
+            };
+            assert_eq!(price.of(usage), money(expected), "{usage:?}");
+        }
+        let endless =
+            Usage { cache_token_seconds: u64::MAX, cache_creation_tokens: u64::MAX, ..Usage::default() };
+        assert_eq!(Price { storage: Money::MAX, ..price }.of(endless), Money::MAX);
     }
 
     #[test]

@@ -217,7 +217,8 @@ mod tests {
     fn a_policy_that_held_back_asked_nobody() {
         let held = r#"{"type":"suggestion","id":"","model":"m","suppressed":"backing_off"}"#;
         let shown = r#"{"type":"suggestion","id":"","model":"m","suppressed":"unlikely","inputTokens":9}"#;
-        let figures = of(&[format!("{held}\n{shown}\n")]).total;
+        let further = r#"{"type":"suggestion","id":"b","model":"m","beside":"a"}"#;
+        let figures = of(&[format!("{held}\n{shown}\n{further}\n")]).total;
         assert_eq!((figures.suggestions, figures.wasted_tokens), (1, 9));
     }
 

@@ -69,6 +69,12 @@ impl Cap {
         }
     }
 
+    /// What each of so many may have of it.
+    pub(super) fn part(self, many: u32) -> Self {
+        let money = self.money.map(|money| money.part(many));
+        Self { tokens: self.tokens / u64::from(many.max(1)), money, time: self.time / many.max(1) }
+    }
+
     /// What both allow.
     pub(super) fn and(self, other: Self) -> Self {
         let money = match (self.money, other.money) {
@@ -85,6 +91,16 @@ impl Spent {
             tokens: self.tokens.saturating_add(other.tokens),
             money: self.money.plus(other.money),
             time: self.time.saturating_add(other.time),
+        }
+    }
+}
+
+impl Spent {
+    pub(super) fn times(self, many: u32) -> Self {
+        Self {
+            tokens: self.tokens.saturating_mul(u64::from(many)),
+            money: self.money.times(many),
+            time: self.time.saturating_mul(many),
         }
     }
 }

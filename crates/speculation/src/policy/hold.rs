@@ -46,6 +46,12 @@ pub enum Hold {
         /// In input tokens.
         costs: f64,
     },
+    /// Better candidates run already.
+    #[error("{most} better candidates run ahead already, and no more are to run at the same time")]
+    Enough {
+        /// How many are to run at the same time.
+        most: usize,
+    },
     /// A hard cap.
     #[error("the cap of {measure} for {scope} is reached")]
     Cap {
@@ -67,6 +73,7 @@ impl Hold {
             Self::Unlikely { .. } => "unlikely",
             Self::NotWorthIt { .. } => "not_worth_it",
             Self::Share { .. } => "share",
+            Self::Enough { .. } => "enough",
             Self::Cap { .. } => "cap",
         }
     }

@@ -64,10 +64,11 @@ impl Tariff {
     }
 }
 
-/// How tokens usually compare in price: a tenth for those from the cache, four times for those written. A unit a million.
+/// How tokens usually compare in price: a tenth for those from the cache, a quarter more for those that are written there,
+/// four times for those that the model writes. A unit a million.
 fn usual() -> Price {
     let money = |units| Money::new(units).expect("works because the amounts are small");
-    Price { input: money(1.0), cached: money(0.1), output: money(4.0) }
+    Price { cache_write: money(1.25), ..Price::new(money(1.0), money(0.1), money(4.0)) }
 }
 
 fn amount(units: f64) -> Money {

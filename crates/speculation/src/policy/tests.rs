@@ -1,3 +1,4 @@
+mod several;
 mod simulation;
 
 use super::*;
@@ -241,7 +242,7 @@ fn caps_hold_in_every_mode_each_in_its_span() {
 fn money_and_share_limit_a_run_by_the_price_of_the_model_that_runs_it() {
     let price = |input, cached, output| {
         let money = |units| Money::new(units).unwrap();
-        crate::ledger::Price { input: money(input), cached: money(cached), output: money(output) }
+        crate::ledger::Price::new(money(input), money(cached), money(output))
     };
     let prices =
         Prices::from_iter([("m".to_owned(), price(2.0, 0.2, 8.0)), ("f".to_owned(), price(0.5, 0.5, 1.0))]);
@@ -293,4 +294,27 @@ fn an_outcome_that_is_told_twice_is_one_observation() {
         Outcome::ALL.map(|outcome| serde_json::to_value(outcome).unwrap()),
         Outcome::ALL.map(Outcome::name)
     );
+}
+
+#[test]
+fn a_step_on_top_of_others_runs_where_the_user_is_likely_to_come_that_far() {
+    let taken = || History::rich().times(10, |history| history.ran("verify", 10_000, "accepted", 15_000));
+    let mixed = || taken().times(10, |history| history.ran("commit", 10_000, "replaced", 0));
+    let (verify, commit) = ("run the tests", "commit this");
+    let cases = [
+        (History::new(), vec![], "run"),
+        (History::new(), vec![verify], "unlikely"),
+        (taken(), vec![verify], "run"),
+        (taken(), vec![verify, verify], "run"),
+        (mixed(), vec![commit], "unlikely"),
+        (mixed(), vec![verify, commit], "unlikely"),
+    ];
+    for (history, below, expected) in cases {
+        let experience = history.experience();
+        let run = |policy: Policy| policy.run_above(&experience, below.iter().copied(), verify, NOW);
+        let code = |answer: Result<Allowance, Hold>| answer.map_or_else(|hold| hold.code(), |_| "run");
+        assert_eq!(code(run(mode(Mode::Auto))), expected, "{below:?}");
+        assert_eq!(code(run(mode(Mode::Always))), "run");
+        assert_eq!(code(run(mode(Mode::Off))), "off");
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::{Answer, Bench, call, calls, path, says, spawn};
+use crate::support::{Answer, Bench, accepted, call, calls, edit, path, says, spawn, write};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
@@ -11,26 +11,11 @@ use headstart_forked_query::{
 use headstart_overlay_fs::Tree;
 use headstart_speculation::ledger::{Money, Price};
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError,
-    Status, Transcript,
+    AcceptError, Acceptance, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError, Status,
+    Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules};
 use serde_json::json;
-
-fn edit() -> ModelEvent {
-    call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
-}
-
-fn write(name: &str, content: &str) -> ModelEvent {
-    call("write_file", &json!({ "file_path": name, "content": content }))
-}
-
-fn accepted(acceptance: Acceptance) -> Accepted {
-    match acceptance {
-        Acceptance::Accepted(accepted) => accepted,
-        other => panic!("not accepted: {other:?}"),
-    }
-}
 
 fn limit(finished: &Finished) -> Option<Limit> {
     match finished.ending {
@@ -266,7 +251,7 @@ fn a_limit_or_an_empty_reply_is_never_completed() {
     assert!(finished.transcript.pending_call().is_some(), "the call is kept for whoever goes on");
 
     let money = |units| Money::new(units).unwrap();
-    let price = Price { input: money(1.0), cached: money(0.1), output: money(4.0) };
+    let price = Price::new(money(1.0), money(0.1), money(4.0));
     for (most, expected) in [(0.000_001, Some(Limit::Cost)), (1.0, None)] {
         let mut bench = Bench::new(ApprovalMode::AutoEdit, [list(), says("Done.")]);
         bench.engine.limits.cost = Some(CostLimit { price, most: money(most) });

@@ -1,6 +1,10 @@
 //! The engine against a scripted model, over trees in memory and on disk.
 
+mod candidates;
 mod differential;
 mod engine;
+mod same_history;
+mod states;
+mod steps;
 mod support;
 mod together;

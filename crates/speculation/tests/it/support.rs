@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +16,10 @@ use headstart_forked_query::{
     ModelRequest, Role, ToolCall, Usage,
 };
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
-use headstart_speculation::{Consent, Engine, Events, Finished, Host, Limits, Speculation};
+use headstart_speculation::{
+    Acceptance, Accepted, AtBoundary, Consent, Engine, Events, Finished, Host, Limits, Speculation, Step,
+    StepAbove,
+};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
 use serde_json::{Value, json};
@@ -77,7 +81,7 @@ impl Model for Script {
                 let guard = RaiseOnDrop(flag);
                 Ok(Box::pin(stream::poll_fn(move |_| {
                     let _held = &guard;
-                    std::task::Poll::Pending
+                    Poll::Pending
                 })))
             }
             Answer::Cut => Ok(Box::pin(stream::iter([Ok(ModelEvent::Text("half an".into()))]))),
@@ -123,6 +127,15 @@ pub(crate) struct TestHost {
     pub(crate) time_is_up: AtomicBool,
     pub(crate) consents: Mutex<VecDeque<Consent>>,
     pub(crate) asked: Mutex<Vec<ToolCall>>,
+    pub(crate) at_boundary: Mutex<AtBoundary>,
+    /// What it is asked about steps above; it says no where it is told to.
+    pub(crate) steps: Mutex<Vec<Step>>,
+    pub(crate) refuses_steps: AtomicBool,
+    /// Thinks about a step above until this is false again.
+    waits_with_steps: AtomicBool,
+    thinker: Mutex<Option<Waker>>,
+    /// Given to steps above instead of the limits of the one below.
+    pub(crate) limits_above: Mutex<Option<Limits>>,
 }
 
 impl TestHost {
@@ -133,7 +146,20 @@ impl TestHost {
             time_is_up: AtomicBool::new(false),
             consents: Mutex::default(),
             asked: Mutex::default(),
+            at_boundary: Mutex::default(),
+            steps: Mutex::default(),
+            refuses_steps: AtomicBool::new(false),
+            waits_with_steps: AtomicBool::new(false),
+            thinker: Mutex::default(),
+            limits_above: Mutex::default(),
         })
+    }
+
+    pub(crate) fn wait_with_steps(&self, waits: bool) {
+        self.waits_with_steps.store(waits, Ordering::SeqCst);
+        if let Some(waker) = self.thinker.lock().unwrap().take() {
+            waker.wake();
+        }
     }
 
     pub(crate) fn set_mode(&self, mode: ApprovalMode) {
@@ -154,15 +180,30 @@ impl Host for TestHost {
 
     async fn sleep(&self, _time: Duration) {
         // Nobody is woken: a test that lets the time run out moves the work on as well.
-        std::future::poll_fn(|_| match self.time_is_up.load(Ordering::SeqCst) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        std::future::poll_fn(|_| {
+            if self.time_is_up.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
 
     fn gate_context(&self) -> GateContext {
         self.rules.lock().unwrap().clone()
+    }
+
+    fn at_boundary(&self) -> AtBoundary {
+        *self.at_boundary.lock().unwrap()
+    }
+
+    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
+        self.steps.lock().unwrap().push(step.clone());
+        futures::future::poll_fn(|context| {
+            *self.thinker.lock().unwrap() = Some(context.waker().clone());
+            if self.waits_with_steps.load(Ordering::SeqCst) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        let limits = self.limits_above.lock().unwrap().unwrap_or(step.limits);
+        let refuses = self.refuses_steps.load(Ordering::SeqCst);
+        (!refuses).then(|| StepAbove { id: format!("{}+", step.below), limits })
     }
 
     async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
@@ -230,12 +271,11 @@ impl Bench {
     }
 
     pub(crate) fn params(&self) -> CacheSafeParams {
-        CacheSafeParams::new(
-            Some("Be brief.".into()),
-            self.engine.toolbox.schemas(),
-            &Self::history(),
-            "test",
-        )
+        self.params_of(&Self::history())
+    }
+
+    pub(crate) fn params_of(&self, history: &[Message]) -> CacheSafeParams {
+        CacheSafeParams::new(Some("Be brief.".into()), self.engine.toolbox.schemas(), history, "test")
     }
 
     pub(crate) fn request(&self) -> ModelRequest {
@@ -272,4 +312,23 @@ pub(crate) fn spawn(pool: &LocalPool, driver: headstart_speculation::Driver) {
 
 pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
+}
+
+pub(crate) fn edit() -> ModelEvent {
+    call("edit", &json!({ "file_path": "src/lib.rs", "old_string": "    1\n", "new_string": "    2\n" }))
+}
+
+pub(crate) fn write(name: &str, content: &str) -> ModelEvent {
+    call("write_file", &json!({ "file_path": name, "content": content }))
+}
+
+pub(crate) fn read(name: &str) -> ModelEvent {
+    call("read_file", &json!({ "file_path": name }))
+}
+
+pub(crate) fn accepted(acceptance: Acceptance) -> Accepted {
+    match acceptance {
+        Acceptance::Accepted(accepted) => accepted,
+        other => panic!("not accepted: {other:?}"),
+    }
 }

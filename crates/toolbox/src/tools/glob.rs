@@ -1,8 +1,8 @@
 use async_trait::async_trait;
-use globset::{GlobBuilder, GlobMatcher};
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
+use headstart_workspace_path::Glob as Pattern;
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -76,16 +76,12 @@ impl Tool for Glob {
 }
 
 /// A glob pattern in which only `**` crosses `/`.
-pub(super) fn compile(pattern: &str) -> Result<GlobMatcher, String> {
+pub(super) fn compile(pattern: &str) -> Result<Pattern, String> {
     let pattern = pattern.trim_start_matches("./");
     if pattern.is_empty() {
         return Err("the pattern is empty; **/* matches every file".to_owned());
     }
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .build()
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| format!("the pattern is not a valid glob: {}", error.kind()))
+    Pattern::new(pattern).map_err(|error| format!("the pattern is not a valid glob: {error}"))
 }
 
 /// An absolute pattern means one from the workspace, whatever the path; no pattern leads out.
@@ -120,7 +116,7 @@ async fn is_folder(path: &WorkspacePath, context: ToolContext<'_>) -> bool {
 /// How many paths were found and written down, and whether there are more.
 async fn search(
     walk: &mut Walk<'_>,
-    matcher: &GlobMatcher,
+    matcher: &Pattern,
     start: &WorkspacePath,
     context: ToolContext<'_>,
     output: &mut Output,
@@ -129,7 +125,7 @@ async fn search(
     while let Some(found) = walk.next().await {
         let is_file = matches!(found.kind, EntryKind::File | EntryKind::Symlink);
         let below = found.path.strip_prefix(start).unwrap_or_default();
-        if !is_file || !matcher.is_match(below.to_string()) {
+        if !is_file || !matcher.is_match(below.as_bytes()) {
             continue;
         }
         if context.limits.matches <= shown || !output.push_line(&found.path.to_string()) {

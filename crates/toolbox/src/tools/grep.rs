@@ -1,10 +1,10 @@
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
-use globset::GlobMatcher;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
+use headstart_workspace_path::Glob;
 use serde_json::{Map, Value, json};
 
 use super::{glob, schema};
@@ -86,7 +86,7 @@ impl Tool for Grep {
 
 /// Which files are searched.
 struct Filter {
-    matcher: GlobMatcher,
+    matcher: Glob,
     excludes: bool,
     /// A pattern without `/` is for the name alone, at any depth.
     name_only: bool,
@@ -103,11 +103,10 @@ impl Filter {
 
     fn allows(&self, path: &WorkspacePath, start: &WorkspacePath) -> bool {
         let matches = if self.name_only {
-            let name = path.file_name().unwrap_or_default();
-            self.matcher.is_match(&*String::from_utf8_lossy(name))
+            self.matcher.is_match(path.file_name().unwrap_or_default())
         } else {
             let below = path.strip_prefix(start).unwrap_or_default();
-            self.matcher.is_match(path.to_string()) || self.matcher.is_match(below.to_string())
+            self.matcher.is_match(path.as_bytes()) || self.matcher.is_match(below.as_bytes())
         };
         matches != self.excludes
     }

@@ -3,6 +3,7 @@
 mod calls;
 mod commands;
 mod disk;
+mod ignored;
 mod reading;
 mod searching;
 mod session;

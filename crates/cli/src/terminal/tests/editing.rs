@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{events, play, shown};
-use crate::terminal::{Action, GhostKey, LineEditor, Palette, Size, View, render};
+use crate::terminal::{Action, Ghost, GhostKey, LineEditor, Palette, Size, Turn, View, render};
 
 fn submitted(text: &str) -> Action {
     Action::Submit(text.to_owned())
@@ -104,7 +104,7 @@ fn ghost_text_is_accepted_by_tab_and_right_alone() {
     ];
     for (script, action, stays) in cases {
         let mut editor = LineEditor::new(vec!["older".to_owned()]);
-        assert!(editor.set_ghost(Some("run the tests".to_owned())));
+        assert!(editor.set_ghost(Some(Ghost::only("run the tests"))));
         assert_eq!(play(&mut editor, script), action, "{script}");
         assert_eq!(editor.ghost().is_some(), stays, "{script}");
         assert!(!editor.text().contains("run"), "{script}");
@@ -112,18 +112,63 @@ fn ghost_text_is_accepted_by_tab_and_right_alone() {
 }
 
 #[test]
-fn a_ghost_is_not_shown_beside_text() {
-    let mut editor = LineEditor::default();
-    let _ = play(&mut editor, "a");
-    assert!(!editor.set_ghost(Some("run the tests".to_owned())));
-    assert_eq!(play(&mut editor, "Backspace Tab"), Action::None);
-    assert!(!editor.set_ghost(Some("  \n".to_owned())));
-    assert!(editor.set_ghost(Some("run the tests".to_owned())));
-    assert!(!editor.set_ghost(None));
+fn a_ghost_goes_with_the_text_it_was_set_for() {
+    let ghost = || Some(Ghost::only(" the tests"));
+    // Keys after `run` with its ghost: the action, and whether the ghost is still there.
+    let cases = [
+        ("Tab", Action::AcceptGhost(GhostKey::Tab), true),
+        ("Right", Action::AcceptGhost(GhostKey::Right), true),
+        ("Left", Action::Edited, true),
+        // The cursor goes on; only at the end of the text the ghost is next.
+        ("Left Right", Action::Edited, true),
+        ("Left Right Right", Action::AcceptGhost(GhostKey::Right), true),
+        ("Left Tab", Action::AcceptGhost(GhostKey::Tab), true),
+        ("x", Action::Inserted, false),
+        ("_", Action::Inserted, false),
+        ("Backspace", Action::Edited, false),
+        ("^C", Action::Edited, false),
+        ("Up", Action::Edited, false),
+        ("Up Down", Action::Edited, false),
+        ("Esc", Action::DismissGhost, false),
+        ("Enter", submitted("run"), false),
+    ];
+    for (script, action, stays) in cases {
+        let mut editor = LineEditor::new(vec!["older".to_owned()]);
+        let _ = play(&mut editor, "run");
+        assert!(editor.set_ghost(ghost()));
+        assert_eq!(play(&mut editor, script), action, "{script}");
+        assert_eq!(editor.ghost().is_some(), stays, "{script}");
+    }
 
-    editor.set_ghost(Some("run the tests".to_owned()));
-    editor.insert("run the tests");
-    assert_eq!((editor.ghost(), shown(&editor).as_str()), (None, "run the tests‸"));
+    let mut editor = LineEditor::default();
+    let _ = play(&mut editor, "run");
+    assert!(!editor.set_ghost(Some(Ghost::only("  \n"))), "no word");
+    assert!(!editor.set_ghost(Some(Ghost::only("\u{301}x"))), "an accent on what is typed");
+    assert!(editor.set_ghost(ghost()) && !editor.set_ghost(None));
+    editor.set_ghost(ghost());
+    editor.replace("Run the tests");
+    assert_eq!((editor.ghost(), shown(&editor).as_str()), (None, "Run the tests‸"));
+}
+
+#[test]
+fn keys_turn_to_another_ghost() {
+    let cases = [
+        ("M-n", Action::TurnGhost(Turn::Next)),
+        ("M-p", Action::TurnGhost(Turn::Previous)),
+        ("Down", Action::TurnGhost(Turn::Next)),
+        ("^N", Action::TurnGhost(Turn::Next)),
+        // These are the history's.
+        ("Up", Action::Edited),
+        ("Up Down", Action::Edited),
+        ("x M-n", Action::None),
+        ("Esc M-n", Action::None),
+        ("Esc Down", Action::None),
+    ];
+    for (script, action) in cases {
+        let mut editor = LineEditor::new(vec!["older".to_owned()]);
+        editor.set_ghost(Some(Ghost::only("run the tests")));
+        assert_eq!(play(&mut editor, script), action, "{script}");
+    }
 }
 
 #[test]
@@ -197,6 +242,8 @@ fn any_event() -> impl Strategy<Value = Vec<Event>> {
         "^D",
         "M-b",
         "M-f",
+        "M-n",
+        "M-p",
         "x",
         "_",
     ];
@@ -236,21 +283,22 @@ proptest! {
         for step in steps {
             match step {
                 Step::Ghost(ghost) => {
-                    editor.set_ghost(Some(ghost));
+                    editor.set_ghost(Some(Ghost::only(ghost)));
                 }
                 Step::Events(events) => for event in events {
                     let (had_ghost, before) = (editor.ghost().is_some(), editor.text().to_owned());
                     let action = editor.handle(&event);
                     match &action {
-                        Action::AcceptGhost(_) => prop_assert!(had_ghost && before.is_empty()),
+                        Action::AcceptGhost(_) => prop_assert!(had_ghost && editor.text() == before),
+                        Action::TurnGhost(_) => prop_assert!(had_ghost && editor.ghost().is_some()),
                         Action::Submit(text) => prop_assert_eq!(text, &before),
-                        Action::None | Action::DismissGhost => prop_assert_eq!(editor.text(), before),
+                        Action::None | Action::DismissGhost => prop_assert_eq!(editor.text(), &before),
                         _ => {}
                     }
+                    prop_assert!(editor.ghost().is_none() || editor.text() == before, "a ghost of another text");
                 }
             }
             let text = editor.text();
-            prop_assert!(editor.ghost().is_none() || text.is_empty());
             prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
             let at_boundary = text.grapheme_indices(true).any(|(offset, _)| offset == editor.cursor());
             prop_assert!(at_boundary || editor.cursor() == text.len());

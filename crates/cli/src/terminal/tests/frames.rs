@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use super::play;
 use crate::terminal::frame::Frame;
-use crate::terminal::{Consent, LineEditor, Palette, Size, Style, View, render};
+use crate::terminal::{Consent, Ghost, LineEditor, Palette, Size, Style, View, render};
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
 const STYLED: View = View { size: SIZE, palette: Palette::Styled, status: None };
@@ -47,7 +47,15 @@ fn typed(script: &str, view: &View) -> String {
 
 fn with_ghost(ghost: &str, view: &View) -> String {
     let mut editor = LineEditor::default();
-    editor.set_ghost(Some(ghost.to_owned()));
+    editor.set_ghost(Some(Ghost::only(ghost)));
+    picture(&render(&editor, view), view.size.columns)
+}
+
+/// One of three, behind what is typed.
+fn with_rest(script: &str, rest: &str, view: &View) -> String {
+    let mut editor = LineEditor::default();
+    let _ = play(&mut editor, script);
+    editor.set_ghost(Some(Ghost { rest: rest.to_owned(), place: Some((2, 3)) }));
     picture(&render(&editor, view), view.size.columns)
 }
 
@@ -81,6 +89,13 @@ fn ghost_text() {
         ("long", with_ghost("add a test for the parser of the header", &STYLED)),
         ("long, in one row", with_ghost("add a test for the parser of the header", &low)),
         ("harmful", with_ghost("run\n\x1b[31m\u{202e}", &STYLED)),
+        ("one of three", with_rest("", "run the tests", &STYLED)),
+        ("one of three, without styles", with_rest("", "run the tests", &plain)),
+        ("behind a beginning", with_rest("ru", "n the tests", &STYLED)),
+        ("behind a word", with_rest("run", " the tests", &STYLED)),
+        ("behind a word and a blank", with_rest("run_", "the tests", &STYLED)),
+        ("behind a word, without styles", with_rest("run", " the tests", &plain)),
+        ("the cursor in the middle", with_rest("run Left", " the tests", &STYLED)),
     ];
     hold("ghost_text", &pictures);
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::play;
-use crate::terminal::{LineEditor, Palette, Screen, Size, Style, View, render};
+use crate::terminal::{Ghost, LineEditor, Palette, Screen, Size, Style, View, render};
 
 const COLUMNS: u16 = 20;
 const SIZE: Size = Size { columns: COLUMNS, rows: 8 };
@@ -152,7 +152,7 @@ fn a_screen_that_got_narrower_finds_its_first_row() {
 #[test]
 fn no_code_of_a_text_reaches_the_terminal() {
     let mut terminal = Terminal::new(Palette::Plain);
-    let _ = terminal.editor.set_ghost(Some("\x1b[2Jghost".to_owned()));
+    let _ = terminal.editor.set_ghost(Some(Ghost::only("\x1b[2Jghost")));
     terminal.draw();
     terminal.screen.print_above("\x1b[31mred\x07\u{9b}1m", Style::Added).unwrap();
     terminal.screen.stream_above("\x1b]0;", Style::Added).unwrap();

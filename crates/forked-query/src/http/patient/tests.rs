@@ -206,3 +206,104 @@ async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
         }
     }
 }
+
+/// Gives a piece and then nothing more, for so long.
+struct Slow {
+    piece: bool,
+    rest: Duration,
+    tries: Arc<Tries>,
+}
+
+#[async_trait]
+impl Model for Slow {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let whole = self.tries.stream(request).await?;
+        let before = if self.piece { vec![Ok(text())] } else { Vec::new() };
+        let rest = self.rest;
+        let silence =
+            stream::once(async move { tokio::time::sleep(rest).await }).filter_map(|()| async { None });
+        Ok(stream::iter(before).chain(silence).chain(whole).boxed())
+    }
+}
+
+/// Background work that is under way uses what the user lacks.
+#[tokio::test(start_paused = true)]
+async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited() {
+    let rest = Duration::from_secs(30);
+    for (piece, limit, expected, asked) in [
+        // Nothing was given yet: it is made again behind the turn.
+        (false, limited(Some(2)), whole(), 2),
+        (false, overloaded(), whole(), 2),
+        // A piece was given, and with it all chances.
+        (true, limited(Some(2)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
+        // The turn does not wait; its limit is one all the same.
+        (true, limited(Some(3_600)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
+    ] {
+        let limiter = Arc::default();
+        let fast = Tries::new([whole()]);
+        let slow = Arc::new(Slow { piece, rest, tries: Arc::clone(&fast) });
+        let work = Patient::new(slow, Priority::Background, Arc::clone(&limiter));
+        let main = Tries::new([vec![Err(limit.clone())], whole()]);
+        let turn = foreground(&main, &limiter);
+        let turn = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            ask(&turn).await;
+            Instant::now()
+        };
+        let (through, work) = tokio::join!(turn, ask(&work));
+        assert_eq!(work, expected, "{piece} {limit:?}");
+        assert_eq!(fast.asked_at().len(), asked, "{piece} {limit:?}");
+        if asked == 2 {
+            let through = through.duration_since(fast.start).as_millis();
+            assert!(through <= fast.asked_at()[1], "{through} {:?}", fast.asked_at());
+        }
+    }
+}
+
+/// What is there already is no use to anybody else, and a limit of long ago is none.
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
+    let limiter: Arc<Limiter> = Arc::default();
+    let main = Tries::new([vec![Err(limited(Some(1)))], whole()]);
+    ask(&foreground(&main, &limiter)).await;
+    for rest in [Duration::ZERO, Duration::from_secs(9)] {
+        let slow = Arc::new(Slow { piece: true, rest, tries: Tries::new([whole()]) });
+        let work = Patient::new(slow, Priority::Background, Arc::clone(&limiter));
+        let other = foreground(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &Arc::default());
+        let (work, _) = tokio::join!(ask(&work), ask(&other));
+        assert_eq!(work, [&[Ok(text())][..], &whole()].concat());
+    }
+    // Background work that is limited stops no other.
+    let slow = Arc::new(Slow { piece: true, rest: Duration::from_secs(9), tries: Tries::new([whole()]) });
+    let first = Patient::new(slow, Priority::Background, Arc::clone(&limiter));
+    let second = background(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &limiter);
+    let (first, second) = tokio::join!(ask(&first), ask(&second));
+    assert_eq!((first.last(), second), (whole().last(), whole()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_is_told_while_it_lasts() {
+    let waits = Waits::default();
+    let mut told = waits.subscribe();
+    let tries = Tries::new([vec![Err(limited(Some(8)))], vec![Err(overloaded())], whole()]);
+    let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
+    let asked = Instant::now();
+    let watch = async {
+        told.changed().await.unwrap();
+        let first = told.borrow_and_update().unwrap();
+        tokio::time::sleep_until(first.until + Duration::from_millis(1)).await;
+        let second = told.borrow_and_update().unwrap();
+        (first, second)
+    };
+    let (answer, (first, second)) = tokio::join!(ask(&model), watch);
+    assert_eq!((answer, *waits.borrow()), (whole(), None));
+    assert_eq!((first.cause, second.cause), (WaitCause::RateLimit, WaitCause::Trouble));
+    let seconds = first.until.duration_since(asked).as_secs_f64();
+    assert!((8.0..8.1).contains(&seconds), "{seconds}");
+
+    // Whoever gives up waits no longer.
+    let tries = Tries::new([vec![Err(limited(Some(8)))]]);
+    let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
+    assert!(tokio::time::timeout(Duration::from_secs(1), ask(&model)).await.is_err());
+    assert_eq!(*waits.borrow(), None);
+}

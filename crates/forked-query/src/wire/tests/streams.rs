@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::testing::{call, message, request};
-use crate::{Decoder, ModelError, ModelEvent, ModelRequest, Provider, Role};
+use crate::{Decoder, ModelError, ModelEvent, ModelRequest, Provider, Role, Usage};
 
 type Events = Vec<Result<ModelEvent, ModelError>>;
 
@@ -219,6 +219,34 @@ const ENDS: &[(&str, &[&str], &str)] = &[
         ],
         "Stop",
     ),
+    (
+        "gemini",
+        &[r#"{"candidates":[{"finishReason":"MISSING_THOUGHT_SIGNATURE"}]}"#],
+        "gemini sent a malformed answer: a call of the conversation lacks its signature (MISSING_THOUGHT_SIGNATURE)",
+    ),
+    (
+        "gemini",
+        &[r#"{"candidates":[{"finishReason":"MALFORMED_RESPONSE"}]}"#],
+        "gemini sent a malformed answer: the model's answer cannot be read (MALFORMED_RESPONSE)",
+    ),
+    ("gemini", &[r#"{"candidates":[{"finishReason":"IMAGE_RECITATION"}]}"#], "ContentFilter"),
+    (
+        "responses",
+        &[
+            r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"too long"}}}"#,
+        ],
+        "responses rejected the request (400): too long",
+    ),
+    (
+        "anthropic",
+        &[r#"{"type":"error","error":{"type":"timeout_error","message":"Request timed out"}}"#],
+        "anthropic failed (504): Request timed out; try again later",
+    ),
+    (
+        "anthropic",
+        &[r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#],
+        "anthropic rejected the request (404): model: x; check the name of the model",
+    ),
     ("ollama", &[r#"{"message":{"content":"hi"},"done":true,"done_reason":"length"}"#], "Length"),
     (
         "ollama",
@@ -243,6 +271,40 @@ fn endings_and_errors() {
             Err(error) => error.to_string(),
         };
         assert_eq!(end, *expected, "{data:?}");
+    }
+}
+
+/// What providers charge apart is told apart, under whatever name.
+#[test]
+fn tokens_that_are_written_into_the_cache_are_counted() {
+    let cases = [
+        (
+            "openai",
+            r#"{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}"#,
+        ),
+        (
+            "dashscope",
+            r#"{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":60,"cache_creation_input_tokens":30}}}"#,
+        ),
+        (
+            "responses",
+            r#"{"type":"response.completed","response":{"usage":{"input_tokens":100,"output_tokens":1,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}}"#,
+        ),
+        (
+            "anthropic",
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":60,"cache_creation_input_tokens":30,"cache_creation":{"ephemeral_5m_input_tokens":30}}}"#,
+        ),
+    ];
+    let expected = Usage {
+        input_tokens: 100,
+        cached_input_tokens: 60,
+        cache_creation_tokens: 30,
+        output_tokens: 1,
+        ..Usage::default()
+    };
+    for (name, data) in cases {
+        let events = run(&Provider::preset(name).unwrap(), &[data]);
+        assert!(events.contains(&Ok(ModelEvent::Usage(expected))), "{name}: {events:?}");
     }
 }
 

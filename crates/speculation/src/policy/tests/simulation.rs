@@ -60,7 +60,7 @@ impl Bill {
 fn prices() -> Prices {
     let price = |input, cached, output| {
         let money = |units| Money::new(units).unwrap();
-        Price { input: money(input), cached: money(cached), output: money(output) }
+        Price::new(money(input), money(cached), money(output))
     };
     Prices::from_iter([
         ("main".to_owned(), price(1.0, 0.1, 4.0)),
@@ -190,6 +190,7 @@ impl World {
             id: id.to_owned(),
             source: Source::Chat,
             kind: Kind::of("run the tests"),
+            beside: None,
             suppressed: hold.map(|hold| hold.code().to_owned()),
             shares_cache: !self.user.fast_model,
             work: self.work(self.background, tokens, 900),

@@ -1,0 +1,313 @@
+//! What a user waits for, on a real disk and a real socket: Tab to applied, abort to gone, calls at the same time. Each beside
+//! its floor.
+#![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
+
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use futures::future::BoxFuture;
+use headstart_forked_query::{
+    BackgroundModel, CacheSafeParams, HttpModel, Message, Model, Provider, Recording, Replay, Role, Timeouts,
+    ToolCall,
+};
+use headstart_overlay_fs::{OsOptions, OsTree, Workspace};
+use headstart_speculation::{Acceptance, Consent, Ending, Engine, Host, Limits, Speculation, Status};
+use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+const FILES: usize = 10;
+
+/// A program with a clock, and with threads for calls or without.
+struct Program {
+    started: Instant,
+    workspace: String,
+    threads: bool,
+}
+
+#[async_trait]
+impl Host for Program {
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    async fn sleep(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    fn gate_context(&self) -> GateContext {
+        GateContext {
+            mode: ApprovalMode::AutoEdit,
+            workspace: self.workspace.clone(),
+            ..GateContext::default()
+        }
+    }
+
+    async fn beside(&self, work: BoxFuture<'static, ()>) {
+        if !self.threads {
+            return work.await;
+        }
+        let mut task = JoinSet::new();
+        task.spawn(work);
+        task.join_next().await.unwrap().unwrap();
+    }
+
+    async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
+        Consent::Stop
+    }
+}
+
+/// Processes without the rules of the binary's own runner.
+struct Processes;
+
+#[async_trait]
+impl CommandRunner for Processes {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let mut command = tokio::process::Command::new("bash");
+        let done = command.args(["-c", &request.command]).kill_on_drop(true).output().await.unwrap();
+        let output = String::from_utf8_lossy(&done.stdout).into_owned();
+        Ok(CommandOutput { output, exit_code: done.status.code(), timed_out: false, truncated: false })
+    }
+}
+
+fn engine(model: Arc<dyn Model>, tree: Arc<dyn Workspace>, root: &Path, threads: bool) -> Engine {
+    let workspace = root.display().to_string();
+    Engine {
+        background: BackgroundModel::main(model, "recording"),
+        toolbox: Toolbox::standard(Some(Arc::new(Processes))),
+        workspace: tree,
+        gate: Arc::new(Gate::new()),
+        host: Arc::new(Program { started: Instant::now(), workspace, threads }),
+        limits: Limits::default(),
+    }
+}
+
+/// One answer with these calls, and a last word.
+fn answering(calls: &[Value]) -> Arc<dyn Model> {
+    let turns = json!({"turns": [{"text": "So be it.", "toolCalls": calls}, {"text": "It is done."}]});
+    Arc::new(Replay::instant(Recording::parse(&turns.to_string()).unwrap()))
+}
+
+fn history() -> Vec<Message> {
+    let say = |role, number| Message::text(role, format!("Words of entry {number}. ").repeat(30));
+    (0..20).flat_map(|number| [say(Role::User, number), say(Role::Model, number)]).collect()
+}
+
+fn params(engine: &Engine, history: &[Message]) -> CacheSafeParams {
+    CacheSafeParams::new(Some("Be brief.".into()), engine.toolbox.schemas(), history, "recording")
+}
+
+/// A speculation that has ended, prepared for its accept.
+fn ended(runtime: &Runtime, engine: &Engine) -> Speculation {
+    let (speculation, driver, _events) = engine.start("1", &params(engine, &history()), "go").unwrap();
+    runtime.block_on(runtime.spawn(driver)).unwrap();
+    assert_eq!(speculation.status(), Status::Completed);
+    speculation
+}
+
+/// A workspace with the files that the work changes.
+fn workspace(folder: &Path) -> (Arc<dyn Workspace>, Vec<Value>) {
+    let root = folder.join("project");
+    fs::create_dir(&root).unwrap();
+    let calls = (0..FILES).map(|number| {
+        let name = format!("file-{number}.txt");
+        fs::write(root.join(&name), "old\n".repeat(1_000)).unwrap();
+        json!({"name": "write_file", "args": {"file_path": name, "content": "new\n".repeat(1_000)}})
+    });
+    let calls = calls.collect();
+    let options = OsOptions { state: Some(folder.join("state")), ..OsOptions::default() };
+    (Arc::new(OsTree::open_with(&root, options).unwrap()), calls)
+}
+
+fn tab(c: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let mut group = c.benchmark_group(format!("tab, {FILES} files of 4 KB"));
+    group.sample_size(50);
+    group.bench_function("floor: write over them", |b| {
+        let folder = tempfile::tempdir().unwrap();
+        let (_tree, _calls) = workspace(folder.path());
+        let content = "new\n".repeat(1_000);
+        b.iter(|| {
+            for number in 0..FILES {
+                fs::write(folder.path().join(format!("project/file-{number}.txt")), &content).unwrap();
+            }
+        });
+    });
+    group.bench_function("applied, history injected", |b| {
+        b.iter_batched(
+            || {
+                let folder = tempfile::tempdir().unwrap();
+                let (tree, calls) = workspace(folder.path());
+                let engine = engine(answering(&calls), tree, &folder.path().join("project"), true);
+                (ended(&runtime, &engine), engine, history(), folder)
+            },
+            |(speculation, engine, mut history, folder)| {
+                let Acceptance::Accepted(accepted) = runtime.block_on(speculation.accept()).unwrap() else {
+                    panic!("it is not accepted");
+                };
+                assert_eq!(accepted.ending, Ending::Completed);
+                history.extend(accepted.transcript.messages);
+                let params = black_box(params(&engine, &history));
+                // Dropped after the clock has stopped.
+                (speculation, engine, params, folder)
+            },
+            BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+}
+
+/// A server that never answers, and tells when its client goes.
+async fn hanging()
+-> (String, tokio::sync::mpsc::UnboundedReceiver<()>, tokio::sync::mpsc::UnboundedReceiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (came, client_came) = tokio::sync::mpsc::unbounded_channel();
+    let (left, client_left) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let (came, left) = (came.clone(), left.clone());
+            tokio::spawn(async move {
+                let mut bytes = [0; 8 * 1024];
+                let mut head = Vec::new();
+                while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                    let read = socket.read(&mut bytes).await.unwrap();
+                    head.extend_from_slice(&bytes[..read]);
+                }
+                let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+                socket.write_all(answer.as_bytes()).await.unwrap();
+                let _ = came.send(());
+                while socket.read(&mut bytes).await.is_ok_and(|read| 0 < read) {}
+                let _ = left.send(());
+            });
+        }
+    });
+    (url, client_came, client_left)
+}
+
+fn abort(c: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let mut group = c.benchmark_group("abort");
+    group.sample_size(50);
+    let (url, mut came, mut left) = runtime.block_on(hanging());
+    group.bench_function("floor: drop a connection, and the server sees it", |b| {
+        b.iter_custom(|rounds| {
+            let address = url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+            runtime.block_on(async {
+                let mut total = Duration::ZERO;
+                for _ in 0..rounds {
+                    let mut socket = tokio::net::TcpStream::connect(&address).await.unwrap();
+                    socket.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+                    came.recv().await.unwrap();
+                    let started = Instant::now();
+                    drop(socket);
+                    left.recv().await.unwrap();
+                    total += started.elapsed();
+                }
+                total
+            })
+        });
+    });
+    group.bench_function("connection closed, overlay gone", |b| {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, _) = workspace(folder.path());
+        let service = Provider::compatible("openai", url.as_str());
+        let model: Arc<dyn Model> = Arc::new(HttpModel::new(service, None, Timeouts::default()).unwrap());
+        let engine = engine(model, tree, &folder.path().join("project"), true);
+        let params = params(&engine, &history());
+        b.iter_custom(|rounds| {
+            runtime.block_on(async {
+                let mut total = Duration::ZERO;
+                for _ in 0..rounds {
+                    let (speculation, driver, _events) = engine.start("1", &params, "go").unwrap();
+                    tokio::spawn(driver);
+                    came.recv().await.unwrap();
+                    let started = Instant::now();
+                    speculation.abort();
+                    left.recv().await.unwrap();
+                    assert!(speculation.changes().is_empty());
+                    total += started.elapsed();
+                }
+                total
+            })
+        });
+    });
+    group.finish();
+}
+
+fn commands(c: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (tree, _) = workspace(folder.path());
+    let root = folder.path().join("project");
+    let mut group = c.benchmark_group("three commands of 100 ms in one turn");
+    group.sample_size(10);
+    let calls = vec![json!({"name": "shell", "args": {"command": "sleep 0.1"}}); 3];
+    group.bench_function("floor: one such process", |b| {
+        b.iter(|| std::process::Command::new("bash").args(["-c", "sleep 0.1"]).status().unwrap());
+    });
+    for at_once in [1, 8] {
+        group.bench_function(format!("{at_once} at once"), |b| {
+            b.iter_batched(
+                || {
+                    let mut engine = engine(answering(&calls), Arc::clone(&tree), &root, true);
+                    engine.limits.calls_at_once = at_once;
+                    engine
+                },
+                |engine| ended(&runtime, &engine),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn searches(c: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("project");
+    for number in 0..2_000 {
+        let place = root.join(format!("folder-{}", number % 50));
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join(format!("{number}.rs")), "fn some_name() { some_call(); }\n".repeat(125))
+            .unwrap();
+    }
+    let tree: Arc<dyn Workspace> = Arc::new(OsTree::open(&root).unwrap());
+    let mut group = c.benchmark_group("three searches through 2,000 files of 4 KB in one turn");
+    group.sample_size(10);
+    let search = |pattern: &str| json!({"name": "grep", "args": {"pattern": pattern}});
+    let calls = [search("first_pattern"), search("second_pattern"), search("third_pattern")];
+    let ways = [
+        ("floor: one of them", 1, 1, true),
+        ("one after the other", 3, 1, true),
+        ("at once, in place", 3, 8, false),
+        ("at once, on threads", 3, 8, true),
+    ];
+    for (name, number, at_once, threads) in ways {
+        group.bench_function(name, |b| {
+            b.iter_batched(
+                || {
+                    let mut engine = engine(answering(&calls[..number]), Arc::clone(&tree), &root, threads);
+                    engine.limits.calls_at_once = at_once;
+                    engine
+                },
+                |engine| ended(&runtime, &engine),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, tab, abort, commands, searches);
+criterion_main!(benches);

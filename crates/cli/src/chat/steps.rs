@@ -1,0 +1,93 @@
+use futures::FutureExt;
+use headstart_speculation::ledger::Outcome;
+use headstart_speculation::{Speculation, Status, StepAbove};
+
+use super::Chat;
+use super::ahead::Ahead;
+use super::books::new_id;
+use super::turn::Working;
+use crate::host::AskStep;
+
+impl Chat {
+    /// The engine asks whether the next step may run on top of work that the user has not taken yet.
+    pub(super) fn on_ask_step(&mut self, ask: AskStep) {
+        let allowed = self.allow_step(&ask);
+        // The work below may be gone meanwhile; then nobody waits for the answer.
+        let _ = ask.answer.send(allowed);
+    }
+
+    fn allow_step(&mut self, ask: &AskStep) -> Option<StepAbove> {
+        if !self.settings.speculation || !self.controller.is_enabled() {
+            return None;
+        }
+        let below = self.steps_up_to(&ask.step.below)?;
+        let below = below.iter().map(Speculation::prompt);
+        let allowance = self.books.run_above(below, &ask.step.prompt).ok()?;
+        self.request += 1;
+        Some(StepAbove { id: new_id(self.request, 0), limits: allowance.under(self.session.limits()) })
+    }
+
+    /// The steps that the user has not taken yet, up to the one with this id; nothing if it is none of this moment.
+    fn steps_up_to(&self, id: &str) -> Option<Vec<Speculation>> {
+        let offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
+        let offered = offered.map(|ahead| (&ahead.speculation, 0));
+        let taken = match &self.working {
+            Some(Working::Accept { speculation, .. }) => Some(speculation),
+            _ => None,
+        };
+        let accepted = self.asked.as_ref().and_then(|asked| asked.after());
+        let taken = taken.into_iter().chain(accepted).map(|speculation| (speculation, 1));
+        offered.chain(taken).find_map(|(lowest, taken)| {
+            let above = |step: &Speculation| step.above().now_or_never().flatten();
+            let steps: Vec<_> = std::iter::successors(Some(lowest.clone()), above).collect();
+            let place = steps.iter().position(|step| step.id() == id)?;
+            Some(steps[taken.min(place + 1)..=place].to_vec())
+        })
+    }
+
+    /// The steps above this one are given up with it: the ledger is told, while they still say what they cost.
+    pub(super) fn close_steps(&mut self, speculation: &Speculation, above: Option<Box<Ahead>>) {
+        let unknown = || speculation.above().now_or_never().flatten().map(Ahead::of_step);
+        let Some(above) = above.or_else(unknown) else { return };
+        let Ahead { speculation, above, mut account, .. } = *above;
+        self.books.closed(&mut account, &speculation, Outcome::Aborted, 0);
+        self.close_steps(&speculation, above);
+    }
+
+    /// A step that is worth offering: Ctrl-C at the moment of the accept below may have ended it.
+    pub(super) fn unless_aborted(&mut self, mut step: Box<Ahead>) -> Option<Box<Ahead>> {
+        if step.speculation.status() != Status::Aborted {
+            return Some(step);
+        }
+        self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
+        self.close_steps(&step.speculation, step.above.take());
+        None
+    }
+
+    /// Gives the incoming suggestion the step that runs already for it, and says whether there is one; a step that is for
+    /// none of them is given up.
+    pub(super) fn adopt(&mut self, step: Option<Box<Ahead>>) -> bool {
+        let Some(mut step) = step else { return false };
+        if let Some(offer) = self.incoming.get_mut(step.speculation.prompt()) {
+            offer.work = Some(*step);
+            return true;
+        }
+        self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
+        self.close_steps(&step.speculation, step.above.take());
+        step.speculation.abort();
+        false
+    }
+
+    /// Writes down what the runs that have ended cost: the chat may be killed before the user decides.
+    pub(super) fn note_ended(&mut self) {
+        for offer in &mut self.offers {
+            let mut step = offer.work.as_mut();
+            while let Some(ahead) = step {
+                if ahead.ended && !ahead.account.is_noted() {
+                    self.books.ran(&mut ahead.account, &ahead.speculation);
+                }
+                step = ahead.above.as_deref_mut();
+            }
+        }
+    }
+}

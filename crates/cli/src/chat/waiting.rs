@@ -1,0 +1,146 @@
+use std::future::pending;
+use std::time::Duration;
+
+use headstart_forked_query::{WaitCause, Waiting, Waits};
+use tokio::sync::watch::Receiver;
+use tokio::time::Instant;
+
+use super::Chat;
+use super::turn::Working;
+use crate::error::CliError;
+use crate::terminal::Style;
+
+/// Those whom the user waits for, and who may have to wait for the provider.
+pub(crate) struct Holds {
+    /// Their own turn.
+    turn: Hold,
+    /// Work ahead that they have joined.
+    ahead: Hold,
+}
+
+impl Holds {
+    pub(crate) fn of((turn, ahead): &(Waits, Waits)) -> Self {
+        Self { turn: Hold::of(turn), ahead: Hold::of(ahead) }
+    }
+
+    pub(super) fn of_whom(&mut self, joins: bool) -> &mut Hold {
+        if joins { &mut self.ahead } else { &mut self.turn }
+    }
+}
+
+impl Chat {
+    /// Whether the user waits for work that ran ahead.
+    pub(super) fn joins(&self) -> bool {
+        matches!(self.working, Some(Working::Accept { .. }))
+    }
+
+    /// A line for the status where the provider lets the user wait.
+    pub(super) fn waits(&self) -> Option<String> {
+        let hold = if self.joins() { &self.holds.ahead } else { &self.holds.turn };
+        Some(format!("{} (Ctrl-C interrupts)", hold.words()?))
+    }
+
+    /// Whoever reads a pipe is told once; in a terminal the status counts down.
+    pub(super) fn on_wait(&mut self, news: News) -> Result<(), CliError> {
+        let joins = self.joins();
+        match self.holds.of_whom(joins).words() {
+            Some(words) if news == News::Changed && !self.face.is_terminal() => {
+                self.face.say(&words, Style::Dim)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Hears of it when somebody has to wait for the provider.
+pub(super) struct Hold {
+    told: Receiver<Option<Waiting>>,
+}
+
+/// What is new about a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum News {
+    /// It has begun, or ended.
+    Changed,
+    /// A second of it has gone by.
+    Second,
+}
+
+impl Hold {
+    fn of(waits: &Waits) -> Self {
+        Self { told: waits.subscribe() }
+    }
+
+    /// Ends when there is something else to say. Nothing is lost when the future is dropped early.
+    pub(super) async fn news(&mut self) -> News {
+        let left = self.left();
+        let second = async {
+            match left {
+                // To the next full second before the end.
+                Some(left) if !left.is_zero() => {
+                    let part = left.subsec_nanos().max(1_000_000);
+                    tokio::time::sleep(Duration::from_nanos(u64::from(part))).await;
+                }
+                _ => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            changed = self.told.changed() => match changed {
+                Ok(()) => News::Changed,
+                // Nobody is left who could wait.
+                Err(_) => pending().await,
+            },
+            () = second => News::Second,
+        }
+    }
+
+    /// What is waited for, and how long still.
+    pub(super) fn words(&self) -> Option<String> {
+        let waiting = (*self.told.borrow())?;
+        let seconds = self.left()?.as_secs_f64().ceil();
+        let why = match waiting.cause {
+            WaitCause::RateLimit => "the provider limits requests",
+            WaitCause::Trouble => "the provider is in trouble",
+        };
+        Some(format!("{why}: trying again in {seconds} s"))
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let waiting = (*self.told.borrow())?;
+        Some(waiting.until.saturating_duration_since(Instant::now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wait_is_counted_down_by_the_second() {
+        let waits = Waits::default();
+        let mut hold = Hold::of(&waits);
+        assert_eq!(hold.words(), None);
+        let until = Instant::now() + Duration::from_millis(1_300);
+        waits.send_replace(Some(Waiting { until, cause: WaitCause::RateLimit }));
+        let mut said = Vec::new();
+        while said
+            .last()
+            .is_none_or(|(_, words)| words != "the provider limits requests: trying again in 0 s")
+        {
+            said.push((hold.news().await, hold.words().unwrap()));
+        }
+        assert_eq!(said[0], (News::Changed, "the provider limits requests: trying again in 2 s".to_owned()));
+        // A busy machine may skip the second between.
+        assert!((2..=3).contains(&said.len()), "{said:?}");
+        assert!(said[1..].iter().all(|(news, _)| *news == News::Second), "{said:?}");
+
+        waits.send_replace(Some(Waiting { until: Instant::now(), cause: WaitCause::Trouble }));
+        assert_eq!(hold.news().await, News::Changed);
+        assert_eq!(hold.words().unwrap(), "the provider is in trouble: trying again in 0 s");
+        waits.send_replace(None);
+        assert_eq!((hold.news().await, hold.words()), (News::Changed, None));
+        drop(waits);
+        assert!(tokio::time::timeout(Duration::from_millis(50), hold.news()).await.is_err());
+    }
+}

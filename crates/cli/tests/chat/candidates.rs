@@ -1,0 +1,241 @@
+//! Several suggestions in a chat: turning to another one, narrowing them by typing, taking one.
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Chat, Project, project};
+
+const NEXT: &str = "\x1bn";
+const PREVIOUS: &str = "\x1bp";
+const DOWN: &str = "\x1b[B";
+const UP: &str = "\x1b[A";
+const EMPTY_THE_LINE: &str = "\x15";
+
+/// A project whose first turn says `First answer.` and then suggests three things; what runs ahead stages a file.
+fn project_with_three() -> Project {
+    let project = project()
+        .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
+        .says(0, "First answer.")
+        .suggests("add tests\ncommit this\nCommit and push")
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.");
+    configure(&project, "candidates = 3\n");
+    project
+}
+
+fn configure(project: &Project, lines: &str) {
+    project.session.write("home/.config/headstart/config.toml", lines);
+}
+
+fn begun(project: Project) -> Chat {
+    let mut chat = project.chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for_row("> add tests  [Tab] 1/3");
+    chat.wait_for("ready: 1 call, 1 change staged");
+    chat
+}
+
+/// The lines of the ledger of one type.
+fn lines(chat: &Chat, kind: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(chat.project.session.ledger()).expect("a ledger");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.filter(|line| line["type"] == kind).collect()
+}
+
+/// What became of the suggestions, in the order in which they came.
+fn outcomes(chat: &Chat) -> Vec<String> {
+    let decided = lines(chat, "outcome");
+    let shown = lines(chat, "suggestion").into_iter().filter(|line| line.get("suppressed").is_none());
+    let ids = shown.map(|line| line["id"].clone());
+    let of = |id: Value| decided.iter().rev().find(|line| line["id"] == id);
+    ids.map(|id| of(id).map_or("open", |line| line["outcome"].as_str().expect("a word")).to_owned()).collect()
+}
+
+#[test]
+fn keys_turn_to_the_other_suggestions_round_and_round() {
+    let mut chat = begun(project_with_three());
+    let before = chat.project.session.tree();
+    for (key, row) in [
+        (NEXT, "> commit this  [Tab] 2/3"),
+        (DOWN, "> Commit and push  [Tab] 3/3"),
+        (NEXT, "> add tests  [Tab] 1/3"),
+        (PREVIOUS, "> Commit and push  [Tab] 3/3"),
+        // The history is where it was.
+        (UP, "> begin"),
+        (DOWN, "> Commit and push  [Tab] 3/3"),
+        (PREVIOUS, "> commit this  [Tab] 2/3"),
+        (PREVIOUS, "> add tests  [Tab] 1/3"),
+    ] {
+        chat.send(key);
+        chat.wait_for_row(row);
+    }
+    assert_eq!(chat.project.session.tree(), before);
+    chat.send("\t\r");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    assert_eq!(outcomes(&chat), ["accepted", "replaced", "replaced"]);
+    chat.leave();
+}
+
+#[test]
+fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
+    let mut chat = begun(project_with_three().says(0, "It is committed."));
+    let before = chat.project.session.tree();
+    chat.send(NEXT);
+    chat.wait_for_row("> commit this  [Tab] 2/3");
+    // The work ahead is that of another one.
+    chat.wait_until_gone("ready:");
+    chat.send("\t");
+    chat.wait_for_row("> commit this");
+    chat.send("\r");
+    chat.wait_for("It is committed.");
+    assert_eq!(chat.count("done ahead"), 0);
+    assert_eq!(chat.project.session.tree(), before);
+    assert_eq!(outcomes(&chat), ["replaced", "accepted", "aborted"]);
+    chat.leave();
+}
+
+#[test]
+fn typing_narrows_them_and_the_rest_of_one_shows() {
+    let mut chat = begun(project_with_three());
+    for (keys, row) in [
+        ("c", "> commit this  [Tab] 1/2"),
+        (DOWN, "> commit and push  [Tab] 2/2"),
+        ("omm", "> commit and push  [Tab] 2/2"),
+        (PREVIOUS, "> commit this  [Tab] 1/2"),
+        ("it a", "> commit and push  [Tab]"),
+        ("\x7f\x7f\x7f\x7f\x7f\x7f", "> commit this  [Tab] 1/2"),
+        (EMPTY_THE_LINE, "> commit this  [Tab] 2/3"),
+        ("a", "> add tests  [Tab]"),
+        ("dd ", "> add tests  [Tab]"),
+    ] {
+        chat.send(keys);
+        chat.wait_for_row(row);
+    }
+    // Only what is not typed is dim.
+    chat.wait_until("the rest is dim", |screen| {
+        let (row, column) = screen.cursor_position();
+        let dim = |column| screen.cell(row, column).is_some_and(vt100::Cell::dim);
+        column == 6 && !dim(5) && dim(6)
+    });
+    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.send("\t");
+    chat.wait_for_row("> add tests");
+    chat.send("\r");
+    chat.wait_for("of this was done ahead");
+    chat.leave();
+}
+
+#[test]
+fn tab_brings_the_suggestions_own_spelling_so_that_its_work_is_taken() {
+    let mut chat = begun(project_with_three());
+    chat.send("ADD");
+    chat.wait_for_row("> ADD tests  [Tab]");
+    chat.send("\x01\t");
+    chat.wait_for_row("> add tests");
+    chat.send("\r");
+    chat.wait_for("of this was done ahead");
+    chat.leave();
+}
+
+#[test]
+fn who_types_a_suggestion_to_its_end_takes_its_work() {
+    // Typed, pasted, typed with a full stop after Tab has put nothing there.
+    for keys in ["add tests\r", "\x1b[200~add tests\x1b[201~\r", "add tests", "add te\x1b[200~sts\x1b[201~\r"]
+    {
+        let mut chat = begun(project_with_three());
+        chat.send(keys);
+        if !keys.ends_with('\r') {
+            chat.wait_for_row("> add tests");
+            chat.wait_for("ready: 1 call, 1 change staged");
+            chat.send("\r");
+        }
+        chat.wait_for("of this was done ahead");
+        assert_eq!(outcomes(&chat), ["accepted", "aborted", "aborted"], "{keys:?}");
+        chat.leave();
+    }
+}
+
+#[test]
+fn what_none_begins_with_gives_all_of_them_up() {
+    for (keys, row, expected) in [
+        ("x", "> x", ["ignored", "aborted", "aborted"]),
+        ("commit thus", "> commit thus", ["replaced", "ignored", "aborted"]),
+        ("\x1b", ">", ["ignored", "aborted", "aborted"]),
+    ] {
+        let mut chat = begun(project_with_three());
+        chat.send(keys);
+        chat.wait_until_gone("ready:");
+        chat.wait_for_row(row);
+        chat.send(EMPTY_THE_LINE);
+        chat.settle();
+        chat.send(NEXT);
+        chat.send(DOWN);
+        chat.settle();
+        assert_eq!(chat.count("[Tab]"), 0, "{keys:?}: {}", chat.contents());
+        assert_eq!(outcomes(&chat), expected, "{keys:?}");
+        chat.leave();
+    }
+}
+
+#[test]
+fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
+    let mut chat = begun(project_with_three());
+    // A beginning that becomes a command.
+    chat.send("c");
+    chat.wait_for_row("> commit this  [Tab] 1/2");
+    chat.send("\x01/diff \x0b\r");
+    chat.wait_for("+tests");
+    chat.wait_for_row("> add tests  [Tab] 1/3");
+    chat.leave();
+}
+
+#[test]
+fn one_query_is_one_query_in_the_ledger() {
+    let mut chat = begun(project_with_three().suggests("run the linter").says(60_000, "never"));
+    chat.send("\t\r");
+    chat.wait_for_row("> run the linter  [Tab]");
+    let suggestions = lines(&chat, "suggestion");
+    assert_eq!(suggestions[0].get("beside"), None);
+    assert_eq!(suggestions[1]["beside"], suggestions[0]["id"]);
+    assert_eq!(suggestions[2]["kind"], "commit");
+    chat.leave_keeping(|session| {
+        let total = session.run(&["stats", "--json"]).json().remove(0);
+        // One for the three, and one for what comes after.
+        assert_eq!((&total["speculations"], &total["suggestions"]), (&json!(2), &json!(2)));
+    });
+}
+
+#[test]
+fn what_comes_after_accepted_work_comes_in_several_too() {
+    let mut chat = begun(project_with_three().suggests("run the linter\npush it").says(60_000, "never"));
+    chat.send("\t\r");
+    chat.wait_for_row("> run the linter  [Tab] 1/2");
+    chat.send(NEXT);
+    chat.wait_for_row("> push it  [Tab] 2/2");
+    chat.leave();
+}
+
+#[test]
+fn by_default_there_is_one() {
+    let project = project_with_three();
+    configure(&project, "");
+    let mut chat = project.chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for_row("> add tests  [Tab]");
+    chat.send(NEXT);
+    chat.send(DOWN);
+    chat.settle();
+    chat.wait_for_row("> add tests  [Tab]");
+    assert_eq!(lines(&chat, "suggestion").len(), 1);
+    chat.leave();
+}
+
+#[test]
+fn a_narrow_terminal_holds_the_place_too() {
+    let mut chat = project_with_three().chat_in("auto-edit", 20, 24);
+    chat.send("begin\r");
+    chat.wait_for("> add tests  [Tab] 1\n  /3");
+    chat.send(NEXT);
+    chat.wait_for("> commit this  [Tab]\n   2/3");
+    chat.leave();
+}

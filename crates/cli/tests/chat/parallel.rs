@@ -1,0 +1,244 @@
+//! Several suggestions that run ahead at the same time, against a server that sees who asks and who hangs up.
+
+#![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Chat, project};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that answers by what it is asked, many at the same time. What runs ahead writes a file named after its prompt,
+/// and then lets wait for its last word until it is released.
+struct Server {
+    url: String,
+    /// The prompts whose last word was waited for when the client hung up.
+    left: mpsc::Receiver<String>,
+    asked: Arc<Mutex<BTreeSet<String>>>,
+    released: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (sender, left) = mpsc::channel();
+        let asked = Arc::<Mutex<BTreeSet<String>>>::default();
+        let released = Arc::<(Mutex<bool>, Condvar)>::default();
+        let (prompts, gate) = (Arc::clone(&asked), Arc::clone(&released));
+        // It ends with the test's process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (prompts, gate, left) = (Arc::clone(&prompts), Arc::clone(&gate), sender.clone());
+                std::thread::spawn(move || serve(stream, &prompts, &gate, &left));
+            }
+        });
+        Self { url, left, asked, released }
+    }
+
+    /// The prompts that were asked for.
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().iter().cloned().collect()
+    }
+
+    /// Lets those who wait have their last word.
+    fn release(&self) {
+        *self.released.0.lock().unwrap() = true;
+        self.released.1.notify_all();
+    }
+
+    /// The prompts of the next so many whose client hangs up, and how long that took.
+    fn left(&self, number: usize) -> (BTreeSet<String>, Duration) {
+        let started = Instant::now();
+        let left = (0..number).map(|_| self.left.recv_timeout(PATIENCE).expect("the client hangs up"));
+        (left.collect(), started.elapsed())
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    prompts: &Mutex<BTreeSet<String>>,
+    (released, changed): &(Mutex<bool>, Condvar),
+    left: &mpsc::Sender<String>,
+) {
+    let request = read_request(&stream);
+    let messages = request["messages"].as_array().unwrap();
+    let last = messages.last().unwrap();
+    let is_result = last["role"] == "tool";
+    let asks = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
+    let prompt = asks["content"].as_str().unwrap().to_owned();
+    let _ = write!(stream, "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n");
+    // The question of the program around the conversation, for several.
+    if prompt.contains("Give up to three guesses") {
+        // Not in the order of the letters, numbered, one of them twice.
+        return text(
+            &mut stream,
+            "1. write the tests\n2. commit this\n3. write the tests.\n4. add a changelog",
+        );
+    }
+    prompts.lock().unwrap().insert(prompt.clone());
+    match (prompt.as_str(), is_result) {
+        ("begin", false) => call(&mut stream, "read_file", &json!({ "file_path": "notes.txt" })),
+        ("begin", true) => text(&mut stream, "First answer."),
+        (_, false) => {
+            let path = format!("{}.txt", prompt.replace(' ', "-"));
+            call(&mut stream, "write_file", &json!({ "file_path": path, "content": "made\n" }));
+        }
+        (_, true) => {
+            let _ = write!(stream, "{}", piece(&json!({ "content": "All of it is" })));
+            let _ = stream.flush();
+            let waiting = stream.try_clone().unwrap();
+            let (prompt, left) = (prompt.clone(), left.clone());
+            std::thread::spawn(move || {
+                // Nothing comes but the end, or a reset.
+                let _ = (&waiting).read(&mut [0; 64]);
+                let _ = left.send(prompt);
+            });
+            let guard = released.lock().unwrap();
+            let waited = changed.wait_timeout_while(guard, PATIENCE, |released| !*released).unwrap();
+            drop(waited);
+            text(&mut stream, " done.");
+        }
+    }
+}
+
+fn text(stream: &mut TcpStream, text: &str) {
+    let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(&json!({ "content": text })));
+}
+
+fn call(stream: &mut TcpStream, name: &str, args: &Value) {
+    let function = json!({ "name": name, "arguments": args.to_string() });
+    let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
+    let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+    let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(&json!({ "tool_calls": [call] })));
+}
+
+fn piece(delta: &Value) -> String {
+    let chunk = json!({ "choices": [{ "index": 0, "delta": delta }] });
+    format!("data: {chunk}\n\n")
+}
+
+fn read_request(stream: &TcpStream) -> Value {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
+/// A chat in which three suggestions are there and two of them run ahead, as far as they can.
+fn two_run(server: &Server) -> Chat {
+    let project = project().variable("OPENAI_API_KEY", "test");
+    // Without a ledger full of turns `auto` would be careful.
+    let settings = "candidates = 3\nparallel = 2\nbackground = 'always'\n";
+    project.session.write("home/.config/headstart/config.toml", settings);
+    let arguments =
+        ["chat", "--model", "openai:some-model", "--base-url", &server.url, "--mode", "auto-edit"];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
+    chat.send("begin\r");
+    chat.wait_for_row("> write the tests  [Tab] 1/3");
+    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.send("\x1bn");
+    chat.wait_for_row("> commit this  [Tab] 2/3");
+    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.send("\x1bp");
+    chat.wait_for_row("> write the tests  [Tab] 1/3");
+    assert_eq!(server.asked(), ["begin", "commit this", "write the tests"], "the third does not run");
+    chat
+}
+
+/// What the ledger has for each suggestion that ran: its kind, status and outcome.
+fn ran(chat: &Chat) -> Vec<[String; 3]> {
+    let text = std::fs::read_to_string(chat.project.session.ledger()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let outcome = |id: &Value| {
+        let found = lines.iter().rev().find(|line| line["type"] == "outcome" && line["id"] == *id);
+        found.map(|line| word(&line["outcome"])).unwrap_or_default()
+    };
+    let ran = lines.iter().filter(|line| line["type"] == "speculation");
+    let mut ran: Vec<_> =
+        ran.map(|line| [word(&line["kind"]), word(&line["status"]), outcome(&line["id"])]).collect();
+    ran.sort();
+    ran
+}
+
+fn row(words: [&str; 3]) -> [String; 3] {
+    words.map(str::to_owned)
+}
+
+#[test]
+fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
+    let server = Server::start();
+    let mut chat = two_run(&server);
+    chat.send("\t");
+    chat.wait_for_row("> write the tests");
+    let (left, time) = server.left(1);
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), ["commit this"]);
+    assert!(time < Duration::from_secs(2), "{time:?}");
+    chat.send("\r");
+    chat.wait_for("finishing what runs already");
+    server.release();
+    chat.wait_for("All of it is done.");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("write-the-tests.txt").as_deref(), Some("made\n"));
+    assert_eq!(chat.read("commit-this.txt"), None);
+    let change = row(["change", "completed", "joined"]);
+    let commit = row(["commit", "aborted", "replaced"]);
+    assert_eq!(ran(&chat)[..2], [change, commit]);
+    chat.send("\x03");
+    chat.leave();
+}
+
+#[test]
+fn the_second_can_be_taken_as_well() {
+    let server = Server::start();
+    let mut chat = two_run(&server);
+    chat.send("com");
+    chat.wait_for_row("> commit this  [Tab]");
+    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.send("mit this\r");
+    let (left, _) = server.left(1);
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), ["write the tests"]);
+    server.release();
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("commit-this.txt").as_deref(), Some("made\n"));
+    assert_eq!(chat.read("write-the-tests.txt"), None);
+    chat.leave();
+}
+
+#[test]
+fn giving_up_hangs_up_on_both() {
+    for keys in ["\x1b", "x", "/clear\r", "something else\r", "\x04"] {
+        let server = Server::start();
+        let mut chat = two_run(&server);
+        let before = chat.project.session.tree();
+        chat.send(keys);
+        let (left, time) = server.left(2);
+        let expected = ["commit this", "write the tests"].map(str::to_owned);
+        assert_eq!(left, BTreeSet::from(expected), "{keys:?}");
+        assert!(time < Duration::from_secs(2), "{keys:?}: {time:?}");
+        if keys != "something else\r" {
+            assert_eq!(chat.project.session.tree(), before);
+        }
+    }
+}

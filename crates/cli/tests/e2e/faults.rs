@@ -1,0 +1,194 @@
+//! A provider that goes wrong in the middle of a speculation: the status says so, what is staged is kept, nothing is applied.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::Session;
+use crate::support::server::{Answer, Server, Step, calls, delta, end, says};
+
+const KEY: &str = "sk-faults-0123456789abcdef";
+
+/// Far more than any limit below.
+const LONG: Duration = Duration::from_secs(25);
+
+struct Fault {
+    name: &'static str,
+    /// What comes in place of the model's second answer, each for a request; the last one for ever.
+    answers: Vec<Answer>,
+    /// The words of the error, or none where the work is done all the same.
+    says: Option<&'static str>,
+}
+
+fn half() -> Step {
+    delta(&json!({"content": "I will"}))
+}
+
+/// What an answer that says something is made of.
+fn steps(text: &str) -> Vec<Step> {
+    let Answer::Stream(steps) = says(text) else { unreachable!("an answer in words is a stream") };
+    steps
+}
+
+fn head(more: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{more}\r\n").into_bytes()
+}
+
+/// The events of a short answer, as bytes.
+fn bytes(text: &str) -> String {
+    let events = steps(text).into_iter().map(|step| match step {
+        Step::Data(data) => format!("data: {data}\n\n"),
+        other => unreachable!("{other:?} is no event"),
+    });
+    events.collect()
+}
+
+fn faults() -> Vec<Fault> {
+    let fault = |name, answer, says: &'static str| Fault { name, answers: vec![answer], says: Some(says) };
+    let passes = |name, answer| Fault { name, answers: vec![answer], says: None };
+    let stream = |steps: &[Step]| Answer::Stream(steps.to_vec());
+    let twice = steps("Both say farewell.").into_iter().flat_map(|step| [step.clone(), step]);
+    let whole = bytes("Both say farewell.");
+    let letters = whole.chars().map(|letter| Step::Raw(letter.to_string()));
+    let limited = || Answer::Whole {
+        status: "429 Too Many Requests",
+        headers: "retry-after: 0\r\n",
+        body: format!(r#"{{"error":{{"message":"busy, {KEY}"}}}}"#),
+    };
+    let empty = || {
+        ": still here\n\n".to_owned() + r#"data: {"choices":[{"index":0,"delta":{"content":""}}]}"# + "\n\n"
+    };
+    let sized = |length: usize, body: &str| {
+        let bytes = [head(&format!("content-length: {length}\r\n")), body.as_bytes().to_vec()].concat();
+        Answer::Bytes(bytes, vec![Step::Cut])
+    };
+    vec![
+        passes("a byte at a time", Answer::Stream(letters.collect())),
+        passes("every event twice", Answer::Stream(twice.collect())),
+        passes("more bytes promised than come, the answer being whole", sized(9_999, &whole)),
+        passes("silence after the end", Answer::Stream([steps("Done."), vec![Step::Wait(LONG)]].concat())),
+        fault("hangs up", stream(&[half(), Step::Cut]), "cut the answer short"),
+        fault("ends too early", stream(&[half()]), "cut the answer short"),
+        fault("hangs up before it says anything", stream(&[Step::Cut]), "cut the answer short"),
+        fault(
+            "resets",
+            stream(&[half(), Step::Wait(Duration::from_millis(200)), Step::Reset]),
+            "cut the answer short",
+        ),
+        fault("resets at once", Answer::Bytes(Vec::new(), vec![Step::Reset]), "cut the answer short"),
+        fault("more bytes promised than come", sized(9_999, &whole[..200]), "cut the answer short"),
+        fault("fewer bytes promised than come", sized(200, &whole), "cut the answer short"),
+        fault("broken JSON", stream(&[half(), Step::Data("{\"choices\":[".into())]), "malformed answer"),
+        fault(
+            "a line of 16 MB",
+            stream(&[half(), Step::Raw("data: ".to_owned() + &"x".repeat(16 * 1024 * 1024))]),
+            "an event is longer than 8 MiB",
+        ),
+        fault(
+            "empty events without end",
+            stream(&[half(), Step::ForEver(empty(), Duration::from_millis(20))]),
+            "sent nothing for 2 s",
+        ),
+        fault("silence", Answer::Bytes(Vec::new(), vec![Step::Wait(LONG)]), "sent nothing for 1 s"),
+        fault("silence after the head", stream(&[Step::Wait(LONG)]), "sent nothing for 1 s"),
+        fault("silence in the middle", stream(&[half(), Step::Wait(LONG)]), "sent nothing for 1 s"),
+        fault(
+            "an error in the stream",
+            stream(&[
+                half(),
+                Step::Data(format!(r#"{{"error":{{"message":"overloaded, {KEY}","code":529}}}}"#)),
+            ]),
+            "failed (529): overloaded, ***",
+        ),
+        fault(
+            "a page",
+            Answer::Whole {
+                status: "200 OK",
+                headers: "content-type: text/html\r\n",
+                body: "<title>Log in</title>".into(),
+            },
+            "does not speak OpenAI's chat completions (it answered with a web page: Log in); check the base URL",
+        ),
+        fault(
+            "somebody else",
+            Answer::Whole {
+                status: "200 OK",
+                headers: "content-type: text/plain\r\n",
+                body: "it works".into(),
+            },
+            "does not speak OpenAI's chat completions (it answered with \"it works\"); check the base URL",
+        ),
+        fault(
+            "a redirect",
+            Answer::Whole {
+                status: "302 Found",
+                headers: "location: /login?key=secret\r\n",
+                body: String::new(),
+            },
+            "/login); check the base URL",
+        ),
+        Fault { name: "a storm", answers: vec![limited(), limited(), limited()], says: Some("busy, ***") },
+        Fault { name: "a storm that passes", answers: vec![limited(), limited(), says("Done.")], says: None },
+    ]
+}
+
+#[test]
+fn every_fault_has_its_status_and_nothing_staged_is_lost_or_applied() {
+    for fault in faults() {
+        let session = Session::with_project().variable("OPENAI_API_KEY", KEY);
+        let limits = "[requests]\nretries = 2\nfirst_byte_seconds = 1\nidle_seconds = 1\nstalled_seconds = 2\nconnect_seconds = 1\n";
+        session.write("home/.config/headstart/config.toml", limits);
+        let edit = json!({"file_path": "greeting.txt", "old_string": "world", "new_string": "moon"});
+        let work =
+            calls(&[("edit", edit), ("write_file", json!({"file_path": "bye.txt", "content": "bye\n"}))]);
+        let suggestion = says(r#"{"suggestion":"run the tests"}"#);
+        let count = fault.answers.len();
+        let server = Server::start([vec![work], fault.answers, vec![suggestion]].concat());
+        let before = session.hash();
+        let outcome = session.run(&[
+            "speculate",
+            "--json",
+            "--mode",
+            "auto-edit",
+            "--model",
+            "openai:test",
+            "--base-url",
+            &server.base_url,
+            "go",
+        ]);
+        let name = fault.name;
+        assert_eq!(session.hash(), before, "{name}: {outcome}");
+        assert!(!outcome.stdout.contains(KEY) && !outcome.stderr.contains(KEY), "{name}: {outcome}");
+        session.assert_home_lacks(KEY);
+        let finished = outcome.finished();
+        let (status, code) = if fault.says.is_some() { ("failed", 1) } else { ("completed", 0) };
+        assert_eq!((&finished["status"], outcome.code), (&json!(status), Some(code)), "{name}: {outcome}");
+        if let Some(says) = fault.says {
+            let error = finished["error"].as_str().unwrap();
+            assert!(error.contains(says), "{name}: {error}");
+            assert!(error.starts_with(&format!("openai at {} ", server.base_url)), "{name}: {error}");
+        }
+        let paths: Vec<&Value> =
+            finished["changes"].as_array().unwrap().iter().map(|change| &change["path"]).collect();
+        assert_eq!(paths, [&json!("bye.txt"), &json!("greeting.txt")], "{name}: {outcome}");
+        // After a failure nobody is asked for a suggestion.
+        let requests = 1 + count + usize::from(fault.says.is_none());
+        assert_eq!(server.requests().len(), requests, "{name}");
+
+        // The staged work is whole: it can be taken as far as it came.
+        let accept = session.run(&["accept", finished["id"].as_str().unwrap()]);
+        assert_eq!(accept.code, Some(0), "{name}: {accept}");
+        assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n", "{name}");
+        assert_eq!(session.text("bye.txt").unwrap(), "bye\n", "{name}");
+    }
+}
+
+/// The end of an answer is the end of its events, whatever the server says of its usage afterwards.
+#[test]
+fn an_answer_of_nothing_is_a_failure() {
+    let session = Session::with_project().variable("OPENAI_API_KEY", KEY);
+    let server = Server::start(vec![Answer::Stream(end("stop").to_vec())]);
+    let outcome =
+        session.run(&["speculate", "--json", "--model", "openai:test", "--base-url", &server.base_url, "go"]);
+    assert_eq!(outcome.finished()["status"], "failed", "{outcome}");
+}

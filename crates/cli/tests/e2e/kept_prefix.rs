@@ -1,0 +1,139 @@
+//! Gemini is asked to keep the beginning of a conversation by name, used under that name, and told to forget it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::formats::{FORMATS, Format, KEY};
+use crate::support::Session;
+use crate::support::server::{Answer, Request, Server};
+
+fn gemini() -> &'static Format {
+    FORMATS.iter().find(|format| format.prefix == "gemini").unwrap()
+}
+
+fn made() -> Answer {
+    let body = json!({"name": "cachedContents/abc", "usageMetadata": {"totalTokenCount": 1_000}}).to_string();
+    Answer::Whole { status: "200 OK", headers: "content-type: application/json\r\n", body }
+}
+
+fn work() -> Vec<Answer> {
+    vec![
+        gemini().stream("Let me look.", &[("read_file", json!({"file_path": "greeting.txt"}))]),
+        gemini().stream("A greeting.", &[]),
+        gemini().stream(r#"{"suggestion":"run the tests"}"#, &[]),
+    ]
+}
+
+/// Which resource was asked for, and under which name its beginning is kept.
+fn gist(requests: &[Request]) -> Vec<(String, Value)> {
+    let told = requests.iter().map(|request| {
+        let line = request.head.lines().next().unwrap().to_lowercase();
+        let body: Value = serde_json::from_str(&request.body).unwrap_or_default();
+        (line.split(' ').take(2).collect::<Vec<_>>().join(" "), body["cachedContent"].clone())
+    });
+    told.collect()
+}
+
+fn session() -> Session {
+    let session = Session::with_project().variable(gemini().variable, KEY);
+    let prices = "[prices.'gemini:gemini-3-test']\ninput = 1\ncached = 0.1\ncache_write = 2\nstorage = 36\noutput = 10\n";
+    session.write("home/.config/headstart/config.toml", prices);
+    session
+}
+
+#[test]
+fn a_prefix_is_made_used_paid_for_and_removed() {
+    let session = session();
+    let history = session.history(&json!([
+        {"role": "user", "parts": [{"type": "text", "text": "what is here?"}]},
+        {"role": "model", "parts": [{"type": "text", "text": "A greeting."}]},
+    ]));
+    let forgotten = Answer::Whole { status: "200 OK", headers: "", body: "{}".into() };
+    let server = Server::start([vec![made()], work(), vec![forgotten]].concat());
+    let model = gemini().model();
+    let outcome = session.run(&[
+        "speculate",
+        "--json",
+        "--cache-seconds",
+        "100",
+        "--history",
+        &history,
+        "--model",
+        &model,
+        "--base-url",
+        &server.base_url,
+        "read it",
+    ]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let asked = "post /v1/models/gemini-3-test:streamgeneratecontent?alt=sse".to_owned();
+    let name = json!("cachedContents/abc");
+    let expected = [
+        ("post /v1/cachedcontents".to_owned(), Value::Null),
+        (asked.clone(), name.clone()),
+        (asked.clone(), name.clone()),
+        (asked, name),
+        ("delete /v1/cachedcontents/abc".to_owned(), Value::Null),
+    ];
+    assert_eq!(gist(&server.requests()), expected);
+    let made = server.requests()[0].json();
+    assert_eq!((&made["ttl"], &made["model"]), (&json!("100s"), &json!("models/gemini-3-test")));
+    assert_eq!(made["contents"].as_array().unwrap().len(), 2, "the history and no more: {made}");
+    assert!(
+        server.requests().iter().all(|request| request.head.contains(KEY) && !request.body.contains(KEY))
+    );
+    session.assert_home_lacks(KEY);
+
+    // Three requests of 100 tokens, 80 of them cached, and 10 written; and 1000 tokens that are kept for 100 seconds.
+    let usage = &outcome.finished()["usage"];
+    assert_eq!(
+        (&usage["inputTokens"], &usage["cacheCreationTokens"], &usage["cacheTokenSeconds"]),
+        (&json!(1_300), &json!(1_000), &json!(100_000))
+    );
+    let ledger = fs::read_to_string(session.ledger()).unwrap();
+    let line: Value = serde_json::from_str(ledger.lines().next().unwrap()).unwrap();
+    // Two requests are those of the work.
+    let money = line["money"].as_f64().unwrap();
+    let expected = (60.0 + 240.0 * 0.1 + 1_000.0 * 2.0 + 30.0 * 10.0 + 100_000.0 / 3_600.0 * 36.0) / 1e6;
+    assert!((money - expected).abs() < 1e-6, "{money} {expected} {line}");
+}
+
+#[test]
+fn a_prefix_that_is_refused_is_no_trouble() {
+    let session = session();
+    let refusal = r#"{"error":{"code":400,"message":"Cached content is too small."}}"#.to_owned();
+    let refused = Answer::Whole { status: "400 Bad Request", headers: "", body: refusal };
+    let server = Server::start([vec![refused], work()].concat());
+    let model = gemini().model();
+    let outcome = session.run(&[
+        "speculate",
+        "--json",
+        "--cache-seconds",
+        "100",
+        "--model",
+        &model,
+        "--base-url",
+        &server.base_url,
+        "read it",
+    ]);
+    assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
+    assert_eq!(outcome.finished()["usage"]["inputTokens"], 300, "{outcome}");
+    assert!(gist(&server.requests())[1..].iter().all(|(_, name)| name.is_null()));
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[test]
+fn nobody_is_asked_to_keep_anything_by_itself_and_others_cannot() {
+    let session = session();
+    let server = Server::start(work());
+    let (model, url) = (gemini().model(), server.base_url.clone());
+    let outcome = session.run(&["speculate", "--model", &model, "--base-url", &url, "read it"]);
+    assert_eq!((outcome.code, server.requests().len()), (Some(0), 3), "{outcome}");
+
+    let recording = session.recording(&json!({"turns": [{"text": "Done."}]}));
+    let outcome = session.run(&["speculate", "--cache-seconds", "9", "--model", &recording, "go"]);
+    assert!(
+        outcome.stderr.contains("--cache-seconds changes nothing: only Gemini keeps prefixes by name"),
+        "{outcome}"
+    );
+}

@@ -1,0 +1,133 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn the_providers_words_are_found_wherever_they_are() {
+    let cases = [
+        (r#"{"error":{"message":"bad\nmodel","type":"x"}}"#, "bad model"),
+        (r#"{"error":"model not found"}"#, "model not found"),
+        (r#"{"object":"error","message":"too long"}"#, "too long"),
+        (r#"{"detail":"Not Found"}"#, "Not Found"),
+        ("<html>\u{1b}[31mBad Gateway</html>", "a web page: [31mBad Gateway"),
+        ("<3\u{1b}[31m", "<3 [31m"),
+        ("", "no further message"),
+    ];
+    for (body, expected) in cases {
+        let json = serde_json::from_str(body).unwrap_or_default();
+        assert_eq!(said(&json, body, &Redactor::default()), expected);
+    }
+    assert_eq!(Redactor::default().shorten(&"語".repeat(1_000)).chars().count(), MESSAGE_CHARS + 1);
+}
+
+#[test]
+fn a_refusal_has_its_kind_and_its_delay() {
+    let provider = Provider::gemini();
+    let invalid =
+        r#"{"error":{"code":400,"message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}"#;
+    let limited = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#;
+    let hide = Redactor::default();
+    let hour = Some(Duration::from_secs(3_600));
+    let cases = [
+        (
+            400,
+            None,
+            invalid,
+            "gemini refused the key (400); set GEMINI_API_KEY to a valid key; it says: API key not valid.",
+        ),
+        (403, None, "", "gemini refused the key (403); set GEMINI_API_KEY to a valid key"),
+        (
+            403,
+            None,
+            r#"{"error":{"message":"Your API key was reported as leaked."}}"#,
+            "gemini refused the key (403); set GEMINI_API_KEY to a valid key; it says: Your API key was reported as leaked.",
+        ),
+        (
+            403,
+            None,
+            r#"[{"error":{"message":"User location is not supported.","status":"PERMISSION_DENIED"}}]"#,
+            "gemini rejected the request (403): User location is not supported.",
+        ),
+        (
+            403,
+            None,
+            "<html>Monkeys only</html>",
+            "gemini rejected the request (403): a web page: Monkeys only",
+        ),
+        (
+            429,
+            None,
+            r#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#,
+            "gemini rejected the request (429): You exceeded your quota",
+        ),
+        (
+            403,
+            None,
+            r#"{"code":"AllocationQuota.FreeTierOnly","message":"The free tier is used up"}"#,
+            "gemini rejected the request (403): The free tier is used up",
+        ),
+        (
+            429,
+            hour,
+            r#"{"error":{"message":"5 requests a minute"}}"#,
+            "gemini limits the rate of requests; retry after 3600 s; it says: 5 requests a minute",
+        ),
+        (429, None, "slow down", "gemini limits the rate of requests; try again later; it says: slow down"),
+        (429, None, limited, "gemini limits the rate of requests; retry after 34 s"),
+        (429, hour, limited, "gemini limits the rate of requests; retry after 3600 s"),
+        (429, None, "[]", "gemini limits the rate of requests; try again later"),
+        (
+            404,
+            None,
+            r#"{"error":"model 'x' not found"}"#,
+            "gemini rejected the request (404): model 'x' not found; check the name of the model",
+        ),
+    ];
+    for (status, after, body, expected) in cases {
+        assert_eq!(provider.error(status, after, body, &hide).to_string(), expected);
+    }
+    let elsewhere = provider.at("http://localhost:1/v1beta").error(500, None, "oops", &hide).to_string();
+    assert_eq!(elsewhere, "gemini at http://localhost:1/v1beta failed (500): oops; try again later");
+}
+
+#[test]
+fn errors_within_a_stream_have_their_kind() {
+    let provider = Provider::openai();
+    let cases = [
+        (
+            json!({"message": "slow down", "code": "rate_limit_exceeded"}),
+            "openai limits the rate of requests; try again later; it says: slow down",
+        ),
+        (
+            json!({"message": "pay first", "code": "insufficient_quota"}),
+            "openai rejected the request (429): pay first",
+        ),
+        (
+            json!({"message": "pay first", "type": "billing_error"}),
+            "openai rejected the request (402): pay first",
+        ),
+        (
+            json!({"message": "no", "code": "401"}),
+            "openai refused the key (401); set OPENAI_API_KEY to a valid key; it says: no",
+        ),
+        (json!({"message": "too long", "code": 400}), "openai rejected the request (400): too long"),
+        (json!({"message": "oops", "code": null}), "openai failed (500): oops; try again later"),
+        (
+            json!({"type": "overloaded_error", "message": "Overloaded"}),
+            "openai failed (529): Overloaded; try again later",
+        ),
+        (
+            json!({"code": 503, "status": "UNAVAILABLE", "message": "busy"}),
+            "openai failed (503): busy; try again later",
+        ),
+        (
+            json!({"message": "gone", "code": 404}),
+            "openai rejected the request (404): gone; check the name of the model",
+        ),
+        (json!(null), "openai failed (500): no further message; try again later"),
+        (json!("overloaded"), "openai failed (500): \"overloaded\"; try again later"),
+    ];
+    for (error, expected) in cases {
+        assert_eq!(provider.error_in_stream(&error, &Redactor::default()).to_string(), expected);
+    }
+}

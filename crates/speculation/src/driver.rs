@@ -1,0 +1,88 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::task::AtomicWaker;
+
+use crate::run::lock;
+
+/// The future that does a speculation's work, for the host to spawn or poll. It resolves when the work is done, the
+/// next suggestion and the steps above included, or when the step at work is aborted.
+#[must_use = "nothing happens until the driver is polled"]
+pub struct Driver {
+    slot: Arc<Slot>,
+}
+
+/// What a step does; it ends with what drives the step above, if there is one.
+pub(crate) type StepWork = BoxFuture<'static, Option<Driver>>;
+
+/// Where the work lives while it is not done, so that an abort can drop it at once, whoever polls it.
+pub(crate) struct Slot {
+    work: Mutex<Option<StepWork>>,
+    aborted: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Slot {
+    pub(crate) fn new(work: StepWork) -> Self {
+        Self { work: Mutex::new(Some(work)), aborted: AtomicBool::new(false), waker: AtomicWaker::new() }
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.aborted.load(Ordering::Acquire)
+    }
+
+    /// Drops the work: the model's request is cancelled before this returns, unless the work is being polled by
+    /// another thread at this moment; then it is dropped when that poll returns.
+    pub(crate) fn abort(&self) {
+        self.aborted.store(true, Ordering::Release);
+        let work = match self.work.try_lock() {
+            Ok(mut work) => work.take(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        drop(work);
+        self.waker.wake();
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Driver>> {
+        self.waker.register(context.waker());
+        let mut work = lock(&self.work);
+        let Some(future) = work.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let polled = if self.is_aborted() { Poll::Ready(None) } else { future.poll_unpin(context) };
+        if polled.is_ready() || self.is_aborted() {
+            *work = None;
+        }
+        match polled {
+            Poll::Pending if self.is_aborted() => Poll::Ready(None),
+            polled => polled,
+        }
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(slot: Arc<Slot>) -> Self {
+        Self { slot }
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match self.slot.poll(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(()),
+                // One step after the other, not one within the other: a user may accept any number of them.
+                Poll::Ready(Some(above)) => self.slot = above.slot,
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use futures::channel::oneshot;
+use futures::future::Shared;
+use headstart_overlay_fs::{DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath};
+
+/// What a step stands on: the work of the step below, until that is accepted; from then on the workspace, into which
+/// that work went.
+pub(crate) struct Footing {
+    /// The speculation below.
+    pub(crate) id: String,
+    below: Mutex<Below>,
+    workspace: Arc<dyn Workspace>,
+    accepted: Shared<oneshot::Receiver<()>>,
+}
+
+enum Below {
+    Ahead { overlay: Arc<Overlay>, tell: oneshot::Sender<()> },
+    Accepted,
+}
+
+impl Footing {
+    pub(crate) fn new(id: String, overlay: Arc<Overlay>, workspace: Arc<dyn Workspace>) -> Self {
+        let (tell, accepted) = oneshot::channel();
+        let below = Mutex::new(Below::Ahead { overlay, tell });
+        Self { id, below, workspace, accepted: accepted.shared() }
+    }
+
+    /// The work below is in the workspace.
+    pub(crate) fn accept(&self) {
+        let below = std::mem::replace(&mut *self.lock(), Below::Accepted);
+        if let Below::Ahead { tell, .. } = below {
+            // Nobody waits where nothing stands above.
+            let _ = tell.send(());
+        }
+    }
+
+    pub(crate) fn is_accepted(&self) -> bool {
+        matches!(*self.lock(), Below::Accepted)
+    }
+
+    /// Waits until the work below is accepted; for ever, if it never is.
+    pub(crate) async fn accepted(&self) {
+        let accepted = self.accepted.clone();
+        // The sender goes only with this value, or by being used.
+        let _ = accepted.await;
+    }
+
+    fn tree(&self) -> Arc<dyn Tree> {
+        match &*self.lock() {
+            Below::Ahead { overlay, .. } => Arc::clone(overlay) as Arc<dyn Tree>,
+            Below::Accepted => Arc::clone(&self.workspace) as Arc<dyn Tree>,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Below> {
+        self.below.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Tree for Footing {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        self.tree().metadata(path).await
+    }
+
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.tree().read(path).await
+    }
+
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        self.tree().look(path).await
+    }
+
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        self.tree().list(path).await
+    }
+
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.tree().read_link(path).await
+    }
+
+    fn is_staged(&self, path: &WorkspacePath) -> bool {
+        self.tree().is_staged(path)
+    }
+}

@@ -1,0 +1,120 @@
+use std::sync::Arc;
+
+use futures::channel::oneshot;
+use headstart_followup_state::Suggestion;
+use headstart_forked_query::CacheSafeParams;
+use headstart_overlay_fs::Overlay;
+
+use crate::above::Above;
+use crate::driver::Driver;
+use crate::event::EventSender;
+use crate::footing::Footing;
+use crate::pipeline::next_suggestion;
+use crate::run::{Run, SharedProgress, lock};
+use crate::{Cost, Ending, Engine, Finished, Speculation, Step};
+
+/// All that the work of a speculation needs.
+pub(crate) struct Work {
+    pub(crate) id: String,
+    pub(crate) engine: Engine,
+    pub(crate) params: CacheSafeParams,
+    pub(crate) prompt: String,
+    pub(crate) overlay: Arc<Overlay>,
+    pub(crate) progress: SharedProgress,
+    pub(crate) events: EventSender,
+    /// The steps below and this one, as a step above sees them.
+    pub(crate) steps: Vec<Arc<Footing>>,
+    pub(crate) above: Arc<Above>,
+}
+
+/// Where the work tells how far it is. The receivers live as long as the handle; without a handle nobody wants to know.
+pub(crate) struct Tell {
+    pub(crate) finished: oneshot::Sender<Arc<Finished>>,
+    pub(crate) next: oneshot::Sender<Option<Suggestion>>,
+    /// Used or dropped when it is known whether there is a step above.
+    pub(crate) decided: oneshot::Sender<()>,
+}
+
+impl Work {
+    pub(crate) async fn run(self, tell: Tell) -> Option<Driver> {
+        let Tell { finished: send_finished, next: send_next, decided } = tell;
+        let finished = Arc::new(self.finish(self.run_prompt().await));
+        let completed = finished.ending == Ending::Completed;
+        let _ = send_finished.send(Arc::clone(&finished));
+        self.events.close();
+        // Only the speed of an accept rests on it; an accept at this moment waits for it, or does without.
+        let _ = self.engine.workspace.prepare(&finished.changes).await;
+        let next = if completed {
+            next_suggestion(&self.engine, &self.params, &finished, &self.progress).await
+        } else {
+            None
+        };
+        let _ = send_next.send(next.clone());
+        let driver = self.start_above(&finished, &next?).await;
+        drop(decided);
+        driver
+    }
+
+    async fn run_prompt(&self) -> Ending {
+        let request = self.params.fork(&self.engine.background);
+        let permits = self.engine.speculative(&request, &self.overlay);
+        let run = Run {
+            model: &*self.engine.background.model,
+            base: &request,
+            call_ids: self.params.call_ids().map(str::to_owned).collect(),
+            permits: &permits,
+            host: &*self.engine.host,
+            limits: &self.engine.limits,
+            progress: &self.progress,
+            events: &self.events,
+        };
+        run.to_end().await
+    }
+
+    /// Starts the next step on top of this one, once so few steps wait for an accept that there is room for it.
+    async fn start_above(&self, finished: &Finished, next: &Suggestion) -> Option<Driver> {
+        let depth = self.engine.limits.depth as usize;
+        if depth < 2 {
+            return None;
+        }
+        if let Some(lowest) = self.steps.len().checked_sub(depth) {
+            self.steps[lowest].accepted().await;
+        }
+        let limits = self.engine.limits;
+        let step = Step { below: self.id.clone(), prompt: next.as_str().to_owned(), limits };
+        let above = self.engine.host.step_above(&step).await?;
+        let engine = Engine { limits: above.limits, ..self.engine.clone() };
+        let params = self.params.extended(&finished.transcript.messages);
+        // Those that are accepted need not be waited for any more.
+        let first = self.steps.len().saturating_sub(depth - 1);
+        self.above.start(|| {
+            let started = Speculation::start(&engine, above.id, params, &step.prompt, &self.steps[first..]);
+            let (speculation, driver, events) = started.ok()?;
+            speculation.keep_events(events);
+            Some((speculation, driver))
+        })
+    }
+
+    fn finish(&self, ending: Ending) -> Finished {
+        let mut progress = lock(&self.progress);
+        let staged = self.overlay.usage();
+        progress.cost.staged_files = staged.files;
+        progress.cost.staged_bytes = staged.bytes;
+        Finished {
+            id: self.id.clone(),
+            prompt: self.prompt.clone(),
+            ending,
+            transcript: progress.transcript.clone(),
+            changes: self.overlay.change_set(),
+            next: None,
+            cost: progress.cost,
+        }
+    }
+}
+
+impl Cost {
+    /// Tokens read and written, cached ones included.
+    pub fn spent_tokens(&self) -> u64 {
+        self.tokens.input_tokens.saturating_add(self.tokens.output_tokens)
+    }
+}

@@ -1,0 +1,235 @@
+//! For random scripts of tool calls, speculating and then accepting leaves the same tree and the same history as
+//! running the script in the foreground, and the turn after that asks the same. One step or several on top of each other,
+//! accepted one by one or at once, in memory and on a real disk.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and looks at the real disk"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::differential::{FILES, Script, answers, script};
+use crate::support::{Answer, Bench, accepted, call, calls, path, says, spawn};
+use futures::executor::{LocalPool, block_on};
+use headstart_forked_query::{Message, ModelRequest};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, MemoryTree, OsTree, Tree, Workspace};
+use headstart_speculation::{AcceptError, Acceptance, Ending, Limits, Speculation, Status, Transcript};
+use headstart_tool_gate::ApprovalMode;
+use proptest::prelude::*;
+use serde_json::json;
+
+/// What was said before: long enough at times that forks leave its beginning out, with ids that no provider gave.
+fn conversation(turns: usize) -> Vec<Message> {
+    let mut history = Bench::history();
+    for turn in 0..turns {
+        let bench = Bench::new(ApprovalMode::AutoEdit, [calls([call("ls", &json!({}))]), says("Looked.")]);
+        history.extend(foreground_turn(&bench, &history, &format!("look {turn}")));
+    }
+    history
+}
+
+fn foreground_turn(bench: &Bench, history: &[Message], prompt: &str) -> Vec<Message> {
+    let request = ModelRequest { messages: history.to_vec(), ..bench.request() };
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), request, Transcript::new(prompt), Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    turn.transcript().messages
+}
+
+fn prompt(step: usize) -> String {
+    format!("do step number {step}")
+}
+
+fn bench(workspace: Arc<dyn Workspace>, tree: Arc<MemoryTree>, scripts: &[Script]) -> Bench {
+    let mut all: Vec<Answer> = scripts.iter().flat_map(|script| answers(script)).collect();
+    all.extend(answers(&[vec![
+        ("glob", json!({ "pattern": "**/*" })),
+        ("read_file", json!({ "file_path": "a.txt" })),
+    ]]));
+    let mut bench = Bench::over(workspace, tree, ApprovalMode::AutoEdit, all);
+    bench.engine.limits.depth = u32::try_from(scripts.len()).unwrap();
+    (1..=scripts.len()).for_each(|step| bench.model.suggest(&prompt(step)));
+    bench
+}
+
+/// The turn after the script, in the foreground: what it asks the model, and what it adds.
+fn turn_after(bench: &Bench, history: &[Message]) -> (Vec<ModelRequest>, Vec<Message>) {
+    let asked_before = bench.model.requests.lock().unwrap().len();
+    let added = foreground_turn(bench, history, "and now");
+    let asked = bench.model.requests.lock().unwrap()[asked_before..].to_vec();
+    (asked, added)
+}
+
+/// Plays all steps in the foreground; gives the whole conversation.
+fn in_foreground(bench: &Bench, steps: usize, mut history: Vec<Message>) -> Vec<Message> {
+    for step in 0..steps {
+        let added = foreground_turn(bench, &history, &prompt(step));
+        history.extend(added);
+    }
+    history
+}
+
+/// Runs all steps ahead, on top of each other.
+fn ahead(bench: &Bench, steps: usize, history: &[Message]) -> Vec<Speculation> {
+    let params = bench.params_of(history);
+    let (first, driver, _events) = bench.engine.start("s", &params, &prompt(0)).unwrap();
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    pool.run_until_stalled();
+    let mut all = vec![first];
+    while all.len() < steps {
+        let above = pool.run_until(all[all.len() - 1].above()).unwrap();
+        all.push(above);
+    }
+    for (step, speculation) in all.iter().enumerate() {
+        assert_eq!(speculation.status(), Status::Completed);
+        assert_eq!(speculation.prompt(), prompt(step));
+    }
+    all
+}
+
+/// Accepts them one by one; gives the whole conversation.
+fn accept_all(steps: &[Speculation], mut history: Vec<Message>) -> Vec<Message> {
+    for step in steps {
+        history.extend(accepted(block_on(step.accept()).unwrap()).transcript.messages);
+    }
+    history
+}
+
+/// What all of them change.
+fn at_once(steps: &[Speculation]) -> ChangeSet {
+    steps.iter().fold(ChangeSet::default(), |below, step| below.then(&step.changes()))
+}
+
+fn on_disk() -> (tempfile::TempDir, Arc<dyn Workspace>) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in FILES {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    let tree = Arc::new(OsTree::open(folder.path()).unwrap());
+    (folder, tree)
+}
+
+fn files_below(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn walk(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                files.insert(name + "/", Vec::new());
+                walk(root, &path, files);
+            } else {
+                files.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(root, root, &mut files);
+    files
+}
+
+fn steps() -> impl Strategy<Value = Vec<Script>> {
+    prop::collection::vec(script(), 1..=3)
+}
+
+fn in_memory() -> Arc<MemoryTree> {
+    Arc::new(MemoryTree::from_files(FILES).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_in_memory(scripts in steps(), turns in prop::sample::select(vec![0, 1, 9, 10, 12])) {
+        let before = conversation(turns);
+        let (one, other) = (in_memory(), in_memory());
+        let direct = bench(one.clone(), one, &scripts);
+        let speculated = bench(other.clone(), other, &scripts);
+        let steps = ahead(&speculated, scripts.len(), &before);
+        prop_assert_eq!(speculated.tree.snapshot(), in_memory().snapshot(), "nothing changes before an accept");
+        let both = at_once(&steps);
+
+        let expected = in_foreground(&direct, scripts.len(), before.clone());
+        let history = accept_all(&steps, before);
+        prop_assert_eq!(&history, &expected);
+        prop_assert_eq!(direct.tree.snapshot(), speculated.tree.snapshot());
+        prop_assert_eq!(turn_after(&speculated, &history), turn_after(&direct, &expected));
+
+        let twin = in_memory();
+        let outcome = block_on(twin.commit(&both, CommitOptions::default())).unwrap();
+        prop_assert!(matches!(outcome, CommitOutcome::Committed(_)), "{:?}", outcome);
+        prop_assert_eq!(twin.snapshot(), direct.tree.snapshot());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// The user edits a file between two accepts: the step above notices, or leaves the edit where it is.
+    #[test]
+    fn an_edit_between_two_accepts_is_never_lost(
+        scripts in prop::collection::vec(script(), 2..=3),
+        place in 0..FILES.len(),
+        prepends in any::<bool>(),
+    ) {
+        let tree = in_memory();
+        let bench = bench(tree.clone(), tree, &scripts);
+        let steps = ahead(&bench, scripts.len(), &Bench::history());
+        accepted(block_on(steps[0].accept()).unwrap());
+        let at = path(FILES[place].0);
+        let old = block_on(bench.tree.read(&at)).unwrap();
+        let mine = if prepends { [b"mine\n\n\n\n", &*old].concat() } else { b"mine\n".to_vec() };
+        bench.tree.write(&at, mine.clone());
+        for step in &steps[1..] {
+            let before = bench.tree.snapshot();
+            match block_on(step.accept()) {
+                Ok(Acceptance::Accepted(given)) => {
+                    let now = block_on(bench.tree.read(&at)).unwrap();
+                    prop_assert!(now.starts_with(b"mine\n"), "{:?}", String::from_utf8_lossy(&now));
+                    prop_assert!(now == mine || given.merged.contains(&at) || prepends);
+                }
+                Ok(Acceptance::Conflict(found)) => {
+                    prop_assert!(found.iter().any(|conflict| conflict.path == at), "{:?}", found);
+                    prop_assert_eq!(bench.tree.snapshot(), before);
+                }
+                Err(AcceptError::NotYet { .. }) => prop_assert_eq!(bench.tree.snapshot(), before),
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_on_a_real_disk(scripts in steps()) {
+        let before = Bench::history();
+        let unused = Arc::new(MemoryTree::new());
+        let (one, tree) = on_disk();
+        let direct = bench(tree, unused.clone(), &scripts);
+        let (other, tree) = on_disk();
+        let untouched = files_below(other.path());
+        let speculated = bench(tree, unused, &scripts);
+        let steps = ahead(&speculated, scripts.len(), &before);
+        prop_assert_eq!(files_below(other.path()), untouched, "nothing changes before an accept");
+        let both = at_once(&steps);
+
+        let expected = in_foreground(&direct, scripts.len(), before.clone());
+        let history = accept_all(&steps, before);
+        prop_assert_eq!(&history, &expected);
+        prop_assert_eq!(files_below(one.path()), files_below(other.path()));
+        prop_assert_eq!(turn_after(&speculated, &history), turn_after(&direct, &expected));
+
+        let (twin, tree) = on_disk();
+        let outcome = block_on(tree.commit(&both, CommitOptions::default())).unwrap();
+        prop_assert!(matches!(outcome, CommitOutcome::Committed(_)), "{:?}", outcome);
+        prop_assert_eq!(files_below(twin.path()), files_below(one.path()));
+    }
+}

@@ -1,0 +1,215 @@
+//! An accept in each state in which work ahead can be: what it gives, and that a turn in the foreground goes on from there.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::{Answer, Bench, accepted, call, calls, edit, says, spawn, write};
+use futures::executor::{LocalPool, block_on};
+use headstart_forked_query::{FinishReason, Message, ModelError, ModelEvent, Role, check_pairing};
+use headstart_speculation::{
+    Acceptance, Accepted, AtBoundary, Consent, Ending, Finished, Limit, Limits, Status, Transcript,
+};
+use headstart_tool_gate::ApprovalMode;
+use serde_json::json;
+
+const EDITED: &[u8] = b"pub fn one() -> u32 {\n    2\n}\n";
+
+fn touch() -> ModelEvent {
+    call("shell", &json!({ "command": "touch x" }))
+}
+
+/// Goes on in the foreground with what an accept gave; gives the whole turn.
+fn go_on(bench: &Bench, given: &Accepted) -> Transcript {
+    let transcript = given.transcript.clone();
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    check_pairing(&turn.transcript().messages).unwrap();
+    turn.transcript()
+}
+
+fn asked_for_answers(bench: &Bench) -> usize {
+    bench.model.requests.lock().unwrap().iter().filter(|request| request.response_schema.is_none()).count()
+}
+
+/// The same prompt and answers, all in the foreground.
+fn in_foreground(answers: Vec<Answer>, consents: &[Consent]) -> (Transcript, Bench) {
+    let bench = Bench::new(ApprovalMode::AutoEdit, answers);
+    bench.host.consents.lock().unwrap().extend(consents);
+    let transcript = Transcript::new("do it");
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    let transcript = turn.transcript();
+    (transcript, bench)
+}
+
+#[test]
+fn at_a_boundary_the_turn_goes_on_without_asking_the_model_again() {
+    // Ids that the provider does not give are the same as in a turn that never was ahead.
+    let answers =
+        || vec![calls([edit(), touch(), touch()]), calls([touch(), write("a", "b")]), says("Done.")];
+    let consents = [Consent::Run, Consent::Decline, Consent::Run];
+    let bench = Bench::new(ApprovalMode::AutoEdit, answers());
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending.status(), Status::Boundary);
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(bench.tree.snapshot()["src/lib.rs"], EDITED, "the finished part is there before the question");
+    assert_eq!(asked_for_answers(&bench), 1);
+    bench.host.consents.lock().unwrap().extend(consents);
+    let whole = go_on(&bench, &given);
+    assert_eq!(asked_for_answers(&bench), 3);
+
+    let (expected, direct) = in_foreground(answers(), &consents);
+    assert_eq!(whole, expected);
+    assert_eq!(bench.tree.snapshot(), direct.tree.snapshot());
+    assert_eq!(*bench.host.asked.lock().unwrap(), *direct.host.asked.lock().unwrap());
+    assert_eq!(
+        bench.model.requests.lock().unwrap().last().unwrap().messages,
+        direct.model.requests.lock().unwrap().last().unwrap().messages
+    );
+}
+
+#[test]
+fn a_joined_run_that_comes_to_a_boundary_goes_on_as_well() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), touch()]), says("Done.")]);
+    let (speculation, driver, _events) = bench.start("do it");
+    assert_eq!(speculation.status(), Status::Running);
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    let given = accepted(pool.run_until(speculation.accept()).unwrap());
+    assert_eq!(given.ending.status(), Status::Boundary);
+    assert!(bench.host.asked.lock().unwrap().is_empty(), "nobody is asked while it runs ahead");
+    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    go_on(&bench, &given);
+    assert_eq!(bench.host.asked.lock().unwrap().len(), 1);
+    assert_eq!(asked_for_answers(&bench), 2);
+}
+
+#[test]
+fn a_host_may_want_nothing_of_what_stopped_at_a_boundary() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit(), touch()])]);
+    *bench.host.at_boundary.lock().unwrap() = AtBoundary::Discard;
+    let before = bench.tree.snapshot();
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(block_on(bench.engine.accept(&finished)).unwrap(), Acceptance::Discarded);
+    assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Discarded);
+    assert_eq!(bench.tree.snapshot(), before);
+    assert_eq!(speculation.status(), Status::Aborted, "nothing of it is kept");
+    assert!(speculation.changes().is_empty());
+
+    // Work that came to its end is not concerned.
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    *bench.host.at_boundary.lock().unwrap() = AtBoundary::Discard;
+    accepted(block_on(bench.speculate("do it").0.accept()).unwrap());
+}
+
+/// Every limit that can end a run in the middle, and a provider that fails: what was done is given, and a turn in the
+/// foreground makes of it what it would have made without the limit.
+#[test]
+fn work_that_stopped_early_is_given_and_gone_on_with() {
+    let answers = || {
+        let looks = call("ls", &json!({ "path": "." }));
+        vec![calls([edit()]), calls([looks, write("a", "four")]), says("Done.")]
+    };
+    let (expected, direct) = in_foreground(answers(), &[]);
+    let limits: [fn(&mut Limits); 4] = [
+        |limits| limits.turns = 1,
+        |limits| limits.messages = 4,
+        |limits| limits.tokens = 150,
+        |limits| limits.staged.files = 1,
+    ];
+    for (number, limit) in limits.into_iter().enumerate() {
+        let mut bench = Bench::new(ApprovalMode::AutoEdit, answers());
+        limit(&mut bench.engine.limits);
+        let (speculation, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending.status(), Status::Exhausted, "{number}");
+        let given = accepted(block_on(speculation.accept()).unwrap());
+        assert_eq!(bench.tree.snapshot()["src/lib.rs"], EDITED);
+        bench.engine.limits = Limits::default();
+        assert_eq!(go_on(&bench, &given), expected, "{number}");
+        assert_eq!(bench.tree.snapshot(), direct.tree.snapshot());
+        assert_eq!(asked_for_answers(&bench), 3, "{number}: no answer is asked for twice");
+    }
+
+    let error =
+        ModelError::Server { provider: "test".into(), status: 500, message: "no".into(), retry_after: None };
+    for stumbles in [Answer::Fails(error), Answer::Cut, says("")] {
+        let mut stumbling = answers();
+        stumbling.insert(1, stumbles);
+        let bench = Bench::new(ApprovalMode::AutoEdit, stumbling);
+        let (speculation, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending.status(), Status::Failed);
+        let given = accepted(block_on(speculation.accept()).unwrap());
+        assert_eq!(go_on(&bench, &given), expected);
+    }
+}
+
+#[test]
+fn work_that_the_clock_stopped_is_given_and_gone_on_with() {
+    let never = Arc::new(AtomicBool::new(false));
+    let answers = [calls([edit()]), Answer::Hangs(never), says("Done.")];
+    let bench = Bench::new(ApprovalMode::AutoEdit, answers);
+    let (speculation, driver, _events) = bench.start("do it");
+    bench.host.time_is_up.store(true, Ordering::SeqCst);
+    block_on(driver);
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(given.ending, Ending::Exhausted { limit: Limit::Time });
+    bench.host.time_is_up.store(false, Ordering::SeqCst);
+    let whole = go_on(&bench, &given);
+    assert_eq!(whole.messages.last(), Some(&Message::text(Role::Model, "Done.")));
+}
+
+/// In the foreground, too, such an answer ends the turn: nothing is left to go on with.
+#[test]
+fn an_answer_that_the_provider_cut_is_given_as_it_is() {
+    let cut =
+        Answer::Events(vec![ModelEvent::Text("and so".into()), ModelEvent::Finished(FinishReason::Length)]);
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), cut]);
+    let (speculation, _) = bench.speculate("do it");
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    assert_eq!(given.ending, Ending::Exhausted { limit: Limit::Output });
+    assert_eq!(given.transcript.messages.last(), Some(&Message::text(Role::Model, "and so")));
+}
+
+/// No provider's ids: a call after the accept is no other call's namesake, be that one pending or long forgotten.
+#[test]
+fn calls_after_an_accept_have_ids_of_their_own() {
+    let look = || call("ls", &json!({ "path": "." }));
+    let bench =
+        Bench::new(ApprovalMode::AutoEdit, [calls([touch(), look()]), calls([look()]), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    go_on(&bench, &given);
+
+    // Of a long conversation the fork keeps the end alone.
+    let mut history = Vec::new();
+    for number in 0..30 {
+        let bench = Bench::new(ApprovalMode::AutoEdit, [calls([look()]), says("Done.")]);
+        let request = headstart_forked_query::ModelRequest { messages: history.clone(), ..bench.request() };
+        let transcript = Transcript::new(&format!("look {number}"));
+        let (turn, _events) = bench.engine.turn(bench.model.clone(), request, transcript, Limits::default());
+        assert_eq!(block_on(turn.run()), Ending::Completed);
+        history.extend(turn.transcript().messages);
+    }
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([look(), look()]), says("Done.")]);
+    let params = bench.params_of(&history);
+    assert!(params.history().len() < history.len());
+    let (speculation, driver, _events) = bench.engine.start("s1", &params, "do it").unwrap();
+    block_on(driver);
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    history.extend(given.transcript.messages);
+    check_pairing(&history).unwrap();
+}
+
+#[test]
+fn nothing_is_given_where_nothing_was_done() {
+    for answer in [Answer::Cut, says(" \n")] {
+        let bench = Bench::new(ApprovalMode::AutoEdit, [answer]);
+        let (speculation, finished) = bench.speculate("do it");
+        assert!(!Finished::has_something_to_give(&finished));
+        assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
+    }
+}

@@ -1,0 +1,35 @@
+//! What a user waits for, with and without work ahead, by a virtual clock.
+//!
+//! The engine, the controller, the policy, the gate, the tools and the overlay are the real ones; the model, the commands and
+//! the user are simulated. `cargo xtask simulate` writes `docs/simulation.md` and its chart.
+
+mod chart;
+mod inputs;
+mod model;
+mod random;
+mod report;
+mod script;
+mod world;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        [docs] => report::write(Path::new(docs)),
+        [docs, "--check"] => report::check(Path::new(docs)),
+        _ => {
+            eprintln!("usage: simulation DOCS_FOLDER [--check]");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("simulation: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A model and a shell that take virtual time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use headstart_forked_query::{
+    EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part, Role, ToolCall,
+    Usage,
+};
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::inputs::{self, ANSWER_TOKENS, BASE_TOKENS, RESULT_TOKENS};
+use crate::script::Script;
+
+/// Answers as the script says, and keeps the provider's bill: of a request that is dropped, too.
+pub(crate) struct SimulatedModel {
+    script: Arc<Script>,
+    hit_rate: f64,
+    bill: Mutex<Usage>,
+}
+
+impl SimulatedModel {
+    pub(crate) fn new(script: Arc<Script>, hit_rate: f64) -> Arc<Self> {
+        Arc::new(Self { script, hit_rate, bill: Mutex::default() })
+    }
+
+    /// What the provider charges so far.
+    pub(crate) fn bill(&self) -> Usage {
+        *self.bill.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn charge(&self, usage: Usage) {
+        *self.bill.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+    }
+
+    /// The suggestion after this turn.
+    fn suggestion(&self, turn: usize) -> (Duration, String) {
+        let next = turn + 1;
+        match self.script.turns.get(next) {
+            Some(found) => (found.query, Script::prompt(next, found.luck < self.hit_rate)),
+            None => (Duration::from_secs(1), String::new()),
+        }
+    }
+}
+
+/// The prompt that an answer is for, and how many answers it has had.
+fn place(messages: &[Message]) -> Option<(&str, usize)> {
+    let start = messages.iter().rposition(|message| prompt_of(message).is_some())?;
+    let answers = messages[start..].iter().filter(|message| message.role == Role::Model).count();
+    Some((prompt_of(&messages[start])?, answers))
+}
+
+fn prompt_of(message: &Message) -> Option<&str> {
+    match (message.role, message.parts.first()) {
+        (Role::User, Some(Part::Text { text }))
+            if text.starts_with("add tests") || text.starts_with("document") =>
+        {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// The prompt that an answer speaks of: the beginning of a long turn may have left the history.
+fn spoken_of(message: &Message) -> Option<&str> {
+    message.parts.iter().find_map(|part| match part {
+        Part::Text { text } => text.strip_prefix("Words on ")?.split(',').next(),
+        _ => None,
+    })
+}
+
+/// What a request reads.
+fn reading(messages: &[Message], first_of_turn: bool) -> Usage {
+    let results: usize = messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter(|part| matches!(part, Part::ToolResult(_)))
+        .count();
+    let answers = messages.iter().filter(|message| message.role == Role::Model).count();
+    let input_tokens = BASE_TOKENS + RESULT_TOKENS * results as u64 + ANSWER_TOKENS * answers as u64;
+    let cached = if first_of_turn { inputs::CACHED_FIRST } else { inputs::CACHED_LATER };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a count of tokens"
+    )]
+    let cached_input_tokens = (input_tokens as f64 * cached) as u64;
+    Usage { input_tokens, cached_input_tokens, ..Usage::default() }
+}
+
+#[async_trait]
+impl Model for SimulatedModel {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let unknown = || ModelError::Cut { provider: "a prompt that is not in the script".into() };
+        if request.response_schema.is_some() {
+            let spoken_of = request.messages.iter().rev().find_map(spoken_of).ok_or_else(unknown)?;
+            let (turn, _) = self.script.task(spoken_of).ok_or_else(unknown)?;
+            let (time, text) = self.suggestion(turn);
+            // It follows right upon a request with the same beginning.
+            let usage = reading(&request.messages, false);
+            self.charge(usage);
+            sleep(time).await;
+            let usage = Usage { output_tokens: 15, ..usage };
+            self.charge(Usage { output_tokens: 15, ..Usage::default() });
+            return Ok(events(vec![ModelEvent::Text(json!({ "suggestion": text }).to_string())], usage));
+        }
+        let (prompt, answers) = place(&request.messages).ok_or_else(unknown)?;
+        let (_, task) = self.script.task(prompt).ok_or_else(unknown)?;
+        let usage = reading(&request.messages, answers == 0);
+        self.charge(usage);
+        let Some(answer) = task.answers.get(answers) else {
+            return Ok(events(vec![ModelEvent::Text("It is done.".into())], usage));
+        };
+        let mut parts = vec![ModelEvent::Text(format!("Words on {prompt}, {answers}."))];
+        parts.extend(answer.calls.iter().map(|(name, args)| {
+            let args = args.as_object().cloned().unwrap_or_default();
+            ModelEvent::ToolCall(ToolCall { id: String::new(), name: (*name).into(), args, signature: None })
+        }));
+        let (first_token, rest, tokens) = (answer.first_token, answer.rest, answer.tokens);
+        sleep(first_token).await;
+        // Written as soon as the provider has begun; what is dropped in the middle is charged as a whole.
+        self.charge(Usage { output_tokens: tokens, ..Usage::default() });
+        let usage = Usage { output_tokens: tokens, ..usage };
+        Ok(stream::once(sleep(rest)).flat_map(move |()| events(parts.clone(), usage)).boxed())
+    }
+}
+
+fn events(parts: Vec<ModelEvent>, usage: Usage) -> EventStream {
+    let end = [ModelEvent::Usage(usage), ModelEvent::Finished(FinishReason::Stop)];
+    stream::iter(parts.into_iter().chain(end).map(Ok)).boxed()
+}
+
+/// Commands take the time that their text says.
+pub(crate) struct SimulatedShell;
+
+#[async_trait]
+impl CommandRunner for SimulatedShell {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let time = crate::script::time_of(&request.command).unwrap_or_default();
+        sleep(time.min(request.time_limit)).await;
+        let timed_out = request.time_limit < time;
+        Ok(CommandOutput { output: "done\n".into(), exit_code: Some(0), timed_out, truncated: false })
+    }
+}

@@ -1,0 +1,300 @@
+//! Runs every setting and writes what came of it.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use headstart_forked_query::Usage;
+use headstart_speculation::ledger::Prices;
+use headstart_speculation::policy::{Mode, Tariff};
+
+use crate::chart::{self, Line, Panel};
+use crate::inputs::{self, SESSIONS, TRACE, TURNS_OF_A_SESSION};
+use crate::script::Script;
+use crate::world::{Setting, Tally, Way, live};
+
+const SEED: u64 = 1;
+const HIT_RATES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+const MODES: [Mode; 2] = [Mode::Auto, Mode::Always];
+const WAYS: [Way; 3] = [Way::Finished, Way::Joining, Way::TwoSteps];
+const TEXT: &str = "simulation.md";
+const CHART: &str = "simulation.svg";
+
+/// What a setting came to.
+struct Row {
+    setting: Setting,
+    tally: Tally,
+}
+
+/// Writes the report and its chart.
+pub(crate) fn write(docs: &Path) -> Result<(), String> {
+    for (name, content) in make() {
+        let path = docs.join(name);
+        fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Whether the files are what would be written now.
+pub(crate) fn check(docs: &Path) -> Result<(), String> {
+    for (name, content) in make() {
+        let path = docs.join(name);
+        let found = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if found != content {
+            return Err(format!("{name} is not what the engine does now; run `cargo xtask simulate`"));
+        }
+    }
+    Ok(())
+}
+
+fn make() -> [(&'static str, String); 2] {
+    let script = Arc::new(Script::new(SEED, SESSIONS * TURNS_OF_A_SESSION));
+    let run = |way, mode, hit_rate| {
+        let setting = Setting { way, mode, hit_rate };
+        eprintln!("simulating {way:?}, {mode:?}, {:.0} %", hit_rate * 100.0);
+        Row { setting, tally: live(&script, setting) }
+    };
+    let without = run(Way::Without, Mode::Off, 0.0);
+    let mut rows = Vec::new();
+    for mode in MODES {
+        for hit_rate in HIT_RATES {
+            rows.extend(WAYS.map(|way| run(way, mode, hit_rate)));
+        }
+    }
+    [(TEXT, text(&without, &rows)), (CHART, picture(&without, &rows))]
+}
+
+fn name(way: Way) -> &'static str {
+    match way {
+        Way::Without => "without",
+        Way::Finished => "finished work only",
+        Way::Joining => "joining",
+        Way::TwoSteps => "two steps ahead",
+    }
+}
+
+fn color(way: Way) -> &'static str {
+    match way {
+        Way::Without => "#777777",
+        Way::Finished => "#d95f02",
+        Way::Joining => "#1f6fb4",
+        Way::TwoSteps => "#1b9e77",
+    }
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    if mode == Mode::Always { "always" } else { "auto" }
+}
+
+impl Row {
+    fn mean_wait(&self) -> f64 {
+        mean(&self.tally.waits)
+    }
+
+    /// The mean wait of the turns that take less than a minute without work ahead.
+    fn short_wait(&self, without: &Self) -> f64 {
+        let waits = self.tally.waits.iter().zip(&without.tally.waits);
+        let short: Vec<f64> = waits.filter(|(_, without)| **without < 60.0).map(|(wait, _)| *wait).collect();
+        mean(&short)
+    }
+
+    /// The wait that this part of the turns does not exceed.
+    fn wait_at(&self, part: f64) -> f64 {
+        let mut waits = self.tally.waits.clone();
+        waits.sort_by(f64::total_cmp);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place in a list"
+        )]
+        let place = (part * (waits.len() - 1) as f64) as usize;
+        waits.get(place).copied().unwrap_or_default()
+    }
+
+    /// The part of the turns that the user hardly waits for.
+    fn instant(&self) -> f64 {
+        let instant = self.tally.waits.iter().filter(|wait| **wait < 1.0).count();
+        part(instant, self.tally.waits.len())
+    }
+
+    fn wasted(&self) -> f64 {
+        weigh(self.tally.wasted)
+    }
+
+    /// What is spent for nothing, beside what the user's own turns cost.
+    fn share(&self) -> f64 {
+        self.wasted() / weigh(self.tally.own)
+    }
+}
+
+/// In input tokens: one from the cache counts a tenth, one written counts four.
+fn weigh(tokens: Usage) -> f64 {
+    Tariff::new("simulated", Prices::default()).weigh("simulated", tokens)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / f64::from(u32::try_from(values.len().max(1)).unwrap_or(u32::MAX))
+}
+
+fn part(some: usize, all: usize) -> f64 {
+    let float = |count| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    float(some) / float(all.max(1))
+}
+
+fn picture(without: &Row, rows: &[Row]) -> String {
+    let short = |row: &Row| row.short_wait(without);
+    let instant = |row: &Row| 100.0 * row.instant();
+    let share = |row: &Row| 100.0 * row.share();
+    let measures: [(&str, &'static str, &dyn Fn(&Row) -> f64); 3] = [
+        ("mean wait, turns of under a minute", "s", &short),
+        ("turns with a wait of under a second", "%", &instant),
+        ("spent for nothing, of what turns cost", "%", &share),
+    ];
+    let mut panels = Vec::new();
+    for (title, unit, measure) in measures {
+        let most = chart::top(rows.iter().chain([without]).map(measure));
+        for mode in MODES {
+            let level = measure(without);
+            let mut lines = vec![Line {
+                name: name(Way::Without),
+                color: color(Way::Without),
+                dashed: true,
+                points: vec![(0.1, level), (0.9, level)],
+            }];
+            lines.extend(WAYS.map(|way| {
+                Line {
+                    name: name(way),
+                    color: color(way),
+                    dashed: false,
+                    points: rows
+                        .iter()
+                        .filter(|row| row.setting.way == way && row.setting.mode == mode)
+                        .map(|row| (row.setting.hit_rate, measure(row)))
+                        .collect(),
+                }
+            }));
+            panels.push(Panel { title: format!("{}: {title}", mode_name(mode)), unit, most, lines });
+        }
+    }
+    chart::draw(&panels)
+}
+
+/// The part of all waiting that is in the tenth of the turns which take longest.
+fn in_the_longest_tenth(waits: &[f64]) -> f64 {
+    let mut waits = waits.to_vec();
+    waits.sort_by(|one, other| other.total_cmp(one));
+    let longest: f64 = waits.iter().take(waits.len() / 10).sum();
+    longest / waits.iter().sum::<f64>()
+}
+
+fn text(without: &Row, rows: &[Row]) -> String {
+    let longest = format!("{:.0}", 100.0 * in_the_longest_tenth(&without.tally.waits));
+    let mut text = include_str!("report/head.md").replace("LONGEST", &longest);
+    for mode in MODES {
+        let _ = writeln!(text, "\n### Policy `{}`\n", mode_name(mode));
+        text.push_str(
+            "| hit rate | way | mean wait | of turns under a minute | median | 90 % | under 1 s | ran | taken | joined | spent for nothing per turn | of the own turns' cost |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        );
+        row(&mut text, without, without);
+        for found in rows.iter().filter(|row| row.setting.mode == mode) {
+            row(&mut text, found, without);
+        }
+    }
+    text.push_str(include_str!("report/inputs.md"));
+    text.push_str("\n| input | 10 % | 50 % | 90 % | mean | source |\n|---|---|---|---|---|---|\n");
+    for input in inputs::ALL {
+        let at = |part| amount(input.quantiles.at(part), input.unit);
+        let source = if input.source == TRACE { "the trace" } else { input.source };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {source} |",
+            input.name,
+            at(0.1),
+            at(0.5),
+            at(0.9),
+            amount(input.quantiles.mean(), input.unit),
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\nA turn without work ahead takes {:.0} s at the median, {:.0} s at 90 % and {:.0} s in the mean; in the trace 38 s, 384 s and \
+         258 s.",
+        without.wait_at(0.5),
+        without.wait_at(0.9),
+        without.mean_wait(),
+    );
+    text.push_str(include_str!("report/limits.md"));
+    text
+}
+
+fn row(text: &mut String, row: &Row, without: &Row) {
+    let Tally { waits, ran, taken, joined, .. } = &row.tally;
+    let hit_rate = match row.setting.way {
+        Way::Without => String::new(),
+        _ => format!("{:.0} %", 100.0 * row.setting.hit_rate),
+    };
+    let per_turn = row.wasted() / f64::from(u32::try_from(waits.len().max(1)).unwrap_or(u32::MAX));
+    let _ = writeln!(
+        text,
+        "| {hit_rate} | {} | {:.1} s | {:.1} s | {:.1} s | {:.0} s | {:.0} % | {ran} | {taken} | {joined} | {:.1} k | {:.1} % |",
+        name(row.setting.way),
+        row.mean_wait(),
+        row.short_wait(without),
+        row.wait_at(0.5),
+        row.wait_at(0.9),
+        100.0 * row.instant(),
+        per_turn / 1_000.0,
+        100.0 * row.share(),
+    );
+}
+
+fn amount(value: f64, unit: &str) -> String {
+    let number = if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") };
+    if unit.is_empty() { number } else { format!("{number} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(way: Way, hit_rate: f64) -> Tally {
+        let script = Arc::new(Script::new(7, 2 * TURNS_OF_A_SESSION));
+        live(&script, Setting { way, mode: Mode::Always, hit_rate })
+    }
+
+    #[test]
+    fn the_same_seed_is_the_same_life() {
+        assert_eq!(tally(Way::Joining, 0.5), tally(Way::Joining, 0.5));
+    }
+
+    #[test]
+    fn who_does_nothing_ahead_waits_for_everything_and_wastes_nothing() {
+        let without = tally(Way::Without, 0.9);
+        assert_eq!(without.wasted, Usage::default());
+        assert!(without.waits.iter().all(|wait| 0.9 < *wait), "{:?}", without.waits);
+        let joining = tally(Way::Joining, 1.0);
+        // Not after the first turns of a session, which say too little.
+        assert!(TURNS_OF_A_SESSION < joining.taken, "{joining:?}");
+        let pairs = || without.waits.iter().zip(&joining.waits);
+        assert!(pairs().all(|(without, joining)| joining <= without));
+        assert!(pairs().filter(|(without, joining)| joining < without).count() == joining.taken);
+        // What runs ahead reads less of a long conversation.
+        let ratio = weigh(joining.own) / weigh(without.own);
+        assert!((0.9..=1.0).contains(&ratio), "the work itself costs the same: {ratio}");
+    }
+
+    #[test]
+    fn joining_waits_no_longer_than_beginning_anew() {
+        let (finished, joining) = (tally(Way::Finished, 0.8), tally(Way::Joining, 0.8));
+        assert!(mean(&joining.waits) < mean(&finished.waits));
+        let two = tally(Way::TwoSteps, 0.8);
+        assert!(mean(&two.waits) < mean(&joining.waits), "two steps have more time");
+        assert!(
+            weigh(joining.wasted) < weigh(two.wasted),
+            "and cost more where the user does something else"
+        );
+    }
+}
