@@ -1,4 +1,5 @@
 use headstart_forked_query::{Scrubber, Usage};
+use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree};
 use headstart_speculation::ledger::{
     Decision, Entry, Kind, Outcome, Prices, Source, Speculated, Suggested, Work,
 };
@@ -124,7 +125,17 @@ impl Clerk {
 
 /// What became of a suggestion.
 pub(crate) fn outcome(id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
-    Entry::Outcome(Decision { id: id.to_owned(), at: clock::unix_ms(), outcome, saved_ms })
+    decision(id, outcome, saved_ms, None)
+}
+
+/// What became of a suggestion of which no record is kept: `changes` are in the workspace.
+pub(crate) fn applied(id: &str, outcome: Outcome, saved_ms: u64, changes: &ChangeSet) -> Entry {
+    let changes = (!changes.is_empty()).then(|| OsTree::digest(changes));
+    decision(id, outcome, saved_ms, changes)
+}
+
+fn decision(id: &str, outcome: Outcome, saved_ms: u64, changes: Option<ContentHash>) -> Entry {
+    Entry::Outcome(Decision { id: id.to_owned(), at: clock::unix_ms(), outcome, saved_ms, changes })
 }
 
 /// What an accept makes of a suggestion, and the milliseconds it saved.
@@ -134,6 +145,29 @@ pub(crate) fn of_acceptance(acceptance: &Acceptance) -> (Outcome, u64) {
         Acceptance::Conflict(_) => (Outcome::Conflict, 0),
         Acceptance::Withdrawn { .. } => (Outcome::Withdrawn, 0),
         _ => (Outcome::Failed, 0),
+    }
+}
+
+/// Writes down that changes were taken back of which no record is kept, if a suggestion had made them.
+pub(crate) fn undone(context: &Context, workspace: &str, changes: ContentHash) {
+    let config = context.config(&Flags::default(), workspace.as_ref());
+    let read = config.and_then(|config| Clerk::of(context, &config, workspace, Source::Command));
+    let read = read.and_then(|clerk| Ok((clerk.ledger.read()?, clerk.ledger)));
+    let (book, ledger) = match read {
+        Ok(read) => read,
+        Err(error) => return output::note(&format!("nothing of this is in the ledger: {error}")),
+    };
+    let mut taken: Vec<&str> = Vec::new();
+    for entry in &book.entries {
+        let Entry::Outcome(decision) = entry else { continue };
+        if decision.changes == Some(changes) && decision.outcome.is_hit() {
+            taken.push(&decision.id);
+        } else {
+            taken.retain(|id| *id != decision.id);
+        }
+    }
+    if let Some(id) = taken.pop() {
+        ledger.note(&[outcome(id, Outcome::Undone, 0)]);
     }
 }
 

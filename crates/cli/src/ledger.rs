@@ -146,7 +146,13 @@ mod tests {
     }
 
     fn entry(id: &str) -> Entry {
-        Entry::Outcome(Decision { id: id.into(), at: 1, outcome: Outcome::Accepted, saved_ms: 2 })
+        Entry::Outcome(Decision {
+            id: id.into(),
+            at: 1,
+            outcome: Outcome::Accepted,
+            saved_ms: 2,
+            changes: None,
+        })
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{BackgroundModel, Message, Recording};
-use headstart_overlay_fs::{Durability, OsOptions, OsTree, SweepOutcome, TreeError, UndoLimit};
+use headstart_overlay_fs::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit};
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate};
 use headstart_toolbox::Toolbox;
@@ -24,7 +24,7 @@ const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
 pub(crate) enum AcceptedBy {
     /// This process: what is staged waits on the disk, so that an accept only has to move it.
     This,
-    /// Another one, or nobody.
+    /// Another one, which finds it there, too.
     Another,
 }
 
@@ -51,7 +51,10 @@ pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {
         state: state.map(Path::to_owned),
         durability: Durability::Full,
         undo: if state.is_some() { UNDO } else { UndoLimit::default() },
-        prepare: by == AcceptedBy::This,
+        prepare: match by {
+            AcceptedBy::This => Preparing::ForThisTree,
+            AcceptedBy::Another => Preparing::ForAnyProcess,
+        },
     }
 }
 

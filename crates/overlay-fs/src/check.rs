@@ -1,8 +1,11 @@
+mod moved;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
+use self::moved::{Followed, Moves};
 use crate::commit::ConflictSide;
 use crate::merge::merge;
 use crate::walk::link_target;
@@ -48,19 +51,38 @@ pub async fn resolve<'a>(
         changes.reads.iter().filter_map(|read| Some((&read.path, read.names.as_ref()?))).collect();
     let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
     let mut parents = Parents { tree, written_to: &written_to, known: HashSet::new() };
+    let moves = Moves::of(&changes.changes);
     let mut found = Vec::new();
+    let mut replaced = BTreeMap::new();
     let mut merged = Vec::new();
     for (index, change) in changes.changes.iter().enumerate() {
         let looked_at = match parents.above(change).await? {
             Above::Folders => written(tree, change, listed.get(&change.path).copied(), options.merge).await?,
-            Above::Nothing if change.base.is_none() => Written::AsItWas,
+            Above::Nothing if change.base.is_none() => Written::AsItWas(None),
             Above::Nothing => Written::Conflict(ConflictKind::Deleted, None),
             Above::Obstacle(side) => Written::Conflict(ConflictKind::Replaced, Some(side)),
         };
-        match looked_at {
-            Written::AsItWas => {}
-            Written::Merged(change) => merged.push((index, change)),
-            Written::Conflict(kind, side) => found.push(Conflict::about(change, kind, side)),
+        match moves.follow(&changes.changes, change, looked_at, options.merge) {
+            Written::AsItWas(_) => {}
+            // Its user edited what was moved away from here, and what it came to: who knows which of both is meant.
+            Written::Merged(other) if replaced.contains_key(&index) => {
+                let side = metadata_at(tree, &other.path).await?.map(|now| ConflictSide::found(&now, None));
+                found.push(Conflict::about(change, ConflictKind::Modified, side));
+            }
+            Written::Merged(change) => {
+                merged.push(change.path.clone());
+                replaced.insert(index, change);
+            }
+            Written::Followed(both) => {
+                let Followed { to, gone, moved, is_merged } = *both;
+                merged.extend(is_merged.then(|| moved.path.clone()));
+                replaced.insert(index, gone);
+                replaced.insert(to, moved);
+            }
+            conflict => {
+                let conflict = conflict.conflict();
+                found.extend(conflict.map(|(kind, side)| Conflict::about(change, kind, side)));
+            }
         }
     }
     let reported: HashSet<_> = found.iter().map(|conflict| conflict.path.clone()).collect();
@@ -86,10 +108,10 @@ pub async fn resolve<'a>(
         found.sort_by(|a, b| a.path.cmp(&b.path));
         return Ok(Resolution::Conflict(found));
     }
-    let committed =
-        Committed { merged: merged.iter().map(|(_, change)| change.path.clone()).collect(), stale_reads };
+    merged.sort();
+    let committed = Committed { merged, stale_reads };
     let mut changes = Cow::Borrowed(changes);
-    for (index, change) in merged {
+    for (index, change) in replaced {
         changes.to_mut().changes[index] = change;
     }
     Ok(Resolution::Apply { changes, committed })
@@ -136,9 +158,14 @@ impl Parents<'_> {
 
 /// What became of a path that is to be written.
 pub(crate) enum Written {
-    AsItWas,
+    /// With what is there now, if something is.
+    AsItWas(Option<Metadata>),
     /// What to do instead, so that its user's edit counts as well.
     Merged(Change),
+    /// The same for both changes of a move.
+    Followed(Box<Followed>),
+    /// Its user edited it, to this content, and that cannot be merged here.
+    Edited(Metadata, Vec<u8>),
     Conflict(ConflictKind, Option<ConflictSide>),
 }
 
@@ -150,32 +177,31 @@ pub(crate) async fn written(
 ) -> Result<Written, TreeError> {
     let now = metadata_at(tree, &change.path).await?;
     let (base, now) = match (&change.base, now) {
-        (None, None) => return Ok(Written::AsItWas),
+        (None, None) => return Ok(Written::AsItWas(None)),
         (None, Some(now)) => {
             let merges = change.kind == ChangeKind::CreateDirectory && now.kind == EntryKind::Directory;
             let side = ConflictSide::found(&now, None);
             let created = Written::Conflict(ConflictKind::Created, Some(side));
-            return Ok(if merges { Written::AsItWas } else { created });
+            return Ok(if merges { Written::AsItWas(Some(now)) } else { created });
         }
         (Some(_), None) => return Ok(Written::Conflict(ConflictKind::Deleted, None)),
         (Some(base), Some(now)) => (base, now),
     };
-    let conflict =
-        |kind, content: Option<&[u8]>| Ok(Written::Conflict(kind, Some(ConflictSide::found(&now, content))));
+    let conflict = |kind| Ok(Written::Conflict(kind, Some(ConflictSide::found(&now, None))));
     if base.kind != now.kind {
-        return conflict(ConflictKind::Replaced, None);
+        return conflict(ConflictKind::Replaced);
     }
     match now.kind {
         EntryKind::Directory => {
             let names = names_in(tree, &change.path).await?;
             if seen_names.is_some_and(|seen| names.iter().all(|name| seen.binary_search(name).is_ok())) {
-                return Ok(Written::AsItWas);
+                return Ok(Written::AsItWas(Some(now)));
             }
-            return conflict(ConflictKind::Modified, None);
+            return conflict(ConflictKind::Modified);
         }
-        EntryKind::File if now.links > 1 => return conflict(ConflictKind::Modified, None),
-        _ if *base == now.fingerprint => return Ok(Written::AsItWas),
-        EntryKind::Other => return conflict(ConflictKind::Modified, None),
+        EntryKind::File if now.links > 1 => return conflict(ConflictKind::Modified),
+        _ if base.vouches_for(&now.fingerprint) => return Ok(Written::AsItWas(Some(now))),
+        EntryKind::Other => return conflict(ConflictKind::Modified),
         EntryKind::File | EntryKind::Symlink => {}
     }
     // The metadata is the older of the two looks: an edit in between shows when the change is applied.
@@ -183,11 +209,11 @@ pub(crate) async fn written(
         return Ok(Written::Conflict(ConflictKind::Deleted, None));
     };
     if change.base_content.as_ref() == Some(&content) {
-        return Ok(Written::AsItWas);
+        return Ok(Written::AsItWas(Some(now)));
     }
     match merged(change, &now, &content) {
         Some(merged) if policy == Merge::Text => Ok(Written::Merged(merged)),
-        _ => conflict(ConflictKind::Modified, Some(&content)),
+        _ => Ok(Written::Edited(now, content)),
     }
 }
 
@@ -218,7 +244,7 @@ async fn still_seen(tree: &dyn Tree, read: &Observation) -> Result<bool, TreeErr
             None => Ok(true),
         },
         EntryKind::Other => Ok(true),
-        _ if *seen == now.fingerprint => Ok(true),
+        _ if seen.vouches_for(&now.fingerprint) => Ok(true),
         _ if seen.len != now.len => Ok(false),
         EntryKind::File | EntryKind::Symlink => match read.content {
             Some(hash) => Ok(content_at(tree, &read.path, now.kind)
@@ -241,8 +267,8 @@ pub(crate) async fn metadata_at<T: Tree + ?Sized>(
     }
 }
 
-async fn content_at(
-    tree: &dyn Tree,
+pub(crate) async fn content_at<T: Tree + ?Sized>(
+    tree: &T,
     path: &WorkspacePath,
     kind: EntryKind,
 ) -> Result<Option<Vec<u8>>, TreeError> {

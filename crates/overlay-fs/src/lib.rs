@@ -35,12 +35,13 @@
 //!
 //! # What counts as a conflict
 //!
-//! A file that is removed or moved and holds other content now; one that is written and of which both sides changed the
+//! A file that is removed and holds other content now; one that is written, or moved, and of which both sides changed the
 //! same place, or that is not text; one that is gone or is something else; something where a file is created; a new
 //! name in a folder that is removed; a link where a folder was; a file that was read and holds other content; a
 //! folder that was listed and has other names; a path that was looked for in vain and is there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
-//! places (both count), and files that nobody looked at. The first look at a path counts, so an edit between a read
-//! and a write is seen. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
+//! places (both count; of a file that the work moved, at its new place), and files that nobody looked at. The first look
+//! at a path counts, so an edit between a read and a write is seen. Where the times of a tree cannot show every edit
+//! ([`Fingerprint::young`]), the content is compared. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
 //!
 //! # Limitations
 //!
@@ -52,11 +53,13 @@
 //!   a moment, and a file that is made there in that moment may be replaced.
 //! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
 //!   not fit together. Edits between which no line of the base lies are a conflict.
-//! * What moves is taken as removed here and written there: a file that both sides changed and one moved is a conflict.
+//! * What its user moved is taken as removed: if the work changed it, that is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
-//! * New files do not take over what their folder says of access lists. Where the system does not let this user set an
-//!   owner or an attribute, the new file is without.
+//! * A new file gets the group and the access list that its folder gives, a replaced or moved one keeps its own with its
+//!   extended attributes; but where the system does not let this user set an owner or an attribute, it is without, and
+//!   without the group's permissions if it has another group now. What `security.*` says of a content (capabilities, sums)
+//!   does not outlive it.
 //! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special
 //!   names: that `.git` is not touched is for the caller to hold.
 //! * Names that differ only in case or Unicode form are different, whatever the disk thinks; a path of more than
@@ -94,7 +97,7 @@ pub use memory::MemoryTree;
 #[cfg(all(feature = "failpoints", unix))]
 pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
-pub use os::{Durability, OsOptions, OsTree, SweepOutcome, Swept, UndoLimit, UndoOutcome};
+pub use os::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, Swept, UndoLimit, UndoOutcome};
 pub use overlay::{Overlay, Quota, StagedUsage};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

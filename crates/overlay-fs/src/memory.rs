@@ -190,8 +190,9 @@ impl State {
             What::Other => (EntryKind::Other, 0, 0o644),
         };
         let len = len as u64;
+        let (modified_ns, changed_ns) = (changed, changed);
         let fingerprint =
-            Fingerprint { kind, device: 0, inode, len, mode, modified_ns: changed, changed_ns: changed };
+            Fingerprint { kind, device: 0, inode, len, mode, modified_ns, changed_ns, young: false };
         Ok(Metadata {
             kind,
             len,

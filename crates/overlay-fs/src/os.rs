@@ -2,14 +2,17 @@
 
 mod apply;
 mod calls;
+mod clock;
 mod commit;
 #[cfg(feature = "failpoints")]
 pub mod failpoints;
 mod folders;
 mod home;
+mod inherit;
 mod journal;
 mod lock;
 mod options;
+mod origin;
 mod orphans;
 mod plan;
 mod process;
@@ -22,7 +25,9 @@ mod sweep;
 #[cfg(feature = "failpoints")]
 mod trace;
 mod undo;
+mod waiting;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -34,9 +39,10 @@ use cap_std::fs::{Dir, MetadataExt as _};
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
+use self::clock::Clock;
 use self::commit::discard_prepared;
 use self::home::Homes;
-pub use self::options::{Durability, OsOptions, UndoLimit};
+pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
 use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
 pub use self::undo::UndoOutcome;
@@ -55,11 +61,12 @@ use crate::{ContentHash, EntryKind, Fingerprint, Metadata, TreeError};
 pub struct OsTree {
     root: Dir,
     homes: Homes,
+    clock: Clock,
     options: OsOptions,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
-    /// What commits kept for an undo since there was last made room.
-    untrimmed: Mutex<Untrimmed>,
+    /// What was kept for undos when this tree last looked.
+    undoable: Mutex<Undoable>,
     /// What was found half done and ended.
     notes: Mutex<Vec<Swept>>,
 }
@@ -76,12 +83,13 @@ impl OsTree {
         let path = path.as_ref();
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
             let homes = Homes::new(root.try_clone()?, path.canonicalize().ok(), options.state.clone())?;
-            Ok((root, homes))
+            let clock = Clock::of(&root)?;
+            Ok((root, homes, clock))
         });
         match opened {
-            Ok((root, homes)) => {
-                let (prepared, untrimmed, notes) = Default::default();
-                Ok(Self { root, homes, options, prepared, untrimmed, notes })
+            Ok((root, homes, clock)) => {
+                let (prepared, undoable, notes) = Default::default();
+                Ok(Self { root, homes, clock, options, prepared, undoable, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -100,8 +108,8 @@ impl OsTree {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).push((changes, staging));
     }
 
-    fn untrimmed(&self) -> MutexGuard<'_, Untrimmed> {
-        self.untrimmed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn undoable(&self) -> MutexGuard<'_, Undoable> {
+        self.undoable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, swept: Swept) {
@@ -113,12 +121,8 @@ impl OsTree {
     }
 }
 
-/// How much is kept for an undo.
-#[derive(Debug, Clone, Copy, Default)]
-struct Untrimmed {
-    accepts: usize,
-    bytes: u64,
-}
+/// The folders of commits that can be undone, and how many bytes each holds. Nobody adds to one.
+type Undoable = BTreeMap<String, u64>;
 
 impl Drop for OsTree {
     /// Removes what was prepared and not committed, and the accepts that are too old to be kept.
@@ -167,6 +171,7 @@ fn metadata_of(found: &cap_std::fs::Metadata) -> Metadata {
         mode: found.mode() & 0o7777,
         modified_ns: nanoseconds(found.mtime(), found.mtime_nsec()),
         changed_ns: nanoseconds(found.ctime(), found.ctime_nsec()),
+        young: false,
     };
     Metadata { kind, len, executable: fingerprint.is_executable(), links: found.nlink(), fingerprint }
 }

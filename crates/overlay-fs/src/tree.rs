@@ -18,7 +18,8 @@ pub enum EntryKind {
     Other,
 }
 
-/// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between".
+/// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between", unless the
+/// first is [`young`](Self::young).
 ///
 /// A tree fills in what it has: the operating system's tree device, inode, size, times and mode; the in-memory
 /// tree a hash of the content in `inode` and a counter in `changed_ns`.
@@ -39,9 +40,26 @@ pub struct Fingerprint {
     pub modified_ns: i64,
     /// Last status change, nanoseconds since the Unix epoch (or a counter).
     pub changed_ns: i64,
+    /// Whether the last change was so short a time before the look that another one right after it may show the same
+    /// times, or whether the tree has no time at all that every change moves. A commit compares the content then.
+    ///
+    /// A tree whose times are coarse has to say so: only it knows how coarse they are, and how late it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub young: bool,
 }
 
 impl Fingerprint {
+    /// Whether what a later look showed is known by this to be the same, without a look at the content.
+    pub fn vouches_for(&self, later: &Self) -> bool {
+        !self.young && self.shows_same(later)
+    }
+
+    /// Whether two looks showed the same, whatever may have been between them.
+    pub(crate) fn shows_same(&self, other: &Self) -> bool {
+        let shown = |one: &Self| Self { young: false, ..one.clone() };
+        shown(self) == shown(other)
+    }
+
     /// Whether the permission bits let the owner execute the file.
     pub fn is_executable(&self) -> bool {
         self.kind == EntryKind::File && self.mode & 0o100 != 0

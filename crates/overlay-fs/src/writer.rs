@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::check::{Written, is_absence, metadata_at, written};
+use crate::check::{content_at, is_absence, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind};
-use crate::{EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
+use crate::{ContentHash, EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
 
 /// A tree that is changed one path at a time, by calls that may be answered later: an editor's files, a page's.
 ///
@@ -77,7 +77,7 @@ struct Done {
 /// What a step left at its path, to know it again.
 enum Left {
     Nothing,
-    This(Fingerprint),
+    This(Fingerprint, Option<ContentHash>),
     /// The call failed: it may have written, or not.
     Unknown,
 }
@@ -108,10 +108,7 @@ impl Steps<'_> {
         let kind = match (&change.kind, &change.base) {
             // What is in it was compared when it was removed: it has to be empty by now, or it is not removed.
             (_, Some(base)) if base.kind == EntryKind::Directory => None,
-            _ => match written(self.writer, change, None, Merge::Never).await? {
-                Written::AsItWas | Written::Merged(_) => None,
-                Written::Conflict(kind, side) => Some((kind, side)),
-            },
+            _ => written(self.writer, change, None, Merge::Never).await?.conflict(),
         };
         match kind {
             Some((kind, side)) => Err(Stop::Conflict(Box::new(Conflict::about(change, kind, side)))),
@@ -166,7 +163,7 @@ impl Steps<'_> {
         let path = &change.path;
         // Noted before the call: one that fails halfway may have written.
         self.done.push(Done { path: path.clone(), old, left: Left::Unknown });
-        match &change.kind {
+        let left = match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
                 let was = change.base.as_ref().map(Fingerprint::is_executable);
                 let is_now =
@@ -174,18 +171,25 @@ impl Steps<'_> {
                 // The bit as the user has it now, unless the change set changes it.
                 let executable = is_now.filter(|_| was == Some(*executable)).unwrap_or(*executable);
                 self.writer.write(path, content, executable).await?;
+                Some(ContentHash::of(content))
             }
-            ChangeKind::Link { target, .. } => self.writer.symlink(path, target).await?,
-            ChangeKind::CreateDirectory => self.writer.create_dir(path).await?,
-            ChangeKind::Delete => {}
-        }
-        self.note(path).await
+            ChangeKind::Link { target, .. } => {
+                self.writer.symlink(path, target).await?;
+                Some(ContentHash::of(target))
+            }
+            ChangeKind::CreateDirectory => {
+                self.writer.create_dir(path).await?;
+                None
+            }
+            ChangeKind::Delete => None,
+        };
+        self.note(path, left).await
     }
 
-    async fn note(&mut self, path: &WorkspacePath) -> Result<(), Stop> {
+    async fn note(&mut self, path: &WorkspacePath, content: Option<ContentHash>) -> Result<(), Stop> {
         let now = metadata_at(self.writer, path).await?;
         if let Some(done) = self.done.last_mut() {
-            done.left = now.map_or(Left::Nothing, |now| Left::This(now.fingerprint));
+            done.left = now.map_or(Left::Nothing, |now| Left::This(now.fingerprint, content));
         }
         Ok(())
     }
@@ -208,7 +212,7 @@ impl Steps<'_> {
         for folder in missing.into_iter().rev() {
             self.done.push(Done { path: folder.clone(), old: None, left: Left::Unknown });
             self.writer.create_dir(&folder).await?;
-            self.note(&folder).await?;
+            self.note(&folder, None).await?;
         }
         Ok(())
     }
@@ -227,6 +231,10 @@ impl Steps<'_> {
         failed.map_or(Ok(()), Err)
     }
 
+    async fn hash_at(&self, path: &WorkspacePath, kind: EntryKind) -> Result<Option<ContentHash>, TreeError> {
+        Ok(content_at(self.writer, path, kind).await?.map(|content| ContentHash::of(&content)))
+    }
+
     async fn take_one_back(&self, done: &Done) -> Result<(), TreeError> {
         let path = &done.path;
         let found = match self.writer.metadata(path).await {
@@ -236,9 +244,14 @@ impl Steps<'_> {
         };
         let is_folder = |found: &Metadata| found.kind == EntryKind::Directory;
         let is_ours = match (&found, &done.left) {
-            (Some(found), Left::This(left)) => is_folder(found) || found.fingerprint == *left,
+            (Some(found), Left::This(left, content)) => {
+                is_folder(found)
+                    || left.vouches_for(&found.fingerprint)
+                    || (left.shows_same(&found.fingerprint)
+                        && self.hash_at(path, found.kind).await? == *content)
+            }
             (None, Left::Nothing) | (_, Left::Unknown) => true,
-            (Some(_), Left::Nothing) | (None, Left::This(_)) => false,
+            (Some(_), Left::Nothing) | (None, Left::This(..)) => false,
         };
         if !is_ours {
             return Ok(());

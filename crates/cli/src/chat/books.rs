@@ -144,7 +144,11 @@ impl Books {
             let dropped = QueryCost { dropped: true, ..QueryCost::default() };
             entries.push(self.clerk.suggestion("", None, dropped, Some("dropped")));
         }
-        entries.push(clerk::outcome(&account.id, outcome, saved_ms));
+        let finished = speculation.finished().now_or_never().filter(|_| outcome.is_hit());
+        entries.push(match finished {
+            Some(finished) => clerk::applied(&account.id, outcome, saved_ms, &finished.changes),
+            None => clerk::outcome(&account.id, outcome, saved_ms),
+        });
         self.note(&entries);
     }
 

@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant};
 
+use headstart_overlay_fs::{OsTree, Workspace};
 use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
@@ -9,6 +10,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
+use crate::setup::{self, AcceptedBy};
 use crate::store::{Record, SpeculationId, State, Store};
 
 /// A running speculation looks ten times a second whether it is wanted; dropping its request is quick.
@@ -48,7 +50,18 @@ fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), Cl
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
     clerk::decided(context, held.record(), (Outcome::Aborted, 0));
+    forget(store, held.record());
     held.remove()
+}
+
+/// What waits for the accept goes. Where its workspace cannot be opened any more, a sweep finds it.
+fn forget(store: &Store, record: &Record) {
+    let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
+    if let Some(finished) = &record.finished
+        && let Ok(tree) = OsTree::open_with(&record.workspace, options)
+    {
+        tree.forget(&finished.changes);
+    }
 }
 
 /// Waits until the process that runs it has given it up.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use headstart_overlay_fs::{OsTree, SweepOutcome};
+use headstart_overlay_fs::{ContentHash, OsTree, SweepOutcome};
 use serde::Serialize;
 
 use crate::args::Sweep;
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
 use crate::setup::{self, AcceptedBy};
-use crate::store::{Keep, Store, Swept};
+use crate::store::{Keep, State, Store, Swept};
 use crate::workspace;
 
 #[derive(Debug, Serialize)]
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliErro
     let workspaces = workspaces(args, &store)?;
     let spinner = Spinner::start("sweeping");
     let mut swept = store.sweep(clock::unix_ms(), keep)?;
-    swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace, &store)));
+    let wanted = wanted(&store)?;
+    swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace, &store, &wanted)));
     swept.extend(sweep_orphans(&store, Duration::from_millis(clock::unix_ms()), keep));
     drop(spinner);
     swept.iter().try_for_each(|one| print(one, context))?;
@@ -56,9 +57,17 @@ fn workspaces(args: &Sweep, store: &Store) -> Result<BTreeSet<String>, CliError>
     Ok(workspaces)
 }
 
-fn sweep_workspace(workspace: &str, store: &Store) -> Vec<Swept> {
+/// The changes that wait to be accepted.
+fn wanted(store: &Store) -> Result<Vec<ContentHash>, CliError> {
+    let records = store.ids()?.into_iter().filter_map(|id| store.read(&id).ok());
+    let finished =
+        records.filter(|record| record.state == State::Finished).filter_map(|record| record.finished);
+    Ok(finished.map(|finished| OsTree::digest(&finished.changes)).collect())
+}
+
+fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Vec<Swept> {
     let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
-    let swept = match OsTree::open_with(workspace, options).and_then(|tree| tree.sweep()) {
+    let swept = match OsTree::open_with(workspace, options).and_then(|tree| tree.sweep_unwanted(wanted)) {
         Ok(swept) => swept,
         Err(error) => {
             return vec![Swept { name: workspace.to_owned(), removed: false, why: error.to_string() }];

@@ -77,6 +77,9 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
     match tree.undo_last().map_err(|error| failed(&workspace, &error))? {
         UndoOutcome::Undone { changes, paths } => {
             let id = mark_record_of(store, &workspace, changes, context)?;
+            if id.is_none() {
+                clerk::undone(context, &workspace, changes);
+            }
             undone(id.as_ref().map(SpeculationId::as_str), &paths, context)
         }
         UndoOutcome::Conflict(conflicts) => conflict(None, &conflicts, context),

@@ -120,6 +120,7 @@ pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
         }
         SweepOutcome::Alive => "an accept is at work on it",
         SweepOutcome::Undoable => "it holds what an accept replaced; `headstart undo` puts it back",
+        SweepOutcome::Waiting => "it holds finished work that waits to be accepted",
         SweepOutcome::Kept => "it holds what could not be put back; take what you need, then remove it",
         SweepOutcome::Orphan => "what it was kept for is gone: its workspace was removed",
         SweepOutcome::YoungOrphan => "its workspace was removed; it is young",

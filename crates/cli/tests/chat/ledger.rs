@@ -84,6 +84,31 @@ fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
     chat.leave();
 }
 
+/// Nothing but the ledger is kept of what a chat accepted.
+#[test]
+fn an_accept_that_is_undone_afterwards_is_no_hit() {
+    let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
+    chat.wait_for("ready:");
+    chat.send("\t\r");
+    chat.wait_for("> run the linter  [Tab]");
+    let taken = outcome(&chat);
+    let session = &chat.project.session;
+    let hits = || {
+        let mut told = session.run(&["stats", "--json"]).json().into_iter();
+        told.find(|line| line["type"] == "total").unwrap()["outcomes"].clone()
+    };
+    assert_eq!(hits(), json!({"accepted": 1}));
+    for (code, number) in [(0, 2), (1, 2)] {
+        let undone = session.run(&["undo"]);
+        assert_eq!(undone.code, Some(code), "{undone}");
+        let decided = lines(&chat, "outcome", number).remove(1);
+        assert_eq!((&decided["outcome"], &decided["id"]), (&json!("undone"), &taken["id"]));
+        assert_eq!(hits(), json!({"undone": 1}));
+    }
+    assert!(!session.workspace().join("tests.txt").exists());
+    chat.leave();
+}
+
 #[test]
 fn work_that_is_taken_while_it_runs_is_joined() {
     let mut chat = slow().chat_with_ghost("auto-edit");

@@ -35,7 +35,8 @@ fn take(chat: &mut Chat, suggestion: &str, said: &str, made: &str) {
     chat.wait_for_row(&format!("> {suggestion}"));
     chat.send("\r");
     chat.wait_for(said);
-    chat.wait_for("of this was done ahead");
+    // What was taken before says that it was done ahead, too; this tells that it is applied.
+    chat.wait_for(&format!("{made}  +1 -0"));
     assert!(chat.read(made).is_some(), "{made}");
 }
 

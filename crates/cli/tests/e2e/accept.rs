@@ -1,6 +1,8 @@
 //! What an accept does, and what it refuses to do.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -264,7 +266,7 @@ fn an_abort_afterwards_or_before_leaves_the_workspace_alone() {
     let before = session.hash();
     assert_eq!(session.run(&["abort", &id]).code, Some(0));
     assert_eq!(session.hash(), before);
-    assert_eq!(session.kept(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(session.kept(), Vec::<PathBuf>::new());
     session.run(&["accept", &id]).assert_refused(1, &["there is no speculation", &id]);
 }
 
@@ -308,4 +310,49 @@ fn where_the_workspace_is_gone_no_flag_is_named_that_would_not_help() {
         outcome.assert_refused(1, &["is gone", arguments[1], "project"]);
         assert!(!outcome.stderr.contains("--workspace"), "{outcome}");
     }
+}
+
+/// The names of the staging folders of the only workspace that has some.
+fn stagings(session: &Session) -> Vec<PathBuf> {
+    let homes = session.home().join(".local/state/headstart/staging");
+    let inside = |at: &Path| fs::read_dir(at).into_iter().flatten().map(|entry| entry.unwrap().path());
+    inside(&homes).flat_map(|home| inside(&home).collect::<Vec<_>>()).filter(|at| at.is_dir()).collect()
+}
+
+/// Work waits on the disk for an accept by another process, however its own one ended since.
+#[test]
+fn what_one_process_prepared_another_one_moves() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let waiting = stagings(&session);
+    assert!(waiting.len() == 1 && waiting[0].join("waiting").exists(), "{waiting:?}");
+    let swept = session.run(&["sweep"]);
+    assert!(swept.stdout.contains("it holds finished work that waits to be accepted"), "{swept}");
+    assert_eq!(stagings(&session), waiting);
+    let inode = |at: PathBuf| fs::metadata(at).unwrap().ino();
+    let prepared: Vec<_> =
+        fs::read_dir(&waiting[0]).unwrap().map(|entry| inode(entry.unwrap().path())).collect();
+    accepted_line(&session.run(&["accept", &id, "--json"]));
+    for name in ["greeting.txt", "src/farewell.txt"] {
+        assert!(prepared.contains(&inode(session.workspace().join(name))), "{name} was written anew");
+    }
+    assert_eq!(stagings(&session), waiting, "it holds what was replaced now");
+    assert_eq!(session.run(&["undo", &id]).code, Some(0));
+}
+
+#[test]
+fn what_is_not_wanted_does_not_wait() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    assert_eq!(stagings(&session).len(), 1);
+    assert_eq!(session.run(&["abort", &id]).code, Some(0));
+    assert_eq!(stagings(&session), Vec::<PathBuf>::new());
+
+    // A record that is gone without a word.
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    fs::remove_dir_all(session.store().join(id)).unwrap();
+    assert_eq!(stagings(&session).len(), 1);
+    let swept = session.run(&["sweep"]);
+    assert!(swept.stdout.contains("nothing in it is needed any more"), "{swept}");
+    assert_eq!(stagings(&session), Vec::<PathBuf>::new());
 }

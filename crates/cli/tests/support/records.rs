@@ -108,6 +108,7 @@ pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Vec<u8>
             mode: 0o100_644,
             modified_ns: 0,
             changed_ns: 0,
+            young: false,
         }),
         base_content: base.map(|text| text.as_bytes().to_vec()),
         kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },

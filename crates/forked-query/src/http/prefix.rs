@@ -20,7 +20,7 @@ impl HttpModel {
 
     /// Has Gemini keep everything in this request for some time, at a price. Put what it gives into
     /// [`gemini::Options::cached`](crate::gemini::Options::cached) of the provider to be asked from then on. A
-    /// [`PrefixKeeper`] does this where it is worth it.
+    /// [`PrefixKeeper`](crate::PrefixKeeper) does this where it is worth it.
     ///
     /// An error with any other provider, and with a prefix that is shorter than what the provider keeps.
     pub async fn cache_prefix(

@@ -12,7 +12,7 @@ use super::lock::CommitLock;
 use super::plan::Planner;
 use super::stage::{self, Fresh, Synced};
 use super::staging::{self, Phase, Staging};
-use super::{Durability, OsTree, tree_error};
+use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
     WorkspacePath, resolve,
@@ -25,8 +25,8 @@ impl Workspace for OsTree {
     /// set rests on. On a surprise all steps are taken back. If the process dies in the middle, the next commit,
     /// undo or sweep of this workspace takes them back.
     ///
-    /// A replaced file keeps its permission bits and extended attributes, and its owner where that is allowed; it is a
-    /// new inode.
+    /// A replaced or moved file keeps its permission bits and extended attributes, and its owner where that is allowed; it
+    /// is a new inode. A new one is as if it were made in its folder.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         refuse_reserved_names(changes)?;
         let mut digest = Digest::of(changes);
@@ -34,7 +34,7 @@ impl Workspace for OsTree {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
         if options.repeated && self.is_committed(name)? {
-            discard_prepared(self.take_prepared(name));
+            discard_prepared(self.take_prepared(name).or_else(|| self.adopt(name)));
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
         let (changes, committed) = match resolve(self, changes, options).await? {
@@ -44,7 +44,7 @@ impl Workspace for OsTree {
         if changes.is_empty() {
             return Ok(CommitOutcome::Committed(committed));
         }
-        let mut prepared = self.take_prepared(name);
+        let mut prepared = self.take_prepared(name).or_else(|| self.adopt(name));
         if let Cow::Owned(_) = changes {
             // It was prepared without what its user did meanwhile, and is merged now.
             discard_prepared(prepared.take());
@@ -58,12 +58,12 @@ impl Workspace for OsTree {
     }
 
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
-        if changes.is_empty() || !self.options.prepare {
+        if changes.is_empty() || self.options.prepare == Preparing::Never {
             return Ok(());
         }
         refuse_reserved_names(changes)?;
         let digest = Digest::of(changes);
-        discard_prepared(self.take_prepared(digest.whole));
+        self.forget(changes);
         {
             let _lock = CommitLock::take(&self.root)?;
             self.recover()?;
@@ -83,12 +83,16 @@ impl Workspace for OsTree {
         }
         // Without it, an accept reads again what it puts in.
         let _ = stage::vouch(&mut staging, &digest.changes);
+        if self.options.prepare == Preparing::ForAnyProcess {
+            return staging.wait(self.is_full()).map_err(|error| at_root(&error));
+        }
         self.keep_prepared(digest.whole, staging);
         Ok(())
     }
 
     fn forget(&self, changes: &ChangeSet) {
-        discard_prepared(self.take_prepared(Digest::of(changes).whole));
+        let changes = Digest::of(changes).whole;
+        discard_prepared(self.take_prepared(changes).or_else(|| self.adopt(changes)));
     }
 }
 
@@ -113,27 +117,27 @@ impl OsTree {
     }
 
     fn apply(&self, changes: &ChangeSet, digest: &Digest, prepared: Option<Staging>) -> Result<(), Stop> {
-        let mut home = None;
-        let mut staging = if let Some(staging) = prepared {
-            staging
-        } else {
-            let home = home.insert(self.homes.for_new().map_err(Stop::at_root)?);
-            Self::stage(home, changes, digest.whole)?
-        };
-        let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
-        let steps = Planner::new(&self.root, &staging, fresh)
-            .and_then(|planner| planner.plan(changes, &digest.changes));
-        let journal = steps.and_then(|(steps, unsynced)| {
-            match &home {
-                _ if !self.is_full() => {}
-                Some(home) => self.sync(home, &staging, &unsynced).map_err(Stop::at_root)?,
-                None => drop(stage::sync(&staging, &unsynced).map_err(Stop::at_root)?),
+        let mut planned = None;
+        if let Some(staging) = prepared {
+            match self.plan(&staging, None, changes, digest) {
+                Ok(journal) => planned = Some((staging, journal)),
+                // Much may have happened to what another process wrote.
+                Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
+                Err(stop) => {
+                    discard(&staging);
+                    return Err(stop);
+                }
             }
-            let journal = Journal::new(digest.whole, steps);
-            staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
-            Ok(journal)
-        });
-        let journal = journal.inspect_err(|_| discard(&staging))?;
+        }
+        let (mut staging, journal) = if let Some(planned) = planned {
+            planned
+        } else {
+            let home = self.homes.for_new().map_err(Stop::at_root)?;
+            let staging = Self::stage(&home, changes, digest.whole)?;
+            let journal = self.plan(&staging, Some(&home), changes, digest);
+            let journal = journal.inspect_err(|_| discard(&staging))?;
+            (staging, journal)
+        };
         let mut applied = Applied::new(&self.root, &staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {
             if self.is_full() {
@@ -152,10 +156,31 @@ impl OsTree {
         let limit = self.options.undo;
         if limit.accepts == 0 || limit.bytes < bytes {
             discard(&staging);
-        } else if fresh == Fresh::Yes {
-            self.keep_one_more(bytes);
+        } else {
+            self.keep_one_more(&staging.name, bytes);
         }
         Ok(())
+    }
+
+    /// Plans the commit, and notes the plan: from here on a process that dies is a commit to be taken back.
+    fn plan(
+        &self,
+        staging: &Staging,
+        home: Option<&Home>,
+        changes: &ChangeSet,
+        digest: &Digest,
+    ) -> Result<Journal, Stop> {
+        let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
+        let planner = Planner::new(&self.root, staging, fresh)?;
+        let (steps, unsynced) = planner.plan(changes, &digest.changes)?;
+        match home {
+            _ if !self.is_full() => {}
+            Some(home) => self.sync(home, staging, &unsynced).map_err(Stop::at_root)?,
+            None => drop(stage::sync(staging, &unsynced).map_err(Stop::at_root)?),
+        }
+        let journal = Journal::new(digest.whole, steps);
+        staging.begin(Phase::Applying, &journal, self.is_full()).map_err(Stop::at_root)?;
+        Ok(journal)
     }
 
     /// The steps are taken back: the folder goes, unless it holds what could not be put back.

@@ -77,6 +77,16 @@ impl Homes {
         Ok(None)
     }
 
+    /// The same, if it was made before.
+    pub(super) fn outside_if_there(&self) -> io::Result<Option<Home>> {
+        match &self.state {
+            Some(state) => Ok(self
+                .in_state(state, false)?
+                .filter(|home| reaches(&home.folder, &self.root).unwrap_or(false))),
+            None => Ok(None),
+        }
+    }
+
     /// Puts the names of the staging folders in a home on the medium, and what leads to the home. After a loss of power
     /// a journal that nobody finds would help as little as none.
     pub(super) fn sync(&self, home: &Home) -> io::Result<()> {

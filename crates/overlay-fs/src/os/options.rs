@@ -11,10 +11,22 @@ pub struct OsOptions {
     pub durability: Durability,
     /// How many commits can be undone.
     pub undo: UndoLimit,
-    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk; it does so in the state folder
-    /// alone. A host whose accepts are made by
-    /// another process has no use of it: what is prepared goes with the value that prepared it.
-    pub prepare: bool,
+    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk, and for whom; it does so in the state
+    /// folder alone.
+    pub prepare: Preparing,
+}
+
+/// For whose commit is prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preparing {
+    /// Nobody's.
+    Never,
+    /// That of this very tree: what is prepared goes with it.
+    #[default]
+    ForThisTree,
+    /// That of any process. What is prepared stays until it is committed, [forgotten](crate::Workspace::forget), or
+    /// [swept](crate::OsTree::sweep_unwanted), all of it by the same change set.
+    ForAnyProcess,
 }
 
 /// What a commit survives, all of it or nothing.
@@ -27,9 +39,9 @@ pub enum Durability {
     Full,
 }
 
-/// What is kept so that commits can be undone. The oldest go first: not while an accept is waited for, but at the next
-/// `prepare` or sweep, or when the tree is dropped; at the latest when this tree alone has
-/// committed as much again.
+/// What is kept so that commits to a workspace can be undone. The oldest go first: not while an accept is waited for, but at
+/// the next `prepare` or sweep, or when the tree is dropped; at the latest when there is twice as much, whoever committed
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UndoLimit {
     /// So many commits; 0: none.
@@ -41,6 +53,11 @@ pub struct UndoLimit {
 impl Default for OsOptions {
     /// No state folder, full durability, no undo.
     fn default() -> Self {
-        Self { state: None, durability: Durability::default(), undo: UndoLimit::default(), prepare: true }
+        Self {
+            state: None,
+            durability: Durability::default(),
+            undo: UndoLimit::default(),
+            prepare: Preparing::default(),
+        }
     }
 }

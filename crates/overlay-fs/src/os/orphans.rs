@@ -104,11 +104,11 @@ fn sweep_one(staging: &Staging, unused_since: Duration) -> io::Result<SweepOutco
     let phase = staging.phase()?;
     match phase {
         Phase::Applying | Phase::Undoing | Phase::Kept => return Ok(SweepOutcome::Kept),
-        Phase::Idle if staging.is_alive()? => return Ok(SweepOutcome::Alive),
+        Phase::Waiting | Phase::Idle if staging.is_alive()? => return Ok(SweepOutcome::Alive),
         Phase::Idle if staging.owner()?.is_none() && !staging.content()?.is_empty() => {
             return Ok(SweepOutcome::Foreign);
         }
-        Phase::Committed | Phase::Undone | Phase::Idle => {}
+        Phase::Committed | Phase::Undone | Phase::Waiting | Phase::Idle => {}
     }
     if !is_unused_since(&staging.folder, unused_since)? {
         return Ok(SweepOutcome::YoungOrphan);

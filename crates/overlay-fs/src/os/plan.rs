@@ -1,15 +1,18 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
 use super::calls::{self, Found, Place};
 use super::folders::{Folders, Stop};
+use super::inherit::Inherited;
 use super::journal::{Action, Hashes, Step};
+use super::origin::Origins;
 use super::seen::Seen;
-use super::stage::{self, Fresh};
+use super::stage::{self, Fresh, Like};
 use super::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 
@@ -24,6 +27,11 @@ pub(super) struct Planner<'a> {
     unsynced: Vec<String>,
     /// Folders that are there, or are made by the steps.
     there: HashSet<WorkspacePath>,
+    /// The names in the staging folder of those that the steps make.
+    made: HashMap<WorkspacePath, String>,
+    origins: Origins<'a>,
+    /// What a folder gives to what is new in it: the last one.
+    inherited: Option<(WorkspacePath, Inherited)>,
     /// The file system of the workspace's folder.
     device: u64,
 }
@@ -32,16 +40,17 @@ impl<'a> Planner<'a> {
     pub(super) fn new(root: &'a Dir, staging: &'a Staging, fresh: Fresh) -> Result<Self, Stop> {
         let device = calls::look_at(root).map_err(Stop::at_root)?.device;
         let folders = Folders::new(root);
-        let (steps, unsynced, there) = Default::default();
-        Ok(Self { folders, staging, fresh, steps, unsynced, there, device })
+        let (steps, unsynced, there, made, origins, inherited) = Default::default();
+        Ok(Self { folders, staging, fresh, steps, unsynced, there, made, origins, inherited, device })
     }
 
     /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
     pub(super) fn plan(
         mut self,
-        changes: &ChangeSet,
+        changes: &'a ChangeSet,
         hashes: &[Hashes],
     ) -> Result<(Vec<Step>, Vec<String>), Stop> {
+        self.origins = Origins::of(changes);
         for change in &changes.changes {
             if change.kind == ChangeKind::CreateDirectory {
                 self.there.insert(change.path.clone());
@@ -97,12 +106,16 @@ impl<'a> Planner<'a> {
     fn make_folder(&mut self, path: &WorkspacePath, name: String) -> Result<(), Stop> {
         self.make_folders_above(path)?;
         let at = self.staging.at(&name);
-        let made = calls::make_folder(at, 0o777).or_else(|error| match error {
-            // A commit before this one got as far as that.
-            Errno::EXIST => Ok(()),
-            error => Err(error),
-        });
-        let found = made.and_then(|()| calls::look(at)).map_err(|error| Stop::io(path, error))?;
+        let failed = |error: io::Error| Stop::io(path, error);
+        let found = if let Some(from) = self.origins.folder(path).cloned() {
+            stage::copy_of_folder(self.folders.target(&from)?, at).map_err(failed)?;
+            calls::look(at)
+        } else {
+            let inherited = self.inherited(path)?;
+            stage::new_folder(at, &inherited)
+        };
+        let found = found.map_err(|error| Stop::io(path, error))?;
+        self.made.insert(path.clone(), name.clone());
         self.push(path, Action::MakeFolder, name, None, Some(Seen::new(&found, None)));
         self.there.insert(path.clone());
         Ok(())
@@ -124,7 +137,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Makes what waits for a change as it will be in the workspace, where it replaces what was found.
+    /// Makes what waits for a change as it will be in the workspace, where it replaces what was found, or moves to.
     fn ready(
         &mut self,
         number: usize,
@@ -133,19 +146,48 @@ impl<'a> Planner<'a> {
         found: Option<&Found>,
     ) -> Result<Seen, Stop> {
         let name = number.to_string();
-        let old = match found {
-            Some(found) => Some((self.folders.target(&change.path)?, found)),
-            None => None,
-        };
+        let at = self.staging.at(&name);
         let stamp = self.staging.stamps.get(number).and_then(Option::as_ref);
+        let origin = match self.origins.file(&change.path) {
+            Some(gone) => Some((gone, self.look(&gone.path)?)),
+            None => found.map(|found| (change, *found)),
+        };
+        let inherited;
+        let like = match &origin {
+            Some((base, found)) if found.kind == EntryKind::File => {
+                Like::Old { at: self.folders.target(&base.path)?, found, base }
+            }
+            _ => {
+                inherited = self.inherited(&change.path)?;
+                Like::New(&inherited)
+            }
+        };
         let fresh = self.fresh;
         let (seen, has_other_bits) =
-            stage::ready(self.staging.at(&name), change, hashes.new, old, (fresh, stamp))?;
+            stage::ready(at, change, hashes.new, like, (fresh, stamp, self.staging.bits))?;
         let is_file = matches!(change.kind, ChangeKind::Write { .. });
         if has_other_bits || (fresh == Fresh::Yes && is_file) {
             self.unsynced.push(name);
         }
         Ok(seen)
+    }
+
+    /// What the folder above a path gives to what is new there.
+    fn inherited(&mut self, path: &WorkspacePath) -> Result<Inherited, Stop> {
+        let above = path.parent().unwrap_or_default();
+        if let Some((_, inherited)) = self.inherited.as_ref().filter(|(at, _)| *at == above) {
+            return Ok(inherited.clone());
+        }
+        let given = match (self.folders.open(&above), self.made.get(&above)) {
+            (Ok(folder), _) => Inherited::from(folder),
+            (Err(_), Some(name)) => match self.staging.folder.open_dir_nofollow(name) {
+                Ok(folder) => Inherited::from(&folder),
+                Err(error) => return Err(Stop::io(path, error)),
+            },
+            (Err(error), None) => return Err(Stop::above(path, &error)),
+        };
+        let inherited = given.map_err(|error| Stop::io(path, error))?;
+        Ok(self.inherited.insert((above, inherited)).1.clone())
     }
 
     fn look(&mut self, path: &WorkspacePath) -> Result<Found, Stop> {

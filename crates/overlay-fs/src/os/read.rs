@@ -8,6 +8,7 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::clock::Clock;
 use super::{OsTree, kind_of, metadata_of, os_path, staging, tree_error};
 use crate::{DirEntry, Metadata, Tree, TreeError};
 
@@ -18,8 +19,11 @@ const ATTEMPTS: u32 = 4;
 #[async_trait]
 impl Tree for OsTree {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        let now = Clock::now();
         let found = self.steadily(path, |root| root.symlink_metadata(os_path(path)))?;
-        Ok(metadata_of(&found))
+        let mut metadata = metadata_of(&found);
+        self.clock.date(&mut metadata.fingerprint, now);
+        Ok(metadata)
     }
 
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
@@ -30,7 +34,10 @@ impl Tree for OsTree {
     }
 
     async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
-        self.steadily(path, |root| look_at(root, path))
+        let now = Clock::now();
+        let (mut metadata, content) = self.steadily(path, |root| look_at(root, path))?;
+        self.clock.date(&mut metadata.fingerprint, now);
+        Ok((metadata, content))
     }
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {

@@ -1,5 +1,7 @@
 use std::io;
 
+use super::OsTree;
+use super::Undoable;
 use super::apply::Applied;
 use super::calls;
 use super::commit::at_root;
@@ -9,15 +11,21 @@ use super::lock::CommitLock;
 use super::seen::look_if_there;
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
-use super::{OsTree, Untrimmed};
 use crate::{ContentHash, TreeError, WorkspacePath};
 
 impl OsTree {
     /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
     /// other process is at work.
     pub(super) fn recover(&self) -> Result<(), TreeError> {
+        let mut kept = Undoable::new();
         for staging in self.stagings().map_err(|error| at_root(&error))? {
             let phase = staging.phase().map_err(|error| at_root(&error))?;
+            if phase == Phase::Committed && self.options.undo.accepts != 0 {
+                let known = self.undoable().get(&staging.name).copied();
+                // A name that no commit gives: a sweep tells of it, and leaves it.
+                let size = known.unwrap_or_else(|| size_of(&staging).unwrap_or_default());
+                kept.insert(staging.name.clone(), size);
+            }
             if !matches!(phase, Phase::Applying | Phase::Undoing) {
                 continue;
             }
@@ -32,6 +40,7 @@ impl OsTree {
             }
             self.note(Swept { name: staging.told.clone(), outcome });
         }
+        *self.undoable() = kept;
         Ok(())
     }
 
@@ -92,18 +101,12 @@ impl OsTree {
         Ok(self.changed_since(&journal.steps).map_err(Stop::into_error)?.is_empty())
     }
 
-    /// One more accept is kept. The oldest ones are not removed by every accept but together, when that would be as many
-    /// as are to be kept, unless a `prepare`, a sweep or the end comes first: while its user waits, it would cost as
-    /// much as the accept.
-    pub(super) fn keep_one_more(&self, bytes: u64) {
-        let limit = self.options.undo;
-        let is_much = {
-            let mut kept = self.untrimmed();
-            kept.accepts += 1;
-            kept.bytes = kept.bytes.saturating_add(bytes);
-            limit.accepts < kept.accepts || limit.bytes < kept.bytes
-        };
-        if is_much {
+    /// One more accept is kept. The oldest ones are not removed by every accept but together, when twice as many are there as
+    /// are to be kept, unless a `prepare`, a sweep or the end comes first: while its user waits, it would cost as much as
+    /// the accept.
+    pub(super) fn keep_one_more(&self, name: &str, bytes: u64) {
+        self.undoable().insert(name.to_owned(), bytes);
+        if self.keeps_more_than(2) {
             // The commit is through; what cannot be removed now is left to a sweep.
             let _ = self.trim(0, 0);
         }
@@ -111,17 +114,25 @@ impl OsTree {
 
     /// What `keep_one_more` left; another process that is at work here does it as well.
     pub(super) fn make_room_at_end(&self) {
-        if self.untrimmed().accepts != 0
+        if self.keeps_more_than(1)
             && let Some(_lock) = CommitLock::take_if_free(&self.root)
         {
             let _ = self.trim(0, 0);
         }
     }
 
+    /// Whether more is kept than so many times what is to be kept, by all that commit here.
+    fn keeps_more_than(&self, times: usize) -> bool {
+        let (limit, kept) = (self.options.undo, self.undoable());
+        let bytes = kept.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        let many = u64::try_from(times).unwrap_or(u64::MAX);
+        limit.accepts.saturating_mul(times) < kept.len() || limit.bytes.saturating_mul(many) < bytes
+    }
+
     /// Removes the oldest accepts that could be undone, until there is room for so many more within the limit.
     pub(super) fn trim(&self, accepts: usize, bytes: u64) -> io::Result<()> {
         let limit = self.options.undo;
-        *self.untrimmed() = Untrimmed::default();
+        let mut kept = Undoable::new();
         let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
         for (staging, phase) in self.ended()?.into_iter().rev() {
             let size = match size_of(&staging) {
@@ -131,12 +142,14 @@ impl OsTree {
             };
             if 0 < room.0 && size <= room.1 {
                 room = (room.0 - 1, room.1 - size);
+                kept.insert(staging.name, size);
                 continue;
             }
             // From here on all are older.
             room = (0, 0);
             drop_ended(&staging, phase, self.is_full())?;
         }
+        *self.undoable() = kept;
         Ok(())
     }
 

@@ -40,7 +40,7 @@ impl Seen {
 }
 
 /// What the system said of a file, in a folder of this process alone, when its content was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     device: u64,
     inode: u64,
@@ -92,14 +92,14 @@ pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
 }
 
 /// Whether what was put there is there and was not edited since. Its time does not decide where its content does: after
-/// a loss of power it may be that of the staging.
+/// a loss of power it may be that of the staging, and its user may have edited it in place and put the time back.
 pub(super) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     let (Some(found), Some(seen)) = (look_if_there(at)?, seen) else { return Ok(false) };
-    if seen.is(&found) {
-        return Ok(true);
+    if seen.hash.is_none() {
+        return Ok(seen.is(&found));
     }
     let is_same_file = seen.kind == found.kind && seen.inode == found.inode && seen.len == found.len;
-    Ok(is_same_file && seen.hash.is_some() && hold(at)?.hash == seen.hash)
+    Ok(is_same_file && hold(at)?.hash == seen.hash)
 }
 
 pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use super::calls::{self, Found, Place};
 use super::folders::Stop;
+use super::inherit::Inherited;
 use super::journal::Hashes;
 use super::os_name;
 use super::plan::tampered;
@@ -107,14 +108,29 @@ fn is_large(found: Found) -> bool {
     found.kind == EntryKind::File && LARGE <= found.len
 }
 
+/// What a file that goes in is like, besides its content.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Like<'a> {
+    /// The file that it replaces, or that moves to its place: permission bits, owner and extended attributes are its, as
+    /// they are now.
+    Old {
+        at: Place<'a>,
+        found: &'a Found,
+        /// What the change set rests on.
+        base: &'a Change,
+    },
+    /// Any new one in its folder.
+    New(&'a Inherited),
+}
+
 /// Makes what waits for a change as it will be in the workspace, and says what it is then, and whether its bits, owner or
-/// attributes are others now. `old` is what it replaces: they are its, as they are now.
+/// attributes are others now.
 pub(super) fn ready(
     at: Place<'_>,
     change: &Change,
     hash: Option<ContentHash>,
-    old: Option<(Place<'_>, &Found)>,
-    (fresh, stamp): (Fresh, Option<&Stamp>),
+    like: Like<'_>,
+    (fresh, stamp, bits): (Fresh, Option<&Stamp>, Option<u32>),
 ) -> Result<(Seen, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     let (content, executable) = match &change.kind {
@@ -124,7 +140,12 @@ pub(super) fn ready(
             if !is_ours {
                 return Err(tampered(&change.path, at));
             }
-            let found = calls::look(at).map_err(failed)?;
+            let mut found = calls::look(at).map_err(failed)?;
+            if let Like::New(inherited) = like
+                && inherited.give_link(at, &found)
+            {
+                found = calls::look(at).map_err(failed)?;
+            }
             return Ok((Seen::new(&found, hash), false));
         }
         _ => return Err(tampered(&change.path, at)),
@@ -141,40 +162,52 @@ pub(super) fn ready(
     if !is_known && calls::read(&file, staged.len).map_err(failed)? != *content {
         return Err(tampered(&change.path, at));
     }
-    let mut is_touched = false;
-    if let Some((target, old)) = old.filter(|(_, old)| old.kind == EntryKind::File) {
-        is_touched |= keep_attributes(&file, target);
-        let mode = permission_bits(old, change, executable);
-        if staged.owner != old.owner {
-            keep_owner(&file, old);
-            is_touched = true;
+    let (is_touched, modified) = match like {
+        Like::Old { at, found: old, base } => {
+            let is_same = base.base_content.as_ref() == Some(content);
+            let mut is_touched = keep_attributes(&file, at, is_same);
+            let mut mode = permission_bits(old, base, executable);
+            if staged.owner != old.owner {
+                if !keep_owner(&file, old) {
+                    // What the old group was given is not for another one.
+                    mode = mode & !0o070 | (mode & 0o007) << 3;
+                }
+                is_touched = true;
+            }
+            if staged.mode != mode || is_touched {
+                calls::set_mode(&file, mode).map_err(failed)?;
+                is_touched = true;
+            }
+            // Where only the bits change, the time is that of the content. At another place a build must see it as new.
+            (is_touched, (is_same && base.path == change.path).then_some(old.modified))
         }
-        if staged.mode != mode || is_touched {
-            calls::set_mode(&file, mode).map_err(failed)?;
-            is_touched = true;
+        Like::New(inherited) => {
+            let wanted = if executable { 0o777 } else { 0o666 };
+            let mut is_touched = false;
+            if let Some(bits) = bits.filter(|bits| staged.mode != wanted & bits) {
+                calls::set_mode(&file, wanted & bits).map_err(failed)?;
+                is_touched = true;
+            }
+            (inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched, None)
         }
-    }
+    };
     let has_other_bits = is_touched;
-    if change.base_content.as_ref() == Some(content) {
-        if let Some((_, old)) = old.filter(|(_, old)| old.kind == EntryKind::File) {
-            // Only its bits change: its time is that of its content.
-            calls::set_modified(&file, Some(old.modified)).map_err(failed)?;
-            is_touched = true;
-        }
-    } else if fresh == Fresh::No {
-        // A build that ran since the content was staged must see it as newer than what it built.
-        calls::set_modified(&file, None).map_err(failed)?;
-        is_touched = true;
-    }
+    // A build that ran since the content was staged must see it as newer than what it built.
+    let is_touched = if modified.is_some() || fresh == Fresh::No {
+        calls::set_modified(&file, modified).map_err(failed)?;
+        true
+    } else {
+        is_touched
+    };
     let now = if is_touched { calls::look_at(&file).map_err(failed)? } else { staged };
     Ok((Seen::new(&now, hash), has_other_bits))
 }
 
 /// The bits that the user's file has now, with the executable ones changed only if the change set changes them.
 /// Set-user-id and the like are not carried over to new content.
-fn permission_bits(old: &Found, change: &Change, executable: bool) -> u32 {
+fn permission_bits(old: &Found, base: &Change, executable: bool) -> u32 {
     let now = old.mode & 0o777;
-    let was_executable = change.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
+    let was_executable = base.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
     match (was_executable, executable) {
         (false, true) => now | (now & 0o444) >> 2,
         (true, false) => now & !0o111,
@@ -183,23 +216,25 @@ fn permission_bits(old: &Found, change: &Change, executable: bool) -> u32 {
 }
 
 /// Only the superuser, or a member of the group, can give a file away; for all others the file becomes theirs, as
-/// with every editor that saves by renaming.
-fn keep_owner(file: &OwnedFd, old: &Found) {
+/// with every editor that saves by renaming. Whether it has the group.
+fn keep_owner(file: &OwnedFd, old: &Found) -> bool {
     let (user, group) = (Uid::from_raw(old.owner.0), Gid::from_raw(old.owner.1));
-    if fchown(file, Some(user), Some(group)).is_err() {
-        let _ = fchown(file, None, Some(group));
-    }
+    fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group))).is_ok()
 }
+
+/// They speak of the content, and are void for another one: what the program may do beyond its user's rights, and sums
+/// that are checked.
+const OF_CONTENT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
 
 /// Copies extended attributes, access lists among them, as far as the system lets us; whether there were any.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn keep_attributes(file: &OwnedFd, old: Place<'_>) -> bool {
+fn keep_attributes(file: &OwnedFd, old: Place<'_>, is_same_content: bool) -> bool {
     let Ok(old) = calls::open(old) else { return false };
-    copy_attributes(old, file)
+    copy_attributes(old, file, |name| is_same_content || !OF_CONTENT.contains(&name))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn copy_attributes(from: impl AsFd, to: impl AsFd) -> bool {
+fn copy_attributes(from: impl AsFd, to: impl AsFd, is_wanted: impl Fn(&[u8]) -> bool) -> bool {
     let mut names = vec![0; 1024];
     let listed = match flistxattr(&from, &mut names[..]) {
         Err(Errno::RANGE) => {
@@ -210,7 +245,8 @@ fn copy_attributes(from: impl AsFd, to: impl AsFd) -> bool {
     };
     let Ok(len) = listed else { return false };
     let mut value = Vec::new();
-    for name in names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    let names = names[..len].split(|byte| *byte == 0);
+    for name in names.filter(|name| !name.is_empty() && is_wanted(name)) {
         value.resize(64 * 1024, 0);
         if let Ok(len) = fgetxattr(&from, name, &mut value[..]) {
             // What only the superuser may set stays behind, as with a copy.
@@ -221,7 +257,7 @@ fn copy_attributes(from: impl AsFd, to: impl AsFd) -> bool {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn keep_attributes(_file: &OwnedFd, _old: Place<'_>) -> bool {
+fn keep_attributes(_file: &OwnedFd, _old: Place<'_>, _is_same_content: bool) -> bool {
     false
 }
 
@@ -235,10 +271,26 @@ pub(super) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
     let folder = calls::open(at)?;
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     if let Ok(of) = calls::open(of) {
-        copy_attributes(of, &folder);
+        copy_attributes(of, &folder, |_| true);
     }
     keep_owner(&folder, &old);
     Ok(calls::set_mode(&folder, old.mode)?)
+}
+
+/// A new folder, as if it were made where it will be.
+pub(super) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Result<Found> {
+    match calls::make_folder(at, 0o777) {
+        // A commit before this one got as far as that.
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error),
+    }
+    let found = calls::look(at)?;
+    if inherited.is_plain(&found) {
+        return Ok(found);
+    }
+    let folder = calls::open(at)?;
+    inherited.give(&folder, &found, 0o777)?;
+    calls::look_at(&folder)
 }
 
 /// An empty folder with these bits, made where it is not there.

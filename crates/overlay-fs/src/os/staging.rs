@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::{self, Place};
 use super::home::{Home, is_private};
+use super::inherit::make_plain;
 use super::journal::Journal;
 use super::process::Process;
 use super::seen::{Stamp, look_if_there, place};
@@ -42,20 +43,24 @@ pub(super) enum Phase {
     Undone,
     /// The commit is through; the folder holds what it replaced.
     Committed,
+    /// It holds what goes in, for whichever process makes the commit.
+    Waiting,
     /// The workspace was not touched.
     Idle,
 }
 
 impl Phase {
-    const MARKED: [Self; 5] = [Self::Kept, Self::Undoing, Self::Applying, Self::Undone, Self::Committed];
+    const MARKED: [Self; 6] =
+        [Self::Kept, Self::Undoing, Self::Applying, Self::Undone, Self::Committed, Self::Waiting];
 
-    fn journal(self) -> &'static str {
+    pub(super) fn journal(self) -> &'static str {
         match self {
             Self::Kept => "kept",
             Self::Undoing => "undoing",
             Self::Applying => "applying",
             Self::Undone => "undone",
             Self::Committed => "committed",
+            Self::Waiting => "waiting",
             Self::Idle => DRAFT,
         }
     }
@@ -81,6 +86,8 @@ pub(super) struct Staging {
     lock: Option<OwnedFd>,
     /// Of the files that were found to hold what they should, by the number of the change.
     pub(super) stamps: Vec<Option<Stamp>>,
+    /// The permission bits of a new program, if another process wrote what is in it, perhaps with another umask.
+    pub(super) bits: Option<u32>,
 }
 
 impl Staging {
@@ -92,7 +99,7 @@ impl Staging {
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
         let home = home.folder.try_clone()?;
-        let mut staging = Self { home, folder, name, told, lock: None, stamps: Vec::new() };
+        let mut staging = Self { home, folder, name, told, lock: None, stamps: Vec::new(), bits: None };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -107,6 +114,7 @@ impl Staging {
         if !is_private(&self.folder)? {
             return Err(io::Error::other("the staging folder is not private: somebody changed it at once"));
         }
+        make_plain(&self.folder)?;
         let owner = serde_json::to_vec(&Owner { process: Process::current(), changes: Some(changes) })?;
         let file = calls::create(self.at(OWNER), 0o600, &owner)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
@@ -132,7 +140,7 @@ impl Staging {
         }
         let told = home.told(name);
         let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        Ok(Some(Self { home, folder, name, told, lock: None, stamps: Vec::new() }))
+        Ok(Some(Self { home, folder, name, told, lock: None, stamps: Vec::new(), bits: None }))
     }
 
     pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
@@ -177,11 +185,16 @@ impl Staging {
 
     /// Writes what is about to be done, and enters the phase in which it is done.
     pub(super) fn begin(&self, phase: Phase, journal: &Journal, sync: bool) -> io::Result<()> {
+        self.mark(phase, &journal.to_bytes(), sync)
+    }
+
+    /// Enters a phase from none.
+    pub(super) fn mark(&self, phase: Phase, journal: &[u8], sync: bool) -> io::Result<()> {
         match calls::remove_file(self.at(DRAFT)) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
-        let file = calls::create(self.at(DRAFT), 0o600, &journal.to_bytes())?;
+        let file = calls::create(self.at(DRAFT), 0o600, journal)?;
         if sync {
             calls::sync(&file, OsStr::new(DRAFT))?;
         }
@@ -229,7 +242,7 @@ impl Staging {
         Ok(Journal::parse(&self.content_of(phase.journal())?))
     }
 
-    fn content_of(&self, name: &str) -> io::Result<Vec<u8>> {
+    pub(super) fn content_of(&self, name: &str) -> io::Result<Vec<u8>> {
         let file = calls::open(self.at(name))?;
         let found = calls::look_at(&file)?;
         if found.kind != EntryKind::File {
@@ -241,6 +254,11 @@ impl Staging {
     /// The commit is through, or taken back: the folder is no longer this process's work.
     pub(super) fn release(&mut self) {
         self.lock = None;
+    }
+
+    /// It is this process's work now, by the lock on its owner's record.
+    pub(super) fn hold(&mut self, lock: OwnedFd) {
+        self.lock = Some(lock);
     }
 
     /// Removes the folder and what a commit puts in it. The journals go first: a

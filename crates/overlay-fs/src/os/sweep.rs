@@ -6,7 +6,7 @@ use super::lock::CommitLock;
 use super::recover::drop_ended;
 use super::staging::{Phase, Staging};
 use super::undo::is_whole;
-use crate::TreeError;
+use crate::{ContentHash, TreeError};
 
 /// What became of one staging folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum SweepOutcome {
     UndoRolledBack,
     /// It holds what an accept replaced, to undo it.
     Undoable,
+    /// It holds what was prepared for an accept by any process.
+    Waiting,
     /// It holds what a rollback could not put back, or what was written to after it was replaced; it is left.
     Kept,
     /// Its process died in the middle of a commit, and its journal is damaged: nothing is guessed, all is left.
@@ -47,16 +49,26 @@ impl OsTree {
     /// Ends what dead processes left half done in the workspace, removes what nobody needs any more, and says of every
     /// staging folder what became of it.
     pub fn sweep(&self) -> Result<Vec<Swept>, TreeError> {
-        self.sweep_but(None)
+        self.sweep_but(None, None)
+    }
+
+    /// The same; and of what was prepared for any process it leaves only what waits for a commit of these changes, by
+    /// their [digests](Self::digest).
+    pub fn sweep_unwanted(&self, wanted: &[ContentHash]) -> Result<Vec<Swept>, TreeError> {
+        self.sweep_but(None, Some(wanted))
     }
 
     /// The same, but for the notes of undos, by which a caller that died knows that it was done: for the start of a
     /// host, which may be about to ask again.
     pub fn tidy(&self) -> Result<Vec<Swept>, TreeError> {
-        self.sweep_but(Some(Phase::Undone))
+        self.sweep_but(Some(Phase::Undone), None)
     }
 
-    fn sweep_but(&self, keep: Option<Phase>) -> Result<Vec<Swept>, TreeError> {
+    fn sweep_but(
+        &self,
+        keep: Option<Phase>,
+        wanted: Option<&[ContentHash]>,
+    ) -> Result<Vec<Swept>, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         let failed = |error: io::Error| at_root(&error);
         let mut swept = self.recovered();
@@ -65,7 +77,7 @@ impl OsTree {
                 let outcome = match Staging::open(&home, &name) {
                     Ok(Some(staging)) => match staging.phase() {
                         Ok(phase) if Some(phase) == keep => continue,
-                        Ok(phase) => self.sweep_one(&staging, phase),
+                        Ok(phase) => self.sweep_one(&staging, phase, wanted),
                         Err(error) => Err(error),
                     },
                     Ok(None) => Ok(SweepOutcome::Foreign),
@@ -82,11 +94,14 @@ impl OsTree {
             }
         }
         self.trim(0, 0).map_err(failed)?;
-        let kept: Vec<_> = self.stagings().map_err(failed)?.into_iter().map(|staging| staging.told).collect();
+        let left = self.stagings().map_err(failed)?;
         for one in swept.iter_mut().filter(|one| one.outcome == SweepOutcome::Undoable) {
-            if !kept.contains(&one.name) {
-                one.outcome = SweepOutcome::Removed;
-            }
+            one.outcome = match left.iter().find(|staging| staging.told == one.name) {
+                None => SweepOutcome::Removed,
+                // It was written to late.
+                Some(staging) if staging.phase().map_err(failed)? == Phase::Kept => SweepOutcome::Kept,
+                Some(_) => SweepOutcome::Undoable,
+            };
         }
         swept.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(swept)
@@ -97,7 +112,12 @@ impl OsTree {
         std::mem::take(&mut *self.notes())
     }
 
-    fn sweep_one(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
+    fn sweep_one(
+        &self,
+        staging: &Staging,
+        phase: Phase,
+        wanted: Option<&[ContentHash]>,
+    ) -> io::Result<SweepOutcome> {
         let content = staging.content()?;
         match phase {
             Phase::Applying | Phase::Undoing => self.take_back(staging, phase),
@@ -108,11 +128,12 @@ impl OsTree {
                 }
                 _ => Ok(SweepOutcome::Undoable),
             },
+            Phase::Waiting if is_wanted(staging, wanted)? => Ok(SweepOutcome::Waiting),
             Phase::Undone => {
                 staging.remove(self.is_full())?;
                 Ok(SweepOutcome::Removed)
             }
-            Phase::Idle => {
+            Phase::Waiting | Phase::Idle => {
                 if staging.is_alive()? {
                     return Ok(SweepOutcome::Alive);
                 }
@@ -125,4 +146,10 @@ impl OsTree {
             }
         }
     }
+}
+
+/// Whether somebody may still commit what waits. Its maker may not have told anybody yet, and lives.
+fn is_wanted(staging: &Staging, wanted: Option<&[ContentHash]>) -> io::Result<bool> {
+    let Some(wanted) = wanted else { return Ok(true) };
+    Ok(staging.owner()?.and_then(|owner| owner.changes).is_some_and(|changes| wanted.contains(&changes)))
 }

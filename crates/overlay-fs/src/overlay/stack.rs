@@ -36,13 +36,20 @@ fn stacked(below: &ChangeSet, above: &ChangeSet) -> Result<State, TreeError> {
             // A folder that was there only because something of the set below is in it.
             entry.base.take_if(|base| base.fingerprint.is_staged());
         }
-        entry.moved_from = entry.moved_from.and_then(|from| match state.entries.get(&from) {
-            None => Some(from),
-            Some(old) => {
-                let was_there = old.base.as_ref().is_some_and(|base| base.content.is_some());
-                old.moved_from.clone().or_else(|| was_there.then_some(from))
-            }
-        });
+        entry.moved_from = match entry.moved_from.take() {
+            Some(from) => match state.entries.get(&from) {
+                None => Some(from),
+                Some(old) => {
+                    let was_there = old.base.as_ref().is_some_and(|base| base.content.is_some());
+                    old.moved_from.clone().or_else(|| was_there.then_some(from))
+                }
+            },
+            // Written to where the set below has moved it.
+            None => state.entries.get(&change.path).and_then(|old| match (&old.now, &entry.now) {
+                (Now::File { .. }, Now::File { .. }) => old.moved_from.clone(),
+                _ => None,
+            }),
+        };
         edits.push((change.path.clone(), Some(entry)));
     }
     let is_live =

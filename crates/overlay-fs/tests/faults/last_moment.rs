@@ -255,3 +255,37 @@ fn what_cannot_be_put_back_is_kept_and_named() {
     assert_eq!(place.tree.sweep().unwrap()[0].outcome, SweepOutcome::Kept);
     assert!(root.join(copy).exists());
 }
+
+/// What a commit has made already, its user edits in place, to the same length, and puts the time back: a commit that is then
+/// taken back leaves it.
+#[test]
+fn an_edit_of_what_is_taken_back_is_not_taken_for_ours() {
+    for home in HOMES {
+        let place = Place::new(home);
+        let overlay = place.overlay();
+        block_on(async {
+            overlay.write(&path("changed"), b"work".to_vec()).await.unwrap();
+            overlay.write(&path("made"), b"work".to_vec()).await.unwrap();
+            overlay.write(&path("zz"), b"last".to_vec()).await.unwrap();
+        });
+        let root = place.root();
+        let edited = ["changed", "made"].map(|name| root.join(name));
+        let files = edited.clone();
+        let outcome = commit(&place, &overlay.change_set(), move |point| {
+            if point.call != "move" || point.name != b"zz" {
+                return Then::GoOn;
+            }
+            for file in &files {
+                let modified = fs::metadata(file).unwrap().modified().unwrap();
+                fs::write(file, "user").unwrap();
+                fs::File::options().write(true).open(file).unwrap().set_modified(modified).unwrap();
+            }
+            Then::Fail(5)
+        });
+        assert!(outcome.is_err(), "{outcome:?}");
+        for file in edited {
+            assert_eq!(fs::read_to_string(&file).unwrap(), "user", "{home:?}: {}", file.display());
+        }
+        assert!(!root.join("zz").exists());
+    }
+}

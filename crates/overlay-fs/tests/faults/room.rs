@@ -1,7 +1,7 @@
 //! When the accepts that are too old to be undone are removed.
 
 use futures::executor::block_on;
-use headstart_overlay_fs::{ChangeSet, Workspace as _};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, Workspace as _};
 
 use crate::place::{HOMES, Place, committed, open, path};
 
@@ -28,6 +28,20 @@ fn an_accept_removes_old_ones_only_when_twice_as_many_are_there() {
             most = most.max(after);
         }
         assert!(KEPT < most && most <= 2 * KEPT, "{most}");
+    }
+}
+
+/// Processes that are killed leave it to the others.
+#[test]
+fn it_counts_what_all_processes_kept() {
+    for home in HOMES {
+        let place = Place::new(home);
+        for number in 0..KEPT * 5 {
+            let changes = change(&place, number);
+            let tree = std::mem::ManuallyDrop::new(open(place.folder.path(), home));
+            assert_eq!(block_on(tree.commit(&changes, CommitOptions::default())), committed());
+            assert!(place.stagings().len() <= 2 * KEPT, "{home:?}");
+        }
     }
 }
 

@@ -76,9 +76,14 @@ fn it_is_applied_to_another_checkout<W: World>() {
     let outcome = block_on(ahead.commit(&changes, CommitOptions::default())).unwrap();
     let merged = Committed { merged: vec![path("long")], ..Committed::default() };
     assert_eq!(outcome, CommitOutcome::Committed(merged));
-    for (at, node) in
-        [("long", file(LONG.replace("one", "1"))), ("src/b", file([0, 1, 3])), ("read", file("READ\n"))]
-    {
+    // What moved takes an edit along.
+    let ahead = W::of(&start());
+    ahead.put(&path("src/b"), &file([0, 1, 3]));
+    let outcome = block_on(ahead.commit(&changes, CommitOptions::default())).unwrap();
+    let merged = Committed { merged: vec![path("moved/b")], ..Committed::default() };
+    assert_eq!(outcome, CommitOutcome::Committed(merged));
+    assert_eq!(snapshot(&ahead)[&path("moved/b")], Node::File(vec![0, 1, 3], true));
+    for (at, node) in [("long", file(LONG.replace("one", "1"))), ("read", file("READ\n"))] {
         let ahead = W::of(&start());
         ahead.put(&path(at), &node);
         let before = snapshot(&ahead);
@@ -89,4 +94,29 @@ fn it_is_applied_to_another_checkout<W: World>() {
     }
 }
 
-on_every_tree!(by_hash_and_back, it_is_applied_to_another_checkout);
+/// One overlay moves a file, the one above edits it there: in one change set an edit of the user's goes along, as it does
+/// when both are committed one after the other.
+fn a_move_below_and_an_edit_above<W: World>() {
+    let at_once = Arc::new(W::of(&start()));
+    let lower = Arc::new(Overlay::new(at_once.clone(), Quota::default()));
+    block_on(lower.rename(&path("long"), &path("moved"))).unwrap();
+    let upper = Overlay::new(lower.clone(), Quota::default());
+    block_on(upper.write(&path("moved"), LONG.replace("one", "ONE").into())).unwrap();
+    let (below, above) = (lower.change_set(), upper.change_set());
+    let one_by_one = W::of(&start());
+    for world in [&*at_once, &one_by_one] {
+        world.put(&path("long"), &file(LONG.replace("five", "FIVE")));
+    }
+    let mut committed = block_on(at_once.commit(&below.then(&above), CommitOptions::default())).unwrap();
+    let merged = CommitOutcome::Committed(Committed { merged: vec![path("moved")], ..Committed::default() });
+    assert_eq!(committed, merged);
+    for changes in [&below, &above] {
+        committed = block_on(one_by_one.commit(changes, CommitOptions::default())).unwrap();
+        assert_eq!(committed, merged);
+    }
+    assert_eq!(snapshot(&*at_once), snapshot(&one_by_one));
+    let both = LONG.replace("one", "ONE").replace("five", "FIVE");
+    assert_eq!(snapshot(&*at_once)[&path("moved")], file(both));
+}
+
+on_every_tree!(by_hash_and_back, it_is_applied_to_another_checkout, a_move_below_and_an_edit_above);

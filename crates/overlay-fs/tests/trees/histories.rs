@@ -3,6 +3,7 @@
 use headstart_overlay_fs::MemoryTree;
 use proptest::prelude::*;
 
+use crate::coarse::Coarse;
 use crate::later::Later;
 use crate::play::{Scope, play};
 
@@ -33,6 +34,15 @@ proptest! {
     #[test]
     fn answered_later(bytes in history()) {
         play::<Later>(&bytes, Scope::All);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn with_coarse_times(bytes in history()) {
+        play::<Coarse>(&bytes, Scope::Commits);
     }
 }
 

@@ -10,6 +10,9 @@ macro_rules! on_every_tree {
         mod answered_later {
             $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
         }
+        mod with_coarse_times {
+            $(#[test] fn $name() { super::$name::<crate::coarse::Coarse>(); })*
+        }
         #[cfg(all(feature = "os", unix))]
         mod on_disk {
             $(#[test] fn $name() { super::$name::<crate::world::Disk>(); })*
@@ -18,6 +21,7 @@ macro_rules! on_every_tree {
 }
 
 mod change_set;
+mod coarse;
 mod histories;
 mod kinds;
 mod later;

@@ -24,6 +24,7 @@ enum Agent {
     Modify,
     Remove,
     Rename,
+    RenameAndModify,
     MakeExecutable,
     ReplaceByFolder,
     ReplaceByLink,
@@ -38,7 +39,7 @@ enum Agent {
 }
 use Agent::{
     Create, CreateFolder, CreateLink, List, LookInVain, MakeExecutable, Modify, Read, Remove, RemoveFolder,
-    Rename, RenameFolder, ReplaceByFolder, ReplaceByLink,
+    Rename, RenameAndModify, RenameFolder, ReplaceByFolder, ReplaceByLink,
 };
 
 /// What the user does meanwhile, each to a path.
@@ -84,7 +85,15 @@ fn table() -> Vec<(Agent, User, Expected)> {
         (Remove, Writes("f", text(BASE)), Applied),
         (Remove, Writes("f", text(ELSEWHERE)), Conflicts(&[("f", Modified)])),
         (Rename, Nothing, Applied),
-        (Rename, Writes("f", text(ELSEWHERE)), Conflicts(&[("f", Modified)])),
+        (Rename, Writes("f", text(BASE)), Applied),
+        (Rename, Writes("f", text(ELSEWHERE)), Merged("new", text(ELSEWHERE))),
+        (Rename, Writes("f", BINARY), Merged("new", BINARY)),
+        (RenameAndModify, Nothing, Applied),
+        (RenameAndModify, Writes("f", text(BASE)), Applied),
+        (RenameAndModify, Writes("f", text(ELSEWHERE)), Merged("new", text(BOTH))),
+        (RenameAndModify, Writes("f", text(SAME_PLACE)), Conflicts(&[("f", Modified)])),
+        (RenameAndModify, Writes("f", BINARY), Conflicts(&[("f", Modified)])),
+        (RenameAndModify, Writes("new", b"mine"), Conflicts(&[("new", Created)])),
         (Rename, Writes("new", b"mine"), Conflicts(&[("new", Created)])),
         (Rename, MakesFolder("new"), Conflicts(&[("new", Created)])),
         (MakeExecutable, Nothing, Applied),
@@ -109,7 +118,7 @@ fn table() -> Vec<(Agent, User, Expected)> {
         (RemoveFolder, Removes("d"), Conflicts(&[("d", Deleted), ("d/x", Deleted)])),
         (RemoveFolder, MakesLink("d"), Conflicts(&[("d", Replaced), ("d/x", Deleted)])),
         (RenameFolder, Nothing, Applied),
-        (RenameFolder, Writes("d/x", b"mine"), Conflicts(&[("d/x", Modified)])),
+        (RenameFolder, Writes("d/x", b"mine"), Merged("new/x", b"mine")),
         (RenameFolder, Writes("d/y", b"mine"), Conflicts(&[("d", Modified)])),
         (RenameFolder, Writes("new", b"mine"), Conflicts(&[("new", Created)])),
         (List, Nothing, Applied),
@@ -122,7 +131,7 @@ fn table() -> Vec<(Agent, User, Expected)> {
         (LookInVain, Writes("new", b"mine"), Conflicts(&[("new", StaleRead)])),
         (LookInVain, MakesFolder("new"), Conflicts(&[("new", StaleRead)])),
     ];
-    for agent in [Modify, Remove, Rename, MakeExecutable, ReplaceByFolder, ReplaceByLink] {
+    for agent in [Modify, Remove, Rename, RenameAndModify, MakeExecutable, ReplaceByFolder, ReplaceByLink] {
         rows.push((agent, SetsExecutable("f"), Applied));
         rows.push((agent, Removes("f"), Conflicts(&[("f", Deleted)])));
         for user in [MakesFolder("f"), MakesLink("f"), MakesSpecial("f")] {
@@ -157,6 +166,10 @@ async fn stage(overlay: &Overlay, agent: Agent) -> Result<(), TreeError> {
         Modify => overlay.write(&f, AGENTS.into()).await,
         Remove => overlay.remove(&f).await,
         Rename => overlay.rename(&f, &new).await,
+        RenameAndModify => {
+            overlay.rename(&f, &new).await?;
+            overlay.write(&new, AGENTS.into()).await
+        }
         MakeExecutable => overlay.set_executable(&f, true).await,
         ReplaceByFolder => {
             overlay.remove(&f).await?;
@@ -258,6 +271,7 @@ fn every_row<W: World>() {
                         expected.insert(path(at), users[&path(at)].clone());
                     }
                     SetsExecutable(at) => {
+                        let at = if matches!(agent, Rename | RenameAndModify) { "new" } else { at };
                         if let Some(Node::File(_, executable)) = expected.get_mut(&path(at)) {
                             *executable = true;
                         }

@@ -400,6 +400,8 @@ fn judge(
                     (change, conflict.kind, options.merge)
                 {
                     assert!(merged(before, user, change).is_none(), "{at} could be merged");
+                    let gone = moved_to(changes, at).and_then(|to| followed(before, user, to));
+                    assert!(gone.is_none(), "{at} could be merged where it moved to");
                 }
             }
         }
@@ -415,6 +417,27 @@ fn is_touched(before: &Model, user: &Model, at: &WorkspacePath) -> bool {
 fn merged(before: &Model, user: &Model, change: &Change) -> Option<Content> {
     let ChangeKind::Write { content, .. } = &change.kind else { return None };
     Content::merge(&before.content(&change.path)?, &Content::parse(content), &user.content(&change.path)?)
+}
+
+/// The change that holds what another one takes away from this path, if there is one only.
+fn moved_to<'a>(changes: &'a ChangeSet, at: &WorkspacePath) -> Option<&'a Change> {
+    let is_gone = |change: &Change| change.path == *at && change.kind == ChangeKind::Delete;
+    let mut moved = changes.changes.iter().filter(|change| moved_from(change) == Some(at));
+    let first = moved.next().filter(|_| changes.changes.iter().any(is_gone))?;
+    moved.next().is_none().then_some(first)
+}
+
+fn moved_from(change: &Change) -> Option<&WorkspacePath> {
+    match &change.kind {
+        ChangeKind::Write { moved_from, .. } => moved_from.as_ref(),
+        _ => None,
+    }
+}
+
+/// What both sides made of a file that a change moved.
+fn followed(before: &Model, user: &Model, change: &Change) -> Option<Content> {
+    let (ChangeKind::Write { content, .. }, from) = (&change.kind, moved_from(change)?) else { return None };
+    Content::merge(&before.content(from)?, &Content::parse(content), &user.content(from)?)
 }
 
 /// The changes, made to what the user left, and the paths that were merged. Panics where that would lose an edit.
@@ -441,7 +464,9 @@ fn expected(before: &Model, user: &Model, changes: &ChangeSet) -> (Nodes, BTreeS
         assert!(old == now || matches!(old, Some(Node::File(..))) || is_made_twice, "{}", lost());
         match &change.kind {
             ChangeKind::Delete => {
-                assert!(!is_other_content, "{}", lost());
+                let goes_along =
+                    || moved_to(changes, at).is_some_and(|to| followed(before, user, to).is_some());
+                assert!(!is_other_content || goes_along(), "{}", lost());
                 result.remove(at);
             }
             ChangeKind::CreateDirectory => {
@@ -458,6 +483,16 @@ fn expected(before: &Model, user: &Model, changes: &ChangeSet) -> (Nodes, BTreeS
                     content = merged(before, user, change).unwrap_or_else(|| panic!("{}", lost())).bytes();
                     merged_paths.insert(at.clone());
                 }
+                let from = moved_from(change).filter(|from| moved_to(changes, from) == Some(change));
+                if let Some(from) = from.filter(|from| before.content(from) != user.content(from)) {
+                    assert!(!is_other_content, "{}, and of {from}", lost());
+                    content = followed(before, user, change).unwrap_or_else(|| panic!("{}", lost())).bytes();
+                    merged_paths.insert(at.clone());
+                }
+                let (old, now) = match from {
+                    Some(from) => (before.at(from), user.at(from)),
+                    None => (old, now),
+                };
                 let executable = match (&old, &now) {
                     (Some(Node::File(_, was)), Some(Node::File(_, is))) if was == executable => *is,
                     _ => *executable,

@@ -54,7 +54,13 @@ mod tests {
             Entry::Turn(Work { money: Money::new(0.25), ..work.clone() }),
             Entry::Suggestion(Suggested { work: work.clone(), ..suggested }),
             Entry::Speculation(Speculated { work, prompt: Some("run it".into()), ..speculated }),
-            Entry::Outcome(Decision { id: "a".into(), at: 8, outcome: Outcome::Joined, saved_ms: 3 }),
+            Entry::Outcome(Decision {
+                id: "a".into(),
+                at: 8,
+                outcome: Outcome::Joined,
+                saved_ms: 3,
+                changes: Some(headstart_overlay_fs::ContentHash::of(b"changes")),
+            }),
         ]
     }
 

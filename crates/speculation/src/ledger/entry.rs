@@ -1,4 +1,5 @@
 use headstart_forked_query::Usage;
+use headstart_overlay_fs::ContentHash;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Money};
@@ -121,6 +122,10 @@ pub struct Decision {
     /// Milliseconds of work that the user did not wait for. Their reading time is not in it.
     #[serde(default)]
     pub saved_ms: u64,
+    /// What tells the changes that were applied from others, where nothing else is kept of them: by it an undo finds what
+    /// it takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ContentHash>,
 }
 
 /// What became of a suggestion, or of the work behind it.

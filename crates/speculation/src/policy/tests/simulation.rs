@@ -200,7 +200,13 @@ impl World {
     }
 
     fn decide(&mut self, id: String, outcome: Outcome, saved_ms: u64) {
-        self.experience.observe(&Entry::Outcome(Decision { id, at: self.now, outcome, saved_ms }));
+        self.experience.observe(&Entry::Outcome(Decision {
+            id,
+            at: self.now,
+            outcome,
+            saved_ms,
+            changes: None,
+        }));
     }
 
     fn work(&self, model: &str, tokens: Usage, work_ms: u64) -> Work {

@@ -1,0 +1,59 @@
+use std::collections::{HashMap, HashSet};
+
+use headstart_workspace_path::WorkspacePath;
+
+use crate::{Change, ChangeKind, ChangeSet, EntryKind};
+
+/// Where the files and folders of a change set were before, if they moved: they keep what is theirs.
+#[derive(Debug, Default)]
+pub(super) struct Origins<'a> {
+    files: HashMap<&'a WorkspacePath, &'a Change>,
+    folders: HashMap<WorkspacePath, WorkspacePath>,
+}
+
+impl<'a> Origins<'a> {
+    pub(super) fn of(changes: &'a ChangeSet) -> Self {
+        let mut origins = Self::default();
+        let (mut files, mut folders) = (HashMap::new(), HashSet::new());
+        for change in changes.changes.iter().filter(|change| change.kind == ChangeKind::Delete) {
+            match ChangeSet::base_kind(change) {
+                Some(EntryKind::File) => drop(files.insert(&change.path, change)),
+                Some(EntryKind::Directory) => drop(folders.insert(change.path.clone())),
+                _ => {}
+            }
+        }
+        let made = changes.changes.iter().filter(|change| change.kind == ChangeKind::CreateDirectory);
+        let made: HashSet<_> = made.map(|change| &change.path).collect();
+        for change in &changes.changes {
+            let (ChangeKind::Write { moved_from: Some(from), .. }
+            | ChangeKind::Link { moved_from: Some(from), .. }) = &change.kind
+            else {
+                continue;
+            };
+            if let Some(gone) = files.get(from) {
+                origins.files.insert(&change.path, gone);
+            }
+            // A folder moved if something in it did, and kept its name.
+            let (mut from, mut to) = (from.clone(), change.path.clone());
+            while from.file_name() == to.file_name()
+                && let (Some(from_above), Some(to_above)) = (from.parent(), to.parent())
+                && folders.contains(&from_above)
+                && made.contains(&to_above)
+            {
+                origins.folders.entry(to_above.clone()).or_insert_with(|| from_above.clone());
+                (from, to) = (from_above, to_above);
+            }
+        }
+        origins
+    }
+
+    /// The change that takes the content of this file away from where it was.
+    pub(super) fn file(&self, path: &WorkspacePath) -> Option<&'a Change> {
+        self.files.get(path).copied()
+    }
+
+    /// Which folder this one was.
+    pub(super) fn folder(&self, path: &WorkspacePath) -> Option<&WorkspacePath> {
+        self.folders.get(path)
+    }
+}

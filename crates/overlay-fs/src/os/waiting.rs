@@ -1,0 +1,64 @@
+//! What one process prepared, and another one commits.
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::io;
+
+use super::OsTree;
+use super::calls;
+use super::staging::{OWNER, Phase, Staging};
+use crate::ContentHash;
+
+impl Staging {
+    /// Leaves it for whoever commits its changes: from here on it is nobody's, and stays when its process ends.
+    pub(super) fn wait(mut self, sync: bool) -> io::Result<()> {
+        self.mark(Phase::Waiting, &serde_json::to_vec(&self.stamps)?, sync)?;
+        self.release();
+        Ok(())
+    }
+
+    /// Takes over what waits; `None`: somebody else did, or removes it.
+    fn adopt(mut self) -> io::Result<Option<Self>> {
+        let owner = calls::open(self.at(OWNER))?;
+        match flock(&owner, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            outcome => outcome?,
+        }
+        if self.phase()? != Phase::Waiting {
+            return Ok(None);
+        }
+        // Without it, what waits is read and compared.
+        self.stamps = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?).unwrap_or_default();
+        self.hold(owner);
+        self.leave(Phase::Waiting, false)?;
+        self.bits = Some(self.bits_of_new()?);
+        Ok(Some(self))
+    }
+
+    /// What this process's umask leaves of the permission bits of a new file.
+    fn bits_of_new(&self) -> io::Result<u32> {
+        let file = calls::create(self.at(Phase::Idle.journal()), 0o777, b"")?;
+        let found = calls::look_at(&file)?;
+        calls::remove_file(self.at(Phase::Idle.journal()))?;
+        Ok(found.mode & 0o777)
+    }
+}
+
+impl OsTree {
+    /// What another process prepared for these changes, as this one's own. It is a help and no more: whatever is wrong with
+    /// it, there is none.
+    pub(super) fn adopt(&self, changes: ContentHash) -> Option<Staging> {
+        let home = self.homes.outside_if_there().ok()??;
+        for name in home.names().ok()? {
+            let Ok(Some(staging)) = Staging::open(&home, &name) else { continue };
+            let is_it = matches!(staging.phase(), Ok(Phase::Waiting))
+                && staging
+                    .owner()
+                    .is_ok_and(|owner| owner.is_some_and(|owner| owner.changes == Some(changes)));
+            if is_it && let Ok(Some(adopted)) = staging.adopt() {
+                return Some(adopted);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,254 @@
+//! What a file has besides its content: bits, owner, group, times, extended attributes and access lists.
+//!
+//! Needs Linux, root (to give files away) and the programs of the packages `acl` and `attr`.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests are the workspace's user"
+)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, chown, lchown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures::executor::block_on;
+use headstart_overlay_fs::{
+    CommitOptions, CommitOutcome, OsOptions, OsTree, Overlay, Quota, UndoLimit, UndoOutcome, Workspace,
+    WorkspacePath,
+};
+
+const OTHER_USER: u32 = 12_345;
+const OTHER_GROUP: u32 = 23_456;
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::parse(text).unwrap()
+}
+
+fn run(program: &str, arguments: &[&str], at: &Path) -> String {
+    let ran = Command::new(program).args(arguments).arg(at).output();
+    let ran = ran.unwrap_or_else(|error| panic!("{program} is needed (packages acl and attr): {error}"));
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{program} {arguments:?} {}: {told}", at.display());
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// A workspace, and beside it the state folder and a folder in which the test makes by hand what a commit should make.
+struct Place {
+    temporary: tempfile::TempDir,
+    state: bool,
+}
+
+impl Place {
+    fn new(state: bool) -> Self {
+        let place = Self { temporary: tempfile::tempdir().unwrap(), state };
+        for folder in ["workspace", "by hand", "state"] {
+            fs::create_dir(place.at(folder)).unwrap();
+        }
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.temporary.path().join(name)
+    }
+
+    fn tree(&self) -> Arc<OsTree> {
+        let options = OsOptions {
+            state: self.state.then(|| self.at("state")),
+            undo: UndoLimit { accepts: 5, bytes: 1 << 20 },
+            ..OsOptions::default()
+        };
+        Arc::new(OsTree::open_with(self.at("workspace"), options).unwrap())
+    }
+}
+
+/// Everything that is told of a file but its content, inode and times.
+fn told(at: &Path) -> String {
+    let found = fs::symlink_metadata(at).unwrap();
+    let owner = format!("{:o} {}:{}", found.mode(), found.uid(), found.gid());
+    if found.is_symlink() {
+        return owner;
+    }
+    let list = run("getfacl", &["--omit-header", "--numeric", "--absolute-names"], at);
+    let attributes = run("getfattr", &["--dump", "--match=^(user|security|trusted)", "--absolute-names"], at);
+    let attributes: Vec<_> = attributes.lines().filter(|line| !line.starts_with('#')).collect();
+    format!("{owner}\n{list}{}", attributes.join("\n"))
+}
+
+fn commit(tree: &OsTree, overlay: &Overlay) {
+    let outcome = block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap();
+    assert!(matches!(outcome, CommitOutcome::Committed(_)), "{outcome:?}");
+}
+
+/// How a folder may be.
+type Prepare = fn(&Path);
+
+fn folders() -> [(&'static str, Prepare); 6] {
+    let group = |at: &Path| {
+        chown(at, None, Some(OTHER_GROUP)).unwrap();
+        fs::set_permissions(at, fs::Permissions::from_mode(0o2775)).unwrap();
+    };
+    let list = |at: &Path| {
+        run("setfacl", &["-m", "d:u:12345:rwx,d:g:23456:rx,d:o::-"], at);
+    };
+    [
+        ("plain", |_| {}),
+        ("private", |at| fs::set_permissions(at, fs::Permissions::from_mode(0o700)).unwrap()),
+        ("with a group", group),
+        ("with a list", list),
+        ("with a short list", |at| drop(run("setfacl", &["-m", "d:u::rwx,d:g::r,d:o::-"], at))),
+        ("with both", |at| {
+            chown(at, None, Some(OTHER_GROUP)).unwrap();
+            fs::set_permissions(at, fs::Permissions::from_mode(0o2775)).unwrap();
+            run("setfacl", &["-m", "d:u:12345:rwx,d:m::r,d:o::r"], at);
+        }),
+    ]
+}
+
+#[test]
+fn what_is_new_gets_what_its_folder_gives() {
+    let made = ["file", "program", "new", "new/deep", "new/deep/file", "empty", "link"];
+    for (kind, prepare) in folders() {
+        for (home_kind, prepare_home) in folders() {
+            for state in [true, false] {
+                let place = Place::new(state);
+                // What the folders above the staging folder would give is for nobody else.
+                prepare_home(&place.at(if state { "state" } else { "workspace" }));
+                for folder in ["workspace/d", "by hand/d"].map(|name| place.at(name)) {
+                    fs::create_dir(&folder).unwrap();
+                    run("setfacl", &["--remove-all", "--remove-default"], &folder);
+                    chown(&folder, None, Some(0)).unwrap();
+                    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+                    prepare(&folder);
+                }
+                let by_hand = place.at("by hand/d");
+                fs::write(by_hand.join("file"), "x").unwrap();
+                fs::File::options()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o777)
+                    .open(by_hand.join("program"))
+                    .unwrap();
+                fs::create_dir_all(by_hand.join("new/deep")).unwrap();
+                fs::write(by_hand.join("new/deep/file"), "x").unwrap();
+                fs::create_dir(by_hand.join("empty")).unwrap();
+                std::os::unix::fs::symlink("file", by_hand.join("link")).unwrap();
+
+                let tree = place.tree();
+                let overlay = Overlay::new(tree.clone(), Quota::default());
+                block_on(async {
+                    for file in ["d/file", "d/program", "d/new/deep/file"] {
+                        overlay.write(&path(file), b"x".to_vec()).await.unwrap();
+                    }
+                    overlay.set_executable(&path("d/program"), true).await.unwrap();
+                    overlay.create_dir(&path("d/empty")).await.unwrap();
+                    overlay.symlink(&path("d/link"), b"file").await.unwrap();
+                });
+                if state {
+                    block_on(tree.prepare(&overlay.change_set())).unwrap();
+                }
+                commit(&tree, &overlay);
+                for name in made {
+                    let (expected, found) =
+                        (told(&by_hand.join(name)), told(&place.at("workspace/d").join(name)));
+                    assert_eq!(
+                        found, expected,
+                        "{name} in a folder {kind}, staged in one {home_kind}, {state}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A file with all that a user can give it; the content is what the work knows.
+fn dress(at: &Path) {
+    fs::set_permissions(at, fs::Permissions::from_mode(0o640)).unwrap();
+    lchown(at, Some(OTHER_USER), Some(OTHER_GROUP)).unwrap();
+    run("setfacl", &["-m", "u:777:rw,g:778:-"], at);
+    for (name, value) in [("user.note", "mine"), ("trusted.note", "too"), ("security.note", "and this")] {
+        run("setfattr", &["-n", name, "-v", value], at);
+    }
+}
+
+#[test]
+fn a_replaced_file_keeps_what_its_user_gave_it_meanwhile() {
+    for state in [true, false] {
+        let place = Place::new(state);
+        let file = place.at("workspace/file");
+        fs::write(&file, "one\n").unwrap();
+        let tree = place.tree();
+        let overlay = Overlay::new(tree.clone(), Quota::default());
+        block_on(overlay.write(&path("file"), b"two\n".to_vec())).unwrap();
+        if state {
+            block_on(tree.prepare(&overlay.change_set())).unwrap();
+        }
+        dress(&file);
+        let expected = told(&file);
+        // It lets a program do more than its user may: it was given to the old content.
+        run(
+            "setfattr",
+            &["-n", "security.capability", "-v", "0x0100000200040000000000000000000000000000"],
+            &file,
+        );
+        commit(&tree, &overlay);
+        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), told(&file)), ("two\n", expected));
+        assert!(matches!(tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));
+        assert!(told(&file).contains("security.capability"), "the old file is back");
+    }
+}
+
+#[test]
+fn what_moves_keeps_what_is_its_own() {
+    for state in [true, false] {
+        let place = Place::new(state);
+        let root = place.at("workspace");
+        let long_ago = SystemTime::now() - Duration::from_secs(1_000_000);
+        fs::create_dir_all(root.join("secret/deep")).unwrap();
+        for (name, content) in [("file", "one\n"), ("edited", "one\n"), ("secret/deep/key", "key\n")] {
+            fs::write(root.join(name), content).unwrap();
+        }
+        let tree = place.tree();
+        let overlay = Overlay::new(tree.clone(), Quota::default());
+        block_on(async {
+            overlay.rename(&path("file"), &path("d/file")).await.unwrap();
+            overlay.rename(&path("edited"), &path("d/edited")).await.unwrap();
+            overlay.write(&path("d/edited"), b"two\n".to_vec()).await.unwrap();
+            overlay.rename(&path("secret"), &path("d/hidden")).await.unwrap();
+        });
+        if state {
+            block_on(tree.prepare(&overlay.change_set())).unwrap();
+        }
+        let moved = [
+            ("file", "d/file"),
+            ("edited", "d/edited"),
+            ("secret", "d/hidden"),
+            ("secret/deep", "d/hidden/deep"),
+        ];
+        let expected = moved.map(|(from, _)| {
+            let at = root.join(from);
+            if at.is_dir() {
+                fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).unwrap();
+                lchown(&at, Some(OTHER_USER), Some(OTHER_GROUP)).unwrap();
+                run("setfacl", &["-m", "d:u:777:rw"], &at);
+            } else {
+                dress(&at);
+                fs::File::options().write(true).open(&at).unwrap().set_modified(long_ago).unwrap();
+            }
+            told(&at)
+        });
+        commit(&tree, &overlay);
+        assert_eq!(moved.map(|(_, to)| told(&root.join(to))), expected);
+        let modified = |name: &str| fs::metadata(root.join(name)).unwrap().modified().unwrap();
+        for moved in ["d/file", "d/edited"] {
+            assert!(long_ago + Duration::from_secs(1_000) < modified(moved), "a build has to see {moved}");
+        }
+        assert_eq!(fs::read_to_string(root.join("d/hidden/deep/key")).unwrap(), "key\n");
+        assert!(matches!(tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));
+        assert_eq!(moved.map(|(from, _)| told(&root.join(from))), expected);
+    }
+}
