@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use super::calls::{self, Place, exchange, move_to_free};
+use super::calls::{self, Moved, Place, exchange, move_to_free};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Step};
 use super::plan::other_file_system;
@@ -19,6 +19,8 @@ use crate::{ConflictKind, EntryKind, TreeError};
 pub(super) struct Applied<'a> {
     staging: &'a Staging,
     folders: Folders<'a>,
+    /// Whether something was moved by a link.
+    links: bool,
 }
 
 /// What a rollback left in the staging folder, because its place in the workspace is taken: path and name.
@@ -35,7 +37,7 @@ enum TakenBack {
 
 impl<'a> Applied<'a> {
     pub(super) fn new(root: &'a Dir, staging: &'a Staging) -> Self {
-        Self { staging, folders: Folders::new(root) }
+        Self { staging, folders: Folders::new(root), links: false }
     }
 
     /// Makes the steps in order. What comes out of the workspace is compared with what was expected only then: before,
@@ -71,7 +73,7 @@ impl<'a> Applied<'a> {
             Action::Put => move_to_free(staged, target),
             Action::Replace => exchange(staged, target, staging.at(&between(step))),
             Action::MakeFolder => match move_to_free(staged, target) {
-                Err(Errno::EXIST | Errno::NOTEMPTY) if is_folder(target) => Ok(()),
+                Err(Errno::EXIST | Errno::NOTEMPTY) if is_folder(target) => Ok(Moved::AtOnce),
                 outcome => outcome,
             },
             Action::RemoveFolder => match calls::remove_folder(target) {
@@ -79,17 +81,18 @@ impl<'a> Applied<'a> {
                     return Err(Stop::conflict(path, ConflictKind::Modified));
                 }
                 Err(Errno::NOTDIR) => return Err(Stop::conflict(path, ConflictKind::Replaced)),
-                outcome => outcome,
+                outcome => outcome.map(|()| Moved::AtOnce),
             },
             Action::RemoveOwnFolder => match calls::remove_folder(target) {
-                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(()),
-                outcome => outcome,
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(Moved::AtOnce),
+                outcome => outcome.map(|()| Moved::AtOnce),
             },
         };
+        self.links |= outcome == Ok(Moved::ByLink);
         if !matches!(step.action, Action::Put | Action::Replace) {
             self.folders.forget(path);
         }
-        outcome.map_err(|error| match error {
+        outcome.map(drop).map_err(|error| match error {
             Errno::NOENT => Stop::conflict(path, ConflictKind::Deleted),
             Errno::EXIST | Errno::NOTEMPTY => Stop::conflict(path, ConflictKind::Created),
             Errno::XDEV => other_file_system(path),
@@ -209,7 +212,7 @@ impl<'a> Applied<'a> {
     fn put_back(&mut self, step: &Step, from: Place<'_>) -> io::Result<TakenBack> {
         let target = self.folders.place(&step.path)?;
         match move_to_free(from, target) {
-            Ok(()) => Ok(TakenBack::Clean),
+            Ok(_) => Ok(TakenBack::Clean),
             Err(Errno::EXIST | Errno::NOTEMPTY) => {
                 if is_folder(from) && is_folder(target) {
                     return Ok(TakenBack::Clean);
@@ -318,6 +321,10 @@ impl<'a> Applied<'a> {
 
     /// Puts the names of all folders that the steps changed on the medium.
     pub(super) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
+        if self.links {
+            // Else a file could have its former name as well, and it would count as one that its user linked.
+            calls::sync_folder(&self.staging.folder).map_err(Stop::at_root)?;
+        }
         let changed: BTreeSet<_> = steps.iter().map(|step| step.path.parent().unwrap_or_default()).collect();
         for above in changed {
             match self.folders.open(&above) {

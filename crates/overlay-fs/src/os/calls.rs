@@ -265,12 +265,21 @@ fn open_folder(folder: &Dir) -> Result<OwnedFd> {
     rustix::fs::openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty())
 }
 
+/// How something came to another place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// In one step.
+    AtOnce,
+    /// It was there under both names for a moment, and may be so again after a loss of power.
+    ByLink,
+}
+
 /// Moves to a place where nothing is; [`Errno::EXIST`] if something is there.
-pub(super) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<()> {
+pub(super) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
     let moved = before("move", to.name).and_then(|()| rename(from, to, RenameFlags::NOREPLACE));
     match moved {
         Err(error) if is_missing_feature(error) => move_to_free_without_feature(from, to),
-        outcome => outcome,
+        outcome => outcome.map(|()| Moved::AtOnce),
     }
 }
 
@@ -278,12 +287,12 @@ pub(super) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<()> {
 ///
 /// `between` is a free place in the folder of `staged`, for file systems that cannot exchange. There nothing is at
 /// the target for a moment; if its user makes something there, the old one stays in between.
-pub(super) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<()> {
+pub(super) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<Moved> {
     let exchanged =
         before("exchange", target.name).and_then(|()| rename(staged, target, RenameFlags::EXCHANGE));
     match exchanged {
         Err(error) if is_missing_feature(error) => {}
-        outcome => return outcome,
+        outcome => return outcome.map(|()| Moved::AtOnce),
     }
     move_to_free(target, between)?;
     if let Err(error) = move_to_free(staged, target) {
@@ -321,13 +330,13 @@ fn is_missing_feature(error: Errno) -> bool {
 
 /// A hard link fails where something is, so it is as good; folders, and systems without hard links, are looked
 /// at first: what its user makes there in between is replaced if it is a file.
-fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
+fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
     if look(from)?.kind != EntryKind::Directory {
         before("link", to.name)?;
         match rustix::fs::linkat(from.folder, from.name, to.folder, to.name, AtFlags::empty()) {
             Ok(()) => {
                 done!(Done::Link { from: slot(from)?, to: slot(to)? });
-                return remove_file(from);
+                return remove_file(from).map(|()| Moved::ByLink);
             }
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {}
             Err(error) => return Err(error),
@@ -339,7 +348,7 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<()> {
             before("plain rename", to.name)?;
             rustix::fs::renameat(from.folder, from.name, to.folder, to.name)?;
             done!(Done::Move { from: slot(from)?, to: slot(to)? });
-            Ok(())
+            Ok(Moved::AtOnce)
         }
         Err(error) => Err(error),
     }

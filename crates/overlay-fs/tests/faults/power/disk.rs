@@ -206,6 +206,7 @@ fn clear(at: &Path, keep: bool) {
 }
 
 const INODE: &str = "\"inode\":";
+const FOLDER: &str = "\"folder\":\"";
 
 pub(crate) fn is_journal(thing: &Thing) -> bool {
     matches!(thing, Thing::File { content, .. } if content.starts_with(b"{\"format\":"))
@@ -231,6 +232,22 @@ fn with_inodes(
         now.push_str(&number.map_or(0, |(number, _)| *number).to_string());
         now.push_str(&part[end..]);
     }
+    let now = with_folder(now, known, made)?;
     let hash = ContentHash::of(now.as_bytes());
     Some(format!("{now}\n{hash}\n").into_bytes())
+}
+
+/// The same with what tells the folder that the journal was written in from any other: its inode and when it was made.
+fn with_folder(
+    journal: String,
+    known: &HashMap<u64, Id>,
+    made: &HashMap<Id, (u64, std::path::PathBuf)>,
+) -> Option<String> {
+    let Some((before, rest)) = journal.split_once(FOLDER) else { return Some(journal) };
+    let (identity, behind) = rest.split_once('"')?;
+    let inode = u64::from_str_radix(identity.split('-').next()?, 16).ok()?;
+    let Some((inode, at)) = known.get(&inode).and_then(|id| made.get(id)) else { return Some(journal) };
+    let born = fs::metadata(at).ok()?.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let identity = format!("{inode:x}-{:x}-{:x}", born.as_secs(), born.subsec_nanos());
+    Some(format!("{before}{FOLDER}{identity}\"{behind}"))
 }
