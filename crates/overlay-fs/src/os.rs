@@ -11,6 +11,7 @@ mod home;
 mod inherit;
 mod journal;
 mod lock;
+mod names;
 mod options;
 mod origin;
 mod orphans;

@@ -23,6 +23,12 @@ impl Walk {
         Self { asked: path.clone(), at: WorkspacePath::root(), rest, links: 0 }
     }
 
+    /// The same, where the folder that holds the path is known to be one that is reached without a link.
+    pub(crate) fn from_folder(path: &WorkspacePath, folder: WorkspacePath) -> Self {
+        let rest = path.file_name().map(<[u8]>::to_vec).into_iter().collect();
+        Self { asked: path.clone(), at: folder, rest, links: 0 }
+    }
+
     /// The next path to look up; `None` when the walk has arrived [`at`](Self::at) a folder.
     pub(crate) fn next(&mut self) -> Result<Option<WorkspacePath>, TreeError> {
         while let Some(name) = self.rest.pop() {

@@ -83,7 +83,13 @@ pub(super) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
     while filled < content.len() {
         match rustix::io::read(&file, &mut content[filled..]) {
             Ok(0) => break,
-            Ok(count) => filled += count,
+            Ok(count) => {
+                filled += count;
+                if filled + 1 == content.len() {
+                    // It was asked for that byte more, and there was none.
+                    break;
+                }
+            }
             Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
@@ -110,6 +116,10 @@ pub(super) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
             }
         };
         rest = rest.saturating_sub(count as u128);
+        if rest == 1 && count < buffer.len() {
+            // It was asked for that byte more, and there was none.
+            rest = 0;
+        }
         Ok(count)
     })
 }
@@ -259,8 +269,8 @@ pub(super) fn sync_file_system(folder: &Dir) -> Result<()> {
     }
 }
 
-/// A handle of a folder that can be synced: others only lead to it.
-fn open_folder(folder: &Dir) -> Result<OwnedFd> {
+/// A handle of a folder that can be synced, and whose names can be read: others only lead to it.
+pub(super) fn open_folder(folder: &Dir) -> Result<OwnedFd> {
     before("open folder", OsStr::new(""))?;
     rustix::fs::openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty())
 }
@@ -354,13 +364,17 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<Moved>
     }
 }
 
-fn found(stat: &Stat) -> Found {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
+pub(super) fn kind_of(found: FileType) -> EntryKind {
+    match found {
         FileType::RegularFile => EntryKind::File,
         FileType::Directory => EntryKind::Directory,
         FileType::Symlink => EntryKind::Symlink,
         _ => EntryKind::Other,
-    };
+    }
+}
+
+fn found(stat: &Stat) -> Found {
+    let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
     let len = if kind == EntryKind::Directory { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) };
     Found {
         kind,

@@ -11,6 +11,7 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
 use super::calls;
+use super::names::names_in;
 use super::orphans;
 use super::seen::place;
 use super::staging;
@@ -136,15 +137,10 @@ impl Homes {
 impl Home {
     /// The names of the staging folders, sorted.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in self.folder.entries()? {
-            let name = entry?.file_name();
-            names.extend(
-                name.to_str().filter(|name| staging::is_staging_name(name.as_bytes())).map(str::to_owned),
-            );
-        }
-        names.sort();
-        Ok(names)
+        names_in(&self.folder, |name| {
+            let is_ours = staging::is_staging_name(name);
+            Ok(str::from_utf8(name).ok().filter(|_| is_ours).map(str::to_owned))
+        })
     }
 
     /// A staging folder as a person is told of it.

@@ -1,16 +1,18 @@
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 
 use async_trait::async_trait;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
 use headstart_workspace_path::WorkspacePath;
-use rustix::fs::OFlags;
+use rustix::buffer::spare_capacity;
+use rustix::fs::{AtFlags, FileType, OFlags, statat};
 use rustix::io::Errno;
 
 use super::clock::Clock;
-use super::{OsTree, kind_of, metadata_of, os_path, staging, tree_error};
-use crate::{DirEntry, Metadata, Tree, TreeError};
+use super::names::for_each_name;
+use super::{OsTree, calls, metadata_of, os_name, os_path, staging, tree_error};
+use crate::{DirEntry, EntryKind, Metadata, Tree, TreeError};
 
 /// How often a refused path is tried again: a folder that is renamed at that moment can make a legal path look
 /// as if it led out.
@@ -77,20 +79,21 @@ impl OsTree {
 }
 
 /// For reading; opening a FIFO does not wait for a writer.
-fn options() -> OpenOptions {
+fn options(more: OFlags) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
+    options.read(true).custom_flags(flags.bits().cast_signed());
     options
 }
 
 /// The content of a file; `None` for what is neither file nor folder.
 fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
-    let file = match root.open_with(os_path(path), &options()) {
+    let file = match root.open_with(os_path(path), &options(OFlags::empty())) {
         // A socket or a device without driver.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
         opened => opened?,
     };
-    match read_open(file)? {
+    match read_open(&file)? {
         (found, None) if found.is_dir() => Err(Errno::ISDIR.into()),
         (_, content) => Ok(content),
     }
@@ -98,9 +101,9 @@ fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
 
 /// Metadata and content with one opening; what cannot be opened for reading is only looked at.
 fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec<u8>>)> {
-    let opened = root.open_with(os_path(path), options().follow(FollowSymlinks::No));
+    let opened = root.open_with(os_path(path), options(OFlags::empty()).follow(FollowSymlinks::No));
     let (found, content) = match opened {
-        Ok(file) => read_open(file)?,
+        Ok(file) => read_open(&file)?,
         Err(error) => match root.symlink_metadata(os_path(path))? {
             found if found.is_file() => return Err(error),
             found => (found, None),
@@ -110,25 +113,53 @@ fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec
 }
 
 /// The metadata is taken first: then an edit while the content is read shows.
-fn read_open(mut file: File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)> {
+fn read_open(file: &File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)> {
     let found = file.metadata()?;
     if !found.is_file() {
         return Ok((found, None));
     }
-    let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
-    file.read_to_end(&mut content)?;
+    let len = usize::try_from(found.len()).map_err(|_| Errno::FBIG)?;
+    // Room for one byte more shows, without another call, that there is none.
+    let mut content = Vec::with_capacity(len.saturating_add(1));
+    loop {
+        match rustix::io::read(file, spare_capacity(&mut content)) {
+            Ok(0) => break,
+            Ok(_) if content.len() == len => break,
+            Ok(_) => content.reserve(READ_MORE),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok((found, Some(content)))
 }
 
+/// Of a file that grew, or of which the system does not say how long it is.
+const READ_MORE: usize = 32 * 1024;
+
 fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
+    let folder = root.open_with(os_path(path), &options(OFlags::DIRECTORY))?;
     let mut entries = Vec::new();
-    for entry in root.read_dir(os_path(path))? {
-        let entry = entry?;
-        let name = entry.file_name().into_vec();
-        if !staging::is_staging_name(&name) {
-            entries.push(DirEntry { name, kind: kind_of(entry.file_type()?) });
+    for_each_name(&folder, |name, kind| {
+        if !matches!(name, b"." | b"..") && !staging::is_staging_name(name) {
+            let kind = match kind {
+                // Some file systems tell it only to those who look.
+                FileType::Unknown => kind_of_name(&folder, name)?,
+                kind => Some(calls::kind_of(kind)),
+            };
+            entries.extend(kind.map(|kind| DirEntry { name: name.to_vec(), kind }));
         }
-    }
-    entries.sort();
+        Ok(())
+    })?;
+    // No two are equal.
+    entries.sort_unstable();
     Ok(entries)
+}
+
+/// `None`: it is gone since.
+fn kind_of_name(folder: &File, name: &[u8]) -> rustix::io::Result<Option<EntryKind>> {
+    match statat(folder, os_name(name), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(calls::kind_of(FileType::from_raw_mode(found.st_mode)))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

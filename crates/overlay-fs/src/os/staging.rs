@@ -12,6 +12,7 @@ use super::calls::{self, Found, Place};
 use super::home::{Home, identity, is_private};
 use super::inherit::make_plain;
 use super::journal::Journal;
+use super::names::names_in;
 use super::process::Process;
 use super::seen::{Stamp, look_if_there, place};
 use crate::{ContentHash, EntryKind};
@@ -353,18 +354,14 @@ impl Staging {
 
     /// The names of what waits or is kept; an error for a name that no commit gives.
     pub(super) fn content(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in self.folder.entries()? {
-            let name = entry?.file_name();
-            let Some(name) = name.to_str().filter(|name| is_content(name) || is_mark(name)) else {
-                let message = format!("{}/{} is not one of ours", self.told, name.display());
+        names_in(&self.folder, |name| {
+            let Some(name) = str::from_utf8(name).ok().filter(|name| is_content(name) || is_mark(name))
+            else {
+                let message = format!("{}/{} is not one of ours", self.told, name.escape_ascii());
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             };
-            if is_content(name) || name == DRAFT {
-                names.push(name.to_owned());
-            }
-        }
-        Ok(names)
+            Ok((is_content(name) || name == DRAFT).then(|| name.to_owned()))
+        })
     }
 }
 

@@ -43,13 +43,18 @@ impl State {
         if let Some(entry) = self.entries.get(path) {
             return Lookup::Entry(entry.clone());
         }
-        if self.below(path).next().is_some() {
+        if !self.entries.is_empty() && self.below(path).next().is_some() {
             return Lookup::Above;
         }
         if self.is_hidden(path) {
             return Lookup::Hidden;
         }
         if path.is_root() || self.folders.contains(path) { Lookup::Folder } else { Lookup::Base }
+    }
+
+    /// Whether the path is known to be a folder of the base that is seen through the overlay, and no link leads to it.
+    pub(super) fn is_base_folder(&self, path: &WorkspacePath) -> bool {
+        self.folders.contains(path) && !self.entries.contains_key(path) && !self.is_hidden(path)
     }
 
     /// Whether an entry above the path hides the base there.
@@ -89,23 +94,23 @@ impl State {
         self.folders.insert(path);
     }
 
+    /// Whether the read set holds the names of this folder: another look adds nothing.
+    pub(super) fn knows_names(&self, folder: &WorkspacePath) -> bool {
+        self.reads.get(folder).is_some_and(|read| read.names.is_some())
+    }
+
     /// Adds to the read set. The first look counts; a later one adds what the first did not look at.
     pub(super) fn observe(&mut self, seen: Observation) {
-        use std::collections::btree_map::Entry::{Occupied, Vacant};
-        match self.reads.entry(seen.path.clone()) {
-            Vacant(place) => {
-                place.insert(seen);
-            }
-            Occupied(mut first) => {
-                let first = first.get_mut();
-                if first.seen.as_ref().map(|seen| seen.kind) != seen.seen.as_ref().map(|seen| seen.kind) {
-                    return;
-                }
-                first.names = first.names.take().or(seen.names);
-                if is_consistent(first.seen.as_ref(), seen.seen.as_ref()) {
-                    first.content = first.content.or(seen.content);
-                }
-            }
+        let Some(first) = self.reads.get_mut(&seen.path) else {
+            self.reads.insert(seen.path.clone(), seen);
+            return;
+        };
+        if first.seen.as_ref().map(|seen| seen.kind) != seen.seen.as_ref().map(|seen| seen.kind) {
+            return;
+        }
+        first.names = first.names.take().or(seen.names);
+        if is_consistent(first.seen.as_ref(), seen.seen.as_ref()) {
+            first.content = first.content.or(seen.content);
         }
     }
 

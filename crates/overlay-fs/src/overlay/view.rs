@@ -31,7 +31,11 @@ pub(super) enum LastLink {
 
 impl Overlay {
     pub(super) async fn locate(&self, path: &WorkspacePath, last: LastLink) -> Result<Located, TreeError> {
-        let mut walk = Walk::new(path);
+        let known = path.parent().filter(|folder| self.lock().is_base_folder(folder));
+        let mut walk = match known {
+            Some(folder) => Walk::from_folder(path, folder),
+            None => Walk::new(path),
+        };
         while let Some(next) = walk.next()? {
             let follow = !walk.is_last() || last != LastLink::Keep;
             let looked_up = self.lock().lookup(&next);
@@ -131,12 +135,14 @@ impl Overlay {
                 state.know_folder(path);
             }
         }
-        state.observe(Observation {
-            path: folder.clone(),
-            seen: Some(Fingerprint::directory()),
-            content: None,
-            names: Some(listed.iter().map(|entry| entry.name.clone()).collect()),
-        });
+        if !state.knows_names(folder) {
+            state.observe(Observation {
+                path: folder.clone(),
+                seen: Some(Fingerprint::directory()),
+                content: None,
+                names: Some(listed.iter().map(|entry| entry.name.clone()).collect()),
+            });
+        }
         Ok(listed)
     }
 
