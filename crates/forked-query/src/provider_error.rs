@@ -31,6 +31,10 @@ impl Provider {
             404 | 405 if !is_about_a_thing(&json) => {
                 self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide)
             }
+            // A server of files knows no POST. Whoever speaks the format would say so in JSON.
+            501 if json.is_null() => {
+                self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide)
+            }
             _ => self.refusal(status, retry_after, body, hide),
         }
     }

@@ -55,6 +55,11 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
         (response("404 Not Found", "", page), wrong("404: a web page: Log in")),
         (response("404 Not Found", "", r#"{"detail":"Not Found"}"#), wrong("404: Not Found")),
         (response("405 Method Not Allowed", "", ""), wrong("405: no further message")),
+        // What `python3 -m http.server` says.
+        (
+            response("501 Unsupported method ('POST')", "content-type: text/html\r\n", "<title>Error response</title>"),
+            wrong("501: a web page: Error response"),
+        ),
         // The right server, and no such model.
         (
             response(
