@@ -53,6 +53,13 @@ fn total(session: &Session) -> Value {
 }
 
 #[test]
+fn one_turn_is_not_called_turns() {
+    let one = LEDGER.lines().next().unwrap().to_owned() + "\n";
+    let said = with_ledger(&one).run(&["stats"]);
+    assert!(said.stdout.contains("40,900 tokens in 1 turn and in hits"), "{said}");
+}
+
+#[test]
 fn a_user_reads_what_it_was_good_for() {
     let session = with_ledger(LEDGER);
     insta::assert_snapshot!(session.run(&["stats"]).to_string());

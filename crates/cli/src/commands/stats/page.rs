@@ -89,7 +89,12 @@ fn summary(total: &Figures) -> String {
     }
     row(
         "your own",
-        format!("{} tokens in {} turns and in hits", grouped(total.own_tokens), grouped(total.turns)),
+        format!(
+            "{} tokens in {} {} and in hits",
+            grouped(total.own_tokens),
+            grouped(total.turns),
+            if total.turns == 1 { "turn" } else { "turns" }
+        ),
     );
     rows.join("\n") + "\n"
 }
