@@ -34,10 +34,12 @@ Approval modes (--mode):
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
                 model, fast_model, base_url, mode, deny, suggestions, speculation; candidates
-                and parallel: how many suggestions at a time, and run ahead; in [requests]
-                retries, connect_seconds, first_byte_seconds, idle_seconds; and in [limits]
+                and parallel: how many suggestions at a time, and run ahead; at_boundary =
+                \"commit\" or \"discard\": what becomes of work that needs consent; in [requests]
+                retries, connect_seconds, first_byte_seconds, idle_seconds, stalled_seconds,
+                cache_seconds; in [limits] depth (steps ahead, one on top of the other),
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
-                staged_depth, time_seconds, command_seconds;
+                staged_depth, time_seconds, command_seconds; [[policy]] (docs/policies.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
                 what it may cost and keep: ledger, [budget], [prices.\"MODEL\"] (docs/formats.md)
   project file  WORKSPACE/.headstart/config.toml
@@ -60,7 +62,7 @@ Examples:
 
 pub(super) const CHAT: &str = "\
 Tab or Right takes the grey suggestion, Esc dismisses it, typing something else drops the work done ahead. \
-With `candidates = 3` in your configuration Alt-N and Alt-P turn to another suggestion.
+With `candidates = 3` in your configuration Alt-N (or Down) and Alt-P turn to another suggestion.
 
 Examples:
   headstart chat --model ollama:NAME
@@ -112,7 +114,8 @@ pub(super) const ACCEPT: &str = "\
 If a file that the work rests on has changed meanwhile, nothing is written and the exit code is 4; \
 only edits in other places of a text are merged. \
 If the speculation stopped at a boundary, what it did before is applied, the pending call is shown, \
-and the exit code is 3.
+and the exit code is 3; with `at_boundary = \"discard\"` in your configuration nothing is applied, and the exit \
+code is 1.
 
 Examples:
   headstart accept 7k2m";

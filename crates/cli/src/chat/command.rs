@@ -22,13 +22,14 @@ pub(super) enum Command {
 /// What `/help` prints.
 pub(super) const HELP: &str = "\
 /diff        what the work ahead would change
-/mode MODE   default, plan, auto-edit or yolo, from now on
-/background [off|auto|always]   what is done ahead, from now on; alone: how it stands
+/mode MODE   how much runs without a question: plan, default, auto-edit or yolo
+/background  how work ahead stands; with off, auto or always: what is done from now on
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
-Tab or Right takes the suggestion into the prompt, Esc dismisses it, Enter sends what is in the prompt.
-Of several suggestions Alt-N (or Down) shows the next and Alt-P the one before; typing narrows them.
-Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-C interrupts a turn.";
+Tab or Right takes the suggestion, Enter sends the prompt, Esc dismisses the suggestion.
+Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
+Alt-Enter begins a new line, Up and Down go through what was sent.
+Ctrl-C interrupts a turn, or empties the prompt.";
 
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {

@@ -2,7 +2,7 @@ use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
 
-use crate::output::{call_title, change_line, conflict_line, merged_line};
+use crate::output::{call_title, change_line, conflict_line, limit_name, merged_line};
 use crate::terminal::Style;
 
 /// A line for an event that is not text.
@@ -47,7 +47,7 @@ pub(super) fn ending(ending: &Ending) -> Option<String> {
         Ending::Exhausted { limit: Limit::Output } => {
             "the answer was cut at the provider's length limit".into()
         }
-        Ending::Exhausted { limit } => format!("stopped at the limit of {limit:?}").to_lowercase(),
+        Ending::Exhausted { limit } => format!("stopped at the limit of {}", limit_name(*limit)),
         Ending::Failed { error } => error.clone(),
         Ending::Aborted => "interrupted".into(),
         _ => return None,

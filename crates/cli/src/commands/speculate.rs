@@ -145,6 +145,9 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
     } else {
         output::print(&super::show::page(record, record.status_word(false), context.output.style()))?;
         let id = &finished.id;
+        if let Ending::Failed { error } = &finished.ending {
+            output::note(&format!("headstart: {error}"));
+        }
         output::note(&if finished.has_something_to_give() {
             format!(
                 "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"

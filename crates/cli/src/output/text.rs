@@ -1,5 +1,6 @@
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
+use headstart_speculation::Limit;
 
 use crate::terminal::sanitize;
 
@@ -36,6 +37,20 @@ impl Style {
             Self::Plain => text.to_owned(),
             Self::Colored => format!("\x1b[{code}m{text}\x1b[0m"),
         }
+    }
+}
+
+/// What a limit is of, in words.
+pub(crate) fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Turns => "turns",
+        Limit::Messages => "messages",
+        Limit::Tokens => "tokens",
+        Limit::Cost => "what it may cost",
+        Limit::Staged => "what may be staged",
+        Limit::Time => "time",
+        Limit::Output => "the length of an answer",
+        _ => "its work",
     }
 }
 

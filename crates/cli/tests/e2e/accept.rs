@@ -291,6 +291,7 @@ fn where_nothing_was_done_there_is_nothing_to_accept() {
     assert_eq!(failed.code, Some(1), "{failed}");
     assert!(failed.stderr.contains("nothing was done that could be accepted"), "{failed}");
     assert!(!failed.stderr.contains("applies them"), "{failed}");
+    assert!(failed.stderr.contains("headstart: the recording has no turn left"), "{failed}");
     let (_, id) = session.speculate(&recording, "auto-edit");
     let before = session.hash();
     session.run(&["accept", &id]).assert_refused(1, &[&id, "nothing that could be accepted"]);

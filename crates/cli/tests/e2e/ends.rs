@@ -78,6 +78,15 @@ fn exhausted_by_a_limit_of_the_configuration() {
 }
 
 #[test]
+fn a_limit_is_told_in_words() {
+    let mut session = Session::with_project();
+    session.write("home/.config/headstart/config.toml", "[limits]\nstaged_bytes = 3\n");
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let shown = session.run(&["show", &id]);
+    assert!(shown.stdout.contains("the limit of what may be staged was reached"), "{shown}");
+}
+
+#[test]
 fn a_recording_that_ends_too_early_is_a_failure_and_no_completion() {
     let mut session = Session::with_project();
     let mut recording = farewell();

@@ -57,7 +57,11 @@ fn strangers(format: &Format) -> Vec<(Vec<Step>, String)> {
         (response("405 Method Not Allowed", "", ""), wrong("405: no further message")),
         // What `python3 -m http.server` says.
         (
-            response("501 Unsupported method ('POST')", "content-type: text/html\r\n", "<title>Error response</title>"),
+            response(
+                "501 Unsupported method ('POST')",
+                "content-type: text/html\r\n",
+                "<title>Error response</title>",
+            ),
             wrong("501: a web page: Error response"),
         ),
         // The right server, and no such model.
