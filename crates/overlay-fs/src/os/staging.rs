@@ -59,6 +59,11 @@ impl Phase {
     const MARKED: [Self; 6] =
         [Self::Kept, Self::Undoing, Self::Applying, Self::Undone, Self::Committed, Self::Waiting];
 
+    /// Whether the workspace may be neither as it was nor as it is to be.
+    pub(super) fn is_half_done(self) -> bool {
+        matches!(self, Self::Undoing | Self::Applying)
+    }
+
     pub(super) fn journal(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -322,7 +327,7 @@ impl Staging {
             }
             self.remove_if_there(phase.journal())?;
             // Where it came back after a loss of power, but not what it tells of, nobody could take anything back by it.
-            if sync && matches!(phase, Phase::Applying | Phase::Undoing) {
+            if sync && phase.is_half_done() {
                 calls::sync_folder(&self.folder)?;
             }
         }

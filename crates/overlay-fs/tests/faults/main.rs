@@ -13,6 +13,7 @@ mod child;
 mod errors;
 mod found;
 mod killed;
+mod known;
 mod large;
 mod last_moment;
 mod place;
