@@ -19,5 +19,6 @@ mod last_moment;
 mod place;
 mod power;
 mod recovery;
+mod reserved;
 mod room;
 mod together;
