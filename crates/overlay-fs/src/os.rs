@@ -10,6 +10,7 @@ mod folders;
 mod home;
 mod inherit;
 mod journal;
+mod known;
 mod lock;
 mod names;
 mod options;
@@ -43,6 +44,7 @@ use rustix::io::Errno;
 use self::clock::Clock;
 use self::commit::discard_prepared;
 use self::home::Homes;
+use self::known::Known;
 pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
 use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
@@ -68,6 +70,8 @@ pub struct OsTree {
     hidden: Option<WorkspacePath>,
     /// What waits for a commit.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
+    /// What is known of the staging folders.
+    known: Mutex<Known>,
     /// What was kept for undos when this tree last looked.
     undoable: Mutex<Undoable>,
     /// What was found half done and ended.
@@ -94,8 +98,8 @@ impl OsTree {
         });
         match opened {
             Ok((root, homes, clock)) => {
-                let (prepared, undoable, notes) = Default::default();
-                Ok(Self { root, homes, clock, options, hidden, prepared, undoable, notes })
+                let (prepared, known, undoable, notes) = Default::default();
+                Ok(Self { root, homes, clock, options, hidden, prepared, known, undoable, notes })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -112,6 +116,10 @@ impl OsTree {
 
     fn keep_prepared(&self, changes: ContentHash, staging: Staging) {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).push((changes, staging));
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn undoable(&self) -> MutexGuard<'_, Undoable> {

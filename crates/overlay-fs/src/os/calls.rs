@@ -136,17 +136,25 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
     done!(Done::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
+    if !content.is_empty() {
+        append(&file, at.name, content)?;
+    }
+    Ok(file)
+}
+
+/// Writes to the end of a file that this process made.
+pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()> {
     // In two parts, so that a test can stop between them.
     let (start, rest) = content.split_at(content.len() / 2);
     for part in [start, rest] {
-        before("write", at.name)?;
-        write_all(&file, part)?;
+        before("write", name)?;
+        write_all(file, part)?;
         done!({
-            let Found { inode, modified, .. } = look_at(&file)?;
+            let Found { inode, modified, .. } = look_at(file)?;
             Done::Append { inode, content: part.to_vec(), modified }
         });
     }
-    Ok(file)
+    Ok(())
 }
 
 fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {

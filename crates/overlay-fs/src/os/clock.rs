@@ -3,7 +3,7 @@ use std::io;
 use cap_std::fs::Dir;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::calls;
+use super::calls::{self, Found};
 use crate::{EntryKind, Fingerprint};
 
 const SECOND: i64 = 1_000_000_000;
@@ -32,6 +32,14 @@ impl Clock {
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
         let now = clock_gettime(ClockId::Realtime);
         now.tv_sec.saturating_mul(SECOND).saturating_add(now.tv_nsec)
+    }
+
+    /// Whether every change of what was `found` shows that is made after a moment; the clock was read then, and the look came
+    /// after it.
+    pub(super) fn shows_changes_since(&self, moment: i64, found: &Found) -> bool {
+        let (seconds, part) = found.changed;
+        let changed = seconds.saturating_mul(SECOND).saturating_add(part);
+        self.device == Some(found.device) && is_old(changed, moment)
     }
 
     /// Notes how old what is there was, by a clock that was read before the look.

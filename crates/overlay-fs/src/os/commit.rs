@@ -86,6 +86,8 @@ impl Workspace for OsTree {
         if self.options.prepare == Preparing::ForAnyProcess {
             return staging.wait(self.is_full()).map_err(|error| at_root(&error));
         }
+        // Without it, an accept makes the file.
+        let _ = staging.reserve();
         self.keep_prepared(digest.whole, staging);
         Ok(())
     }

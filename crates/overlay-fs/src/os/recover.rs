@@ -19,18 +19,13 @@ impl OsTree {
     pub(super) fn recover(&self) -> Result<Time, TreeError> {
         let mut kept = Undoable::new();
         let mut last = Time::default();
-        for staging in self.stagings().map_err(|error| at_root(&error))? {
-            let (phase, journal) = staging.marked().map_err(|error| at_root(&error))?;
-            last = journal.map_or(last, |journal| last.max(journal.modified));
+        for (name, reached, half_done) in self.reached().map_err(|error| at_root(&error))? {
+            let phase = reached.phase;
+            last = reached.journal.map_or(last, |journal| last.max(journal));
             if phase == Phase::Committed && self.options.undo.accepts != 0 {
-                let known = self.undoable().get(&staging.name).copied();
-                // A name that no commit gives: a sweep tells of it, and leaves it.
-                let size = known.unwrap_or_else(|| size_of(&staging).unwrap_or_default());
-                kept.insert(staging.name.clone(), size);
+                kept.insert(name, reached.bytes);
             }
-            if !matches!(phase, Phase::Applying | Phase::Undoing) {
-                continue;
-            }
+            let Some(staging) = half_done else { continue };
             let outcome = self.take_back(&staging, phase).map_err(|error| at_root(&error))?;
             if outcome == SweepOutcome::Damaged {
                 let message = format!(
@@ -212,7 +207,7 @@ fn is_as_replaced(staging: &Staging) -> io::Result<bool> {
     Ok(true)
 }
 
-fn size_of(staging: &Staging) -> io::Result<u64> {
+pub(super) fn size_of(staging: &Staging) -> io::Result<u64> {
     let mut size = 0;
     for name in staging.content()? {
         size += calls::look(staging.at(&name))?.len;

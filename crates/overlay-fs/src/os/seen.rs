@@ -39,7 +39,8 @@ impl Seen {
     }
 }
 
-/// What the system said of a file, in a folder of this process alone, when its content was read.
+/// What the system said of a file, in a folder of this process alone, when its content was read; of a folder, when its
+/// names were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     device: u64,

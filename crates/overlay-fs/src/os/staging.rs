@@ -59,6 +59,11 @@ impl Phase {
     const MARKED: [Self; 6] =
         [Self::Kept, Self::Undoing, Self::Applying, Self::Undone, Self::Committed, Self::Waiting];
 
+    /// Whether the workspace may be neither as it was nor as it is to be.
+    pub(super) fn is_half_done(self) -> bool {
+        matches!(self, Self::Undoing | Self::Applying)
+    }
+
     pub(super) fn journal(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -92,6 +97,8 @@ pub(super) struct Staging {
     lock: Option<OwnedFd>,
     /// Of the files that were found to hold what they should, by the number of the change.
     pub(super) stamps: Vec<Option<Stamp>>,
+    /// An empty file for the journal of a commit that may come: to make a file can take longer than all the rest of it.
+    reserved: Option<OwnedFd>,
     /// The permission bits of a new program, if another process wrote what is in it, perhaps with another umask.
     pub(super) bits: Option<u32>,
 }
@@ -105,7 +112,8 @@ impl Staging {
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
         let home = home.folder.try_clone()?;
-        let mut staging = Self { home, folder, name, told, lock: None, stamps: Vec::new(), bits: None };
+        let (lock, stamps, reserved, bits) = Default::default();
+        let mut staging = Self { home, folder, name, told, lock, stamps, reserved, bits };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -150,7 +158,8 @@ impl Staging {
         let told = home.told(name);
         let can_be_brought = home.path.is_none();
         let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        let staging = Self { home, folder, name, told, lock: None, stamps: Vec::new(), bits: None };
+        let (lock, stamps, reserved, bits) = Default::default();
+        let staging = Self { home, folder, name, told, lock, stamps, reserved, bits };
         if can_be_brought && staging.is_brought()? {
             return Ok(None);
         }
@@ -235,20 +244,39 @@ impl Staging {
         if LARGEST < journal.len() as u64 {
             return Err(io::Error::other("these are more changes than one journal can hold"));
         }
-        match calls::remove_file(self.at(DRAFT)) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let file = calls::create(self.at(DRAFT), 0o600, journal)?;
-        if after != Time::default() && calls::look_at(&file)?.modified <= after {
+        let created;
+        let file = if let Some(file) = self.reserved()? {
+            calls::append(file, OsStr::new(DRAFT), journal)?;
+            file
+        } else {
+            self.remove_if_there(DRAFT)?;
+            created = calls::create(self.at(DRAFT), 0o600, journal)?;
+            &created
+        };
+        if after != Time::default() && calls::look_at(file)?.modified <= after {
             let (seconds, part) = after;
             let next = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
-            calls::set_modified(&file, Some(next))?;
+            calls::set_modified(file, Some(next))?;
         }
         if sync {
-            calls::sync(&file, OsStr::new(DRAFT))?;
+            calls::sync(file, OsStr::new(DRAFT))?;
         }
         self.go(Phase::Idle, phase, sync)
+    }
+
+    /// Makes the file for the journal of a commit that may come.
+    pub(super) fn reserve(&mut self) -> io::Result<()> {
+        self.reserved = Some(calls::create(self.at(DRAFT), 0o600, b"")?);
+        Ok(())
+    }
+
+    /// What was reserved, if it is as it was made.
+    fn reserved(&self) -> io::Result<Option<&OwnedFd>> {
+        let Some(file) = &self.reserved else { return Ok(None) };
+        let made = calls::look_at(file)?;
+        let is_same = |found: Found| found.inode == made.inode && found.device == made.device;
+        let is_there = look_if_there(self.at(DRAFT))?.is_some_and(is_same);
+        Ok(Some(file).filter(|_| is_there && made.len == 0 && made.links == 1))
     }
 
     /// Leaves the phase in which it is done, or stays in it if that cannot be put on the medium.
@@ -322,7 +350,7 @@ impl Staging {
             }
             self.remove_if_there(phase.journal())?;
             // Where it came back after a loss of power, but not what it tells of, nobody could take anything back by it.
-            if sync && matches!(phase, Phase::Applying | Phase::Undoing) {
+            if sync && phase.is_half_done() {
                 calls::sync_folder(&self.folder)?;
             }
         }

@@ -44,7 +44,7 @@ fn the_process_that_dies() {
 }
 
 /// Whether the process died; if it did not, it did what it was told.
-fn dies(place: &Place, what: &str, number: usize) -> bool {
+pub(crate) fn dies(place: &Place, what: &str, number: usize) -> bool {
     let order = format!("{}|{:?}|{what}|{number}", place.folder.path().display(), place.home);
     let output = process("killed::the_process_that_dies", &order).output().unwrap();
     if output.status.signal() == Some(9) {
@@ -55,7 +55,7 @@ fn dies(place: &Place, what: &str, number: usize) -> bool {
     false
 }
 
-fn with_changes(home: Home) -> (Place, ChangeSet) {
+pub(crate) fn with_changes(home: Home) -> (Place, ChangeSet) {
     let place = Place::new(home);
     let changes = place.staged();
     fs::write(place.folder.path().join("changes.json"), serde_json::to_vec(&changes).unwrap()).unwrap();
@@ -191,7 +191,9 @@ fn mark(home: Home, what: &str) -> usize {
         _ => Then::GoOn,
     });
     if what == "undo" {
-        assert!(matches!(place.tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
+        // As the process that is to die: it has not looked there before.
+        let tree = open(place.folder.path(), home);
+        assert!(matches!(tree.undo(&changes), Ok(UndoOutcome::Undone { .. })));
     } else {
         assert_eq!(place.commit(&changes), committed());
     }

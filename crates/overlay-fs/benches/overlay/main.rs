@@ -1,0 +1,38 @@
+//! The overlay and its commit on a real disk, each beside what `std::fs` takes for the same.
+//!
+//! The ways to do one thing take turns, round by round, so that whatever else the machine does meets all of them; a ratio
+//! is that of two medians of one run. Beside the time stands the processor's, which others that compute hardly change; what
+//! is not in it is waiting for the disk. An argument runs the parts that have it in their name. `TMPDIR` says on which file
+//! system the workspace is.
+//!
+//! Nothing is removed before the parts that measure removing: some file systems (ext4 without a journal) look long for an
+//! inode for seconds after many were freed, and would charge one way for what another one did.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the floor is what std::fs does, and time is what is measured"
+)]
+#![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
+#![expect(clippy::print_stdout, reason = "it prints what it measured")]
+
+mod accepts;
+mod measure;
+mod place;
+mod reads;
+
+use measure::Parts;
+
+fn main() {
+    let parts = Parts::from_arguments();
+    measure::print_load();
+    reads::reads(&parts);
+    reads::lists(&parts);
+    reads::walks(&parts);
+    reads::writes(&parts);
+    accepts::accepts(&parts);
+    accepts::accepts_across(&parts);
+    accepts::undos(&parts);
+    accepts::discards(&parts);
+    accepts::sweeps(&parts);
+    measure::print_load();
+}

@@ -1,0 +1,98 @@
+use std::collections::BTreeMap;
+use std::io;
+
+use super::OsTree;
+use super::calls;
+use super::clock::Clock;
+use super::home::Home;
+use super::recover::size_of;
+use super::seen::{Stamp, look_if_there, place};
+use super::staging::{Phase, Staging, Time};
+
+/// What this process has found out about the staging folders of a workspace, so that a commit need not open each to learn
+/// that nothing in it is half done: a phase is a name in the folder, and no name comes or goes without the folder's times.
+///
+/// Only what was older than a tick of the file system's clock when it was looked at is here: a change in the same tick would not
+/// show.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Of each home: what it was when its names were read, and they.
+    homes: BTreeMap<IsState, (Stamp, Vec<String>)>,
+    /// Of each folder in which nothing is half done: what it was then, and how far its commit got.
+    ended: BTreeMap<(IsState, String), (Stamp, Reached)>,
+}
+
+/// Which of the two homes it is: the one in the state folder, or the workspace.
+type IsState = bool;
+
+/// How far the commit of a staging folder got.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reached {
+    pub(super) phase: Phase,
+    /// When its journal was written, if there is one.
+    pub(super) journal: Option<Time>,
+    /// How many bytes it holds that could be undone.
+    pub(super) bytes: u64,
+}
+
+impl OsTree {
+    /// Every staging folder's name, and how far its commit got; to be called with the commit lock. Those in which something
+    /// may be half done are given, too.
+    pub(super) fn reached(&self) -> io::Result<Vec<(String, Reached, Option<Staging>)>> {
+        let mut known = self.known();
+        let mut now = Known::default();
+        let mut all = Vec::new();
+        for home in self.homes.existing()? {
+            for name in self.names(&home, &known, &mut now)? {
+                let key = (home.path.is_some(), name.clone());
+                let moment = Clock::now();
+                let Some(found) = look_if_there(place(&home.folder, &name))? else { continue };
+                let stamp = Stamp::new(&found);
+                if let Some(before) = known.ended.get(&key).filter(|(seen, _)| *seen == stamp) {
+                    all.push((name, before.1, None));
+                    now.ended.insert(key, *before);
+                    continue;
+                }
+                let Some(staging) = Staging::open(&home, &name)? else { continue };
+                let (phase, journal) = staging.marked()?;
+                let bytes = if phase == Phase::Committed && self.options.undo.accepts != 0 {
+                    self.bytes_of(&staging)
+                } else {
+                    0
+                };
+                let reached = Reached { phase, journal: journal.map(|found| found.modified), bytes };
+                if phase.is_half_done() {
+                    all.push((name, reached, Some(staging)));
+                    continue;
+                }
+                if self.clock.shows_changes_since(moment, &found) {
+                    now.ended.insert(key, (stamp, reached));
+                }
+                all.push((name, reached, None));
+            }
+        }
+        *known = now;
+        Ok(all)
+    }
+
+    fn names(&self, home: &Home, known: &Known, now: &mut Known) -> io::Result<Vec<String>> {
+        let is_state = home.path.is_some();
+        let moment = Clock::now();
+        let found = calls::look_at(&home.folder)?;
+        let stamp = Stamp::new(&found);
+        let names = match known.homes.get(&is_state) {
+            Some((seen, names)) if *seen == stamp => names.clone(),
+            _ => home.names()?,
+        };
+        if self.clock.shows_changes_since(moment, &found) {
+            now.homes.insert(is_state, (stamp, names.clone()));
+        }
+        Ok(names)
+    }
+
+    fn bytes_of(&self, staging: &Staging) -> u64 {
+        let known = self.undoable().get(&staging.name).copied();
+        // A name that no commit gives: a sweep tells of it, and leaves it.
+        known.unwrap_or_else(|| size_of(staging).unwrap_or_default())
+    }
+}
