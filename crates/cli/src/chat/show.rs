@@ -1,6 +1,7 @@
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
+use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{call_title, change_line, conflict_line, limit_name, merged_line};
 use crate::terminal::Style;
@@ -11,10 +12,20 @@ pub(super) fn event_line(event: &Event) -> Option<(String, Style)> {
         Event::ToolCall { call } => Some((format!("• {}", call_title(call)), Style::Accent)),
         Event::ToolResult { result } => match &result.outcome {
             ToolOutcome::Error(message) => Some((format!("  {}: {message}", result.name), Style::Removed)),
-            ToolOutcome::Output(_) => None,
+            ToolOutcome::Output(output) => {
+                let is_command = BuiltinTool::from_name(&result.name) == Some(BuiltinTool::Shell);
+                let why = output.as_str().filter(|_| is_command).and_then(trouble)?;
+                Some((format!("  {}: {why}", result.name), Style::Dim))
+            }
         },
         _ => None,
     }
+}
+
+/// How a command ended that did not end well: the shell's last note, which is in square brackets.
+fn trouble(output: &str) -> Option<&str> {
+    let note = output.lines().next_back()?.strip_prefix('[')?.strip_suffix(']')?;
+    ["exit code ", "ended "].iter().any(|word| note.starts_with(word)).then_some(note)
 }
 
 /// A call in full, for the question whether it may run.

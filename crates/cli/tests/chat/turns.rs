@@ -1,5 +1,7 @@
 //! Turns that are interrupted, fail, or wait for the one before.
 
+use serde_json::json;
+
 use crate::fixture::{project, project_with_suggestion};
 
 #[test]
@@ -19,6 +21,23 @@ fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
     assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
     chat.send("go on\r");
     chat.wait_for("We go on.");
+    chat.leave();
+}
+
+#[test]
+fn how_a_command_failed_is_told() {
+    let mut chat = project()
+        .shell(0, "echo out; exit 3")
+        .shell(0, "kill -9 $$")
+        .writes(0, "made.txt", "[exit code 4]\n")
+        .calls(0, "read_file", json!({ "file_path": "made.txt" }))
+        .says(0, "All is well.")
+        .chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for(
+        "• shell echo out; exit 3\n  shell: exit code 3\n• shell kill -9 $$\n  shell: ended by a signal\n• write_file",
+    );
+    chat.wait_for("• write_file made.txt\n• read_file made.txt\nAll is well.");
     chat.leave();
 }
 
