@@ -1,6 +1,6 @@
 //! Numbers that look random, the same on every machine.
 
-/// A generator of 64 bits (SplitMix).
+/// A generator of 64 bits (`SplitMix`).
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -143,11 +143,14 @@ fn part(some: usize, all: usize) -> f64 {
     float(some) / float(all.max(1))
 }
 
+/// What a panel shows of a row.
+type Measure<'a> = &'a dyn Fn(&Row) -> f64;
+
 fn picture(without: &Row, rows: &[Row]) -> String {
     let short = |row: &Row| row.short_wait(without);
     let instant = |row: &Row| 100.0 * row.instant();
     let share = |row: &Row| 100.0 * row.share();
-    let measures: [(&str, &'static str, &dyn Fn(&Row) -> f64); 3] = [
+    let measures: [(&str, &'static str, Measure<'_>); 3] = [
         ("mean wait, turns of under a minute", "s", &short),
         ("turns with a wait of under a second", "%", &instant),
         ("spent for nothing, of what turns cost", "%", &share),

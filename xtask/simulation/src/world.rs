@@ -410,13 +410,10 @@ impl<'a> World<'a> {
             self.foreground(prompt).await;
             return None;
         }
-        let accepted = match ahead.speculation.accept().await {
-            Ok(Acceptance::Accepted(accepted)) => accepted,
-            _ => {
-                self.close(ahead, Outcome::Failed, 0);
-                self.foreground(prompt).await;
-                return None;
-            }
+        let Ok(Acceptance::Accepted(accepted)) = ahead.speculation.accept().await else {
+            self.close(ahead, Outcome::Failed, 0);
+            self.foreground(prompt).await;
+            return None;
         };
         self.tally.taken += 1;
         self.tally.joined += usize::from(running);
@@ -529,7 +526,13 @@ impl<'a> World<'a> {
     }
 
     fn decide(&mut self, id: String, outcome: Outcome, saved_ms: u64) {
-        self.note(Entry::Outcome(Decision { id, at: self.books.unix_ms(), outcome, saved_ms }));
+        self.note(Entry::Outcome(Decision {
+            id,
+            at: self.books.unix_ms(),
+            outcome,
+            saved_ms,
+            changes: None,
+        }));
     }
 
     fn note(&mut self, entry: Entry) {

@@ -60,7 +60,9 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     let repeated = held.begin_accept()?;
     let acceptance = accept(&args, &held, repeated, context).await?;
     if matches!(acceptance, Acceptance::Accepted(_)) {
-        held.mark(State::Accepted)?;
+        held.mark(State::Accepted).inspect_err(|_| {
+            output::note("the changes are in the workspace, but that could not be noted; accept it once more when it can be");
+        })?;
     }
     held.end_accept();
     clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));

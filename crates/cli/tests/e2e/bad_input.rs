@@ -300,6 +300,8 @@ fn a_full_disk_under_the_state_is_an_error_and_loses_nothing() {
 fn a_full_disk_under_the_workspace_leaves_it_as_it_was() {
     let mut session = Session::with_project();
     let (_, id) = session.speculate(&large(), "auto-edit");
+    // Without it there is room for nothing but the marks.
+    fs::remove_dir_all(session.home().join(".local/state/headstart/staging")).unwrap();
     let before = session.hash();
     let outcome = on_a_full_disk(&session, 4, &["accept", &id]);
     outcome.assert_refused(1, &["z-large.txt"]);
@@ -309,6 +311,21 @@ fn a_full_disk_under_the_workspace_leaves_it_as_it_was() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
     assert_eq!(session.text("z-large.txt").unwrap().len(), 8_400);
+}
+
+#[test]
+fn what_was_prepared_is_accepted_on_a_full_disk_and_noted_later() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&large(), "auto-edit");
+    let outcome = on_a_full_disk(&session, 4, &["accept", &id]);
+    outcome.assert_refused(1, &["the changes are in the workspace", "accept it once more", "record.json"]);
+    assert_eq!(session.text("z-large.txt").unwrap().len(), 8_400);
+    let after = session.hash();
+    let outcome = session.run(&["accept", &id]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(session.hash(), after);
+    assert_eq!(session.run(&["undo", &id]).code, Some(0));
+    assert_eq!(session.text("z-large.txt"), None);
 }
 
 #[test]
