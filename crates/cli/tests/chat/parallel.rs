@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::fixture::{Chat, project};
+use crate::provider::read_request;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -123,26 +124,6 @@ fn call(stream: &mut TcpStream, name: &str, args: &Value) {
 fn piece(delta: &Value) -> String {
     let chunk = json!({ "choices": [{ "index": 0, "delta": delta }] });
     format!("data: {chunk}\n\n")
-}
-
-fn read_request(stream: &TcpStream) -> Value {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    serde_json::from_slice(&body).unwrap()
 }
 
 /// A chat in which three suggestions are there and two of them run ahead, as far as they can.

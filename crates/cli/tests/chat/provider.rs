@@ -95,7 +95,8 @@ fn piece(text: &str) -> String {
     format!("data: {chunk}\n\n")
 }
 
-fn read_request(stream: &TcpStream) -> Value {
+/// The body of a request.
+pub(crate) fn read_request(stream: &TcpStream) -> Value {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     loop {
