@@ -190,6 +190,14 @@ pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
     Ok(())
 }
 
+/// The same, where it is not there yet.
+pub(super) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<()> {
+    match make_folder(at, mode) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes an empty folder; [`Errno::NOTEMPTY`] (or [`Errno::EXIST`]) if something is in it.
 pub(super) fn remove_folder(at: Place<'_>) -> Result<()> {
     before("remove folder", at.name)?;
@@ -203,6 +211,14 @@ pub(super) fn remove_file(at: Place<'_>) -> Result<()> {
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())?;
     done!(Done::RemoveFile { at: slot(at)? });
     Ok(())
+}
+
+/// The same, where it is there.
+pub(super) fn remove_file_if_there(at: Place<'_>) -> Result<()> {
+    match remove_file(at) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {

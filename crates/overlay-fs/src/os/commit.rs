@@ -34,7 +34,7 @@ impl Workspace for OsTree {
         let _lock = CommitLock::take(&self.root)?;
         let last = self.recover()?;
         if options.repeated && self.holds(name)? {
-            discard_prepared(self.take_prepared(name).or_else(|| self.adopt(name)));
+            self.discard_waiting(name);
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
         let (changes, committed) = match resolve(self, changes, options).await? {
@@ -44,7 +44,7 @@ impl Workspace for OsTree {
         if changes.is_empty() {
             return Ok(CommitOutcome::Committed(committed));
         }
-        let mut prepared = self.take_prepared(name).or_else(|| self.adopt(name));
+        let mut prepared = self.take_waiting(name);
         if let Cow::Owned(_) = changes {
             // It was prepared without what its user did meanwhile, and is merged now.
             discard_prepared(prepared.take());
@@ -63,7 +63,7 @@ impl Workspace for OsTree {
         }
         self.refuse_reserved_names(changes)?;
         let digest = Digest::of(changes);
-        self.forget(changes);
+        self.discard_waiting(digest.whole);
         {
             let _lock = CommitLock::take(&self.root)?;
             self.recover()?;
@@ -93,12 +93,20 @@ impl Workspace for OsTree {
     }
 
     fn forget(&self, changes: &ChangeSet) {
-        let changes = Digest::of(changes).whole;
-        discard_prepared(self.take_prepared(changes).or_else(|| self.adopt(changes)));
+        self.discard_waiting(Digest::of(changes).whole);
     }
 }
 
 impl OsTree {
+    /// What was prepared for these changes, by this tree or by another process.
+    fn take_waiting(&self, changes: ContentHash) -> Option<Staging> {
+        self.take_prepared(changes).or_else(|| self.adopt(changes))
+    }
+
+    fn discard_waiting(&self, changes: ContentHash) {
+        discard_prepared(self.take_waiting(changes));
+    }
+
     fn refuse_reserved_names(&self, changes: &ChangeSet) -> Result<(), TreeError> {
         let mut paths = BTreeSet::new();
         for change in &changes.changes {

@@ -195,17 +195,12 @@ fn make_state(path: &Path) -> io::Result<()> {
     }
     let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
     Dir::create_ambient_dir_all(above, ambient_authority())?;
-    match calls::make_folder(place(&Dir::open_ambient_dir(above, ambient_authority())?, name), 0o777) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    let above = Dir::open_ambient_dir(above, ambient_authority())?;
+    Ok(calls::make_folder_if_missing(place(&above, name), 0o777)?)
 }
 
 fn make_private(folder: &Dir, name: &str) -> io::Result<()> {
-    match calls::make_folder(place(folder, name), 0o700) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    Ok(calls::make_folder_if_missing(place(folder, name), 0o700)?)
 }
 
 /// Inode and, where the system has it, time of birth: no later folder has both.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rustix::io::Errno;
 
 use super::OsTree;
 use super::calls;
@@ -30,10 +29,7 @@ pub(super) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
     if home.read(NOTE).is_ok_and(|noted| noted == path) {
         return Ok(());
     }
-    match calls::remove_file(place(home, DRAFT)) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(error.into()),
-    }
+    calls::remove_file_if_there(place(home, DRAFT))?;
     let draft = calls::create(place(home, DRAFT), 0o600, path)?;
     // Half a path after a loss of power would be that of a workspace that is gone.
     calls::sync(&draft, OsStr::new(DRAFT))?;

@@ -279,11 +279,8 @@ pub(super) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
 
 /// A new folder, as if it were made where it will be.
 pub(super) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Result<Found> {
-    match calls::make_folder(at, 0o777) {
-        // A commit before this one got as far as that.
-        Ok(()) | Err(Errno::EXIST) => {}
-        Err(error) => return Err(error),
-    }
+    // A commit before this one may have got as far as that.
+    calls::make_folder_if_missing(at, 0o777)?;
     let found = calls::look(at)?;
     if inherited.is_plain(&found) {
         return Ok(found);

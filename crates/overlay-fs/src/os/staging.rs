@@ -374,10 +374,7 @@ impl Staging {
     }
 
     fn remove_if_there(&self, name: &str) -> io::Result<()> {
-        match calls::remove_file(self.at(name)) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(calls::remove_file_if_there(self.at(name))?)
     }
 
     /// The names of what waits or is kept; an error for a name that no commit gives.
