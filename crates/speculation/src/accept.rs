@@ -134,17 +134,13 @@ pub async fn accept(
 
 /// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.
 fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
-    let Transcript { messages, rest, ready, .. } = &finished.transcript;
+    let Transcript { messages, ready, .. } = &finished.transcript;
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
         _ => None,
     });
     let ran: HashSet<&str> = results.chain(ready).filter_map(ran_call).collect();
-    let waiting = rest.iter().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
-        _ => None,
-    });
-    let calls = messages.iter().flat_map(Message::tool_calls).chain(waiting);
+    let calls = messages.iter().flat_map(Message::tool_calls).chain(finished.transcript.waiting_calls());
     calls.filter(|call| ran.contains(call.id.as_str())).find_map(|call| {
         let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
         (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))

@@ -1,10 +1,12 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_overlay_fs::{DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath};
+
+use crate::run::lock;
 
 /// What a step stands on: the work of the step below, until that is accepted; from then on the workspace, into which
 /// that work went.
@@ -30,7 +32,7 @@ impl Footing {
 
     /// The work below is in the workspace.
     pub(crate) fn accept(&self) {
-        let below = std::mem::replace(&mut *self.lock(), Below::Accepted);
+        let below = std::mem::replace(&mut *lock(&self.below), Below::Accepted);
         if let Below::Ahead { tell, .. } = below {
             // Nobody waits where nothing stands above.
             let _ = tell.send(());
@@ -38,7 +40,7 @@ impl Footing {
     }
 
     pub(crate) fn is_accepted(&self) -> bool {
-        matches!(*self.lock(), Below::Accepted)
+        matches!(*lock(&self.below), Below::Accepted)
     }
 
     /// Waits until the work below is accepted; for ever, if it never is.
@@ -49,14 +51,10 @@ impl Footing {
     }
 
     fn tree(&self) -> Arc<dyn Tree> {
-        match &*self.lock() {
+        match &*lock(&self.below) {
             Below::Ahead { overlay, .. } => Arc::clone(overlay) as Arc<dyn Tree>,
             Below::Accepted => Arc::clone(&self.workspace) as Arc<dyn Tree>,
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Below> {
-        self.below.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

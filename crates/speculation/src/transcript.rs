@@ -40,16 +40,18 @@ impl Transcript {
     /// The calls of the answer that have no result yet, in order.
     pub fn pending_calls(&self) -> impl Iterator<Item = &ToolCall> {
         let has_none = |call: &&ToolCall| !self.ready.iter().any(|result| result.id == call.id);
-        self.rest.iter().filter_map(as_call).filter(has_none)
+        self.waiting_calls().filter(has_none)
+    }
+
+    /// The calls of the answer that have not moved over, also those whose result is ready.
+    pub(crate) fn waiting_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.rest.iter().filter_map(as_call)
     }
 
     /// The ids of all calls, those of the rest included.
     pub(crate) fn call_ids(&self) -> HashSet<String> {
         let mut ids = call_ids(&self.messages);
-        ids.extend(self.rest.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call.id.clone()),
-            _ => None,
-        }));
+        ids.extend(self.waiting_calls().map(|call| call.id.clone()));
         ids
     }
 
@@ -98,7 +100,7 @@ impl Transcript {
                 Some(message) if message.role == Role::Tool => message.parts.push(result),
                 _ => self.messages.push(Message { role: Role::Tool, parts: vec![result] }),
             }
-            if !self.rest.iter().any(|part| as_call(part).is_some()) {
+            if self.waiting_calls().next().is_none() {
                 self.move_parts(self.rest.len());
             }
         }

@@ -93,9 +93,7 @@ impl Spent {
             time: self.time.saturating_add(other.time),
         }
     }
-}
 
-impl Spent {
     pub(super) fn times(self, many: u32) -> Self {
         Self {
             tokens: self.tokens.saturating_mul(u64::from(many)),
