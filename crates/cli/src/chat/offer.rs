@@ -33,8 +33,7 @@ impl Chat {
         for (offer, outcome) in given_up {
             match offer.work {
                 Some(mut ahead) => {
-                    self.books.closed(&mut ahead.account, &ahead.speculation, outcome, 0);
-                    self.close_steps(&ahead.speculation, ahead.above.take());
+                    self.close_work(&mut ahead, outcome);
                     ahead.speculation.abort();
                 }
                 None => self.books.decided(&offer.id, outcome),

@@ -48,10 +48,15 @@ impl Chat {
     /// The steps above this one are given up with it: the ledger is told, while they still say what they cost.
     pub(super) fn close_steps(&mut self, speculation: &Speculation, above: Option<Box<Ahead>>) {
         let unknown = || speculation.above().now_or_never().flatten().map(Ahead::of_step);
-        let Some(above) = above.or_else(unknown) else { return };
-        let Ahead { speculation, above, mut account, .. } = *above;
-        self.books.closed(&mut account, &speculation, Outcome::Aborted, 0);
-        self.close_steps(&speculation, above);
+        if let Some(mut above) = above.or_else(unknown) {
+            self.close_work(&mut above, Outcome::Aborted);
+        }
+    }
+
+    /// The ledger is told what became of work and of the steps above it.
+    pub(super) fn close_work(&mut self, work: &mut Ahead, outcome: Outcome) {
+        self.books.closed(&mut work.account, &work.speculation, outcome, 0);
+        self.close_steps(&work.speculation, work.above.take());
     }
 
     /// A step that is worth offering: Ctrl-C at the moment of the accept below may have ended it.
@@ -59,8 +64,7 @@ impl Chat {
         if step.speculation.status() != Status::Aborted {
             return Some(step);
         }
-        self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
-        self.close_steps(&step.speculation, step.above.take());
+        self.close_work(&mut step, Outcome::Aborted);
         None
     }
 
@@ -72,8 +76,7 @@ impl Chat {
             offer.work = Some(*step);
             return true;
         }
-        self.books.closed(&mut step.account, &step.speculation, Outcome::Aborted, 0);
-        self.close_steps(&step.speculation, step.above.take());
+        self.close_work(&mut step, Outcome::Aborted);
         step.speculation.abort();
         false
     }
