@@ -27,47 +27,52 @@ impl Provider {
         hide: &Redactor,
     ) -> ModelError {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
-        match status {
-            404 | 405 if !is_about_a_thing(&json) => {
-                self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide)
-            }
+        let is_stranger = match status {
+            404 | 405 => !is_about_a_thing(&json),
             // A server of files knows no POST. Whoever speaks the format would say so in JSON.
-            501 if json.is_null() => {
-                self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide)
-            }
-            _ => self.refusal(status, retry_after, body, hide),
+            501 => json.is_null(),
+            _ => false,
+        };
+        if is_stranger {
+            return self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide);
         }
+        self.refusal(status, retry_after, (&json, body), hide)
     }
 
-    /// The error that somebody who speaks the format answers with.
-    fn refusal(&self, status: u16, retry_after: Option<Duration>, body: &str, hide: &Redactor) -> ModelError {
-        let json: Value = serde_json::from_str(body).unwrap_or_default();
+    /// The error that somebody who speaks the format answers with: what it is as JSON, and as it came.
+    fn refusal(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        (json, body): (&Value, &str),
+        hide: &Redactor,
+    ) -> ModelError {
         let provider = self.label();
         let variable = self.key_variable.clone();
-        let message = words(&json, body, hide);
+        let message = words(json, body, hide);
         match status {
             // Made again it would fail again, whatever the status says of a rate.
-            400..500 if is_used_up(&json) => {
-                ModelError::Rejected { provider, status, message: said(&json, body, hide) }
+            400..500 if is_used_up(json) => {
+                ModelError::Rejected { provider, status, message: said(json, body, hide) }
             }
             401 => ModelError::Unauthorized { provider, status, variable, message },
-            403 if is_about_the_key(&json, &message) => {
+            403 if is_about_the_key(json, &message) => {
                 ModelError::Unauthorized { provider, status, variable, message }
             }
             // Gemini has no status of its own for a wrong key.
-            400 if says(&json, "API_KEY_INVALID") => {
+            400 if says(json, "API_KEY_INVALID") => {
                 ModelError::Unauthorized { provider, status, variable, message }
             }
             429 => {
-                let retry_after = retry_after.or_else(|| retry_delay(&json));
+                let retry_after = retry_after.or_else(|| retry_delay(json));
                 ModelError::RateLimited { provider, message, retry_after }
             }
-            500.. => ModelError::Server { provider, status, message: said(&json, body, hide), retry_after },
+            500.. => ModelError::Server { provider, status, message: said(json, body, hide), retry_after },
             404 => {
-                let message = format!("{}; check the name of the model", said(&json, body, hide));
+                let message = format!("{}; check the name of the model", said(json, body, hide));
                 ModelError::Rejected { provider, status, message }
             }
-            _ => ModelError::Rejected { provider, status, message: said(&json, body, hide) },
+            _ => ModelError::Rejected { provider, status, message: said(json, body, hide) },
         }
     }
 
@@ -76,7 +81,7 @@ impl Provider {
         let places = ["status", "code", "status_code", "type"];
         let code = places.iter().find_map(|name| status(error.get(name)?));
         let body = if error.is_null() { String::new() } else { error.to_string() };
-        self.refusal(code.unwrap_or(500), None, &body, hide)
+        self.refusal(code.unwrap_or(500), None, (error, &body), hide)
     }
 
     pub(crate) fn malformed(&self, message: impl AsRef<str>, hide: &Redactor) -> ModelError {
