@@ -145,17 +145,7 @@ fn every_fault_has_its_status_and_nothing_staged_is_lost_or_applied() {
         let count = fault.answers.len();
         let server = Server::start([vec![work], fault.answers, vec![suggestion]].concat());
         let before = session.hash();
-        let outcome = session.run(&[
-            "speculate",
-            "--json",
-            "--mode",
-            "auto-edit",
-            "--model",
-            "openai:test",
-            "--base-url",
-            &server.base_url,
-            "go",
-        ]);
+        let outcome = session.run(&server.speculation("openai:test", &["go"]));
         let name = fault.name;
         assert_eq!(session.hash(), before, "{name}: {outcome}");
         assert!(!outcome.stdout.contains(KEY) && !outcome.stderr.contains(KEY), "{name}: {outcome}");

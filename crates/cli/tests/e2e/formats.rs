@@ -199,19 +199,8 @@ fn a_speculation_in_each_format_from_the_prompt_to_the_file() {
         let session = Session::with_project().variable(format.variable, KEY);
         let server = Server::start(format.script());
         let recording = session.home().join("made.json").display().to_string();
-        let outcome = session.run(&[
-            "speculate",
-            "--json",
-            "--mode",
-            "auto-edit",
-            "--model",
-            &format.model(),
-            "--base-url",
-            &server.base_url,
-            "--record",
-            &recording,
-            "add a farewell",
-        ]);
+        let outcome =
+            session.run(&server.speculation(&format.model(), &["--record", &recording, "add a farewell"]));
         assert_no_key(&session, &outcome);
         assert_eq!(outcome.code, Some(0), "{}: {outcome}", format.prefix);
         let finished = outcome.finished();

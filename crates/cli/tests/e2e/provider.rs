@@ -49,19 +49,8 @@ fn farewell() -> Vec<Answer> {
 fn speculate(session: &Session, server: &Server) -> Outcome {
     let history = session.history(&history());
     let before = session.hash();
-    let outcome = session.run(&[
-        "speculate",
-        "--json",
-        "--mode",
-        "auto-edit",
-        "--model",
-        "openai:test",
-        "--base-url",
-        &server.base_url,
-        "--history",
-        &history,
-        "add the farewell",
-    ]);
+    let outcome =
+        session.run(&server.speculation("openai:test", &["--history", &history, "add the farewell"]));
     assert_eq!(session.hash(), before);
     assert_no_key(session, &outcome);
     outcome
@@ -317,17 +306,7 @@ fn ctrl_c_or_an_abort_closes_the_connection_and_leaves_nothing() {
         let before = session.hash();
         let silent = Answer::Stream(vec![delta(&json!({"content": "Well"})), Step::UntilClientLeaves]);
         let server = Server::start(vec![farewell().swap_remove(1), silent]);
-        let mut live = session.live(&[
-            "speculate",
-            "--json",
-            "--mode",
-            "auto-edit",
-            "--model",
-            "openai:test",
-            "--base-url",
-            &server.base_url,
-            "add the farewell",
-        ]);
+        let mut live = session.live(&server.speculation("openai:test", &["add the farewell"]));
         live.wait_for("toolResult");
         live.wait_for("text");
         if by_signal {

@@ -56,6 +56,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// The arguments of a speculation by this server's model that may write without being asked, with its others last.
+    pub(crate) fn speculation<'a>(&'a self, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let model = ["--model", model, "--base-url", &self.base_url];
+        [&["speculate", "--json", "--mode", "auto-edit"], &model[..], more].concat()
+    }
+
     pub(crate) fn start(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
