@@ -1,7 +1,7 @@
 //! The process in the namespaces: makes the rest of the machine read-only, runs commands and reports what they did.
 
 use std::fs;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -121,16 +121,23 @@ impl Sandbox {
     }
 }
 
-/// Gives up rights and becomes bash with `text`.
+/// Gives up rights and runs bash with `text`, in a process of its own: what the giving up costs would else count in what
+/// `times` tells.
 pub(crate) fn confined(text: &str) -> ! {
     let given_up = confine::programs_only(text).and_then(|()| confine::no_sockets());
     if let Err(error) = given_up {
         eprintln!("{error}");
         std::process::exit(125);
     }
-    let error = Command::new("/bin/bash").arg0("bash").args(["--norc", "--noprofile", "-c", text]).exec();
-    eprintln!("bash: {error}");
-    std::process::exit(125);
+    match Command::new("/bin/bash").arg0("bash").args(["--norc", "--noprofile", "-c", text]).status() {
+        Ok(status) => {
+            std::process::exit(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+        }
+        Err(error) => {
+            eprintln!("bash: {error}");
+            std::process::exit(125);
+        }
+    }
 }
 
 /// Whether this kernel has what [`confined`] needs.
