@@ -3,7 +3,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// `{"keep": true, "suggestion"}` or `{"keep": false, "reason"}`.
 #[wasm_bindgen(js_name = filterSuggestion)]
-pub(crate) fn filter_suggestion(text: &str) -> String {
+pub fn filter_suggestion(text: &str) -> String {
     let answer = match headstart_followup_state::filter(text) {
         Ok(suggestion) => json!({ "keep": true, "suggestion": suggestion.as_str() }),
         Err(reason) => json!({ "keep": false, "reason": reason.as_str() }),

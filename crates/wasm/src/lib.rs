@@ -4,4 +4,6 @@
 //! `{"code", "message", "path"?}`. What a JavaScript developer sees (classes, async iterables, signals, errors, types) is
 //! written in TypeScript, in `npm/src`.
 
+#![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
+
 mod filter;
