@@ -6,4 +6,7 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
+mod failure;
 mod filter;
+mod tree;
+mod tree_port;
