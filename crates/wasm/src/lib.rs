@@ -13,3 +13,5 @@ mod filter;
 mod gate;
 mod input;
 mod rules;
+mod tree;
+mod tree_port;
