@@ -12,6 +12,7 @@ mod failure;
 mod filter;
 mod gate;
 mod input;
+mod promise;
 mod rules;
 mod tree;
 mod tree_port;
