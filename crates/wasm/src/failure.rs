@@ -1,31 +1,41 @@
 use headstart_overlay_fs::TreeError;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
-/// What goes wrong, as it crosses to JavaScript: a JSON text `{"code", "message", "path"?}`.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) code: &'static str,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    pub(crate) code: String,
     pub(crate) message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retry_after_ms: Option<u64>,
 }
 
 impl Failure {
-    /// The caller's fault: which field it is, and what is wrong with it.
-    pub(crate) fn invalid(field: &str, message: &str) -> Self {
-        let message = format!("{field}: {message}");
-        Self { code: "invalid_input", message, path: Some(field.to_owned()) }
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into(), path: None, retry_after_ms: None }
     }
+    pub(crate) fn input(path: impl Into<String>, message: impl AsRef<str>) -> Self {
+        let path = path.into();
+        Self::new("invalid_input", format!("{path}: {}", message.as_ref())).at(path)
+    }
+    pub(crate) fn at(self, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+    pub(crate) fn to_json(&self) -> String {
+        json(self)
+    }
+}
+
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("works because every map in what crosses has strings for keys")
 }
 
 impl From<Failure> for JsValue {
     fn from(failure: Failure) -> Self {
-        let Failure { code, message, path } = failure;
-        let mut text = json!({ "code": code, "message": message });
-        if let Some(path) = path {
-            text["path"] = path.into();
-        }
-        text.to_string().into()
+        Self::from_str(&failure.to_json())
     }
 }
 
@@ -40,9 +50,8 @@ impl From<TreeError> for Failure {
             TreeError::Unsupported { path, .. } => ("unsupported", path),
             TreeError::Quota { path, .. } => ("quota", path),
             TreeError::Io { path, .. } => ("io", path),
-            _ => return Self { code: "io", message: error.to_string(), path: None },
+            _ => return Self::new("io", error.to_string()),
         };
-        let path = Some(path.as_str().map_or_else(|| path.to_string(), str::to_owned));
-        Self { code, message: error.to_string(), path }
+        Self::new(code, error.to_string()).at(path.to_string())
     }
 }

@@ -6,7 +6,11 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
+mod change_set;
 mod failure;
 mod filter;
+mod input;
+mod overlay;
+mod promise;
 mod tree;
 mod tree_port;
