@@ -1,3 +1,4 @@
+export { ChangeSet } from "./change-set.js";
 export { FollowupController } from "./controller.js";
 export {
   AcceptError,
@@ -8,6 +9,8 @@ export {
   StartError,
   TreeError,
 } from "./errors.js";
+export { commit, Overlay } from "./files.js";
 export { filterSuggestion } from "./filter.js";
 export { classifyShell, judge } from "./gate.js";
+export { MemoryTree } from "./memory-tree.js";
 export type * from "./types.js";
