@@ -1,5 +1,6 @@
 export { ChangeSet } from "./change-set.js";
 export { FollowupController } from "./controller.js";
+export { Engine, speculate } from "./engine.js";
 export {
   AcceptError,
   DisposedError,
@@ -13,4 +14,7 @@ export { commit, Overlay } from "./files.js";
 export { filterSuggestion } from "./filter.js";
 export { classifyShell, judge } from "./gate.js";
 export { MemoryTree } from "./memory-tree.js";
+export { recordedModel } from "./recorded.js";
+export { Speculation } from "./speculation.js";
+export { Turn } from "./turn.js";
 export type * from "./types.js";
