@@ -1,20 +1,2 @@
-export { ChangeSet } from "./change-set.js";
-export { FollowupController } from "./controller.js";
-export { Engine, speculate } from "./engine.js";
-export {
-  AcceptError,
-  DisposedError,
-  HeadstartError,
-  InputError,
-  ModelError,
-  StartError,
-  TreeError,
-} from "./errors.js";
-export { commit, Overlay } from "./files.js";
-export { filterSuggestion } from "./filter.js";
-export { classifyShell, judge } from "./gate.js";
-export { MemoryTree } from "./memory-tree.js";
-export { recordedModel } from "./recorded.js";
-export { Speculation } from "./speculation.js";
-export { Turn } from "./turn.js";
-export type * from "./types.js";
+export * from "./core.js";
+export { classifyShell } from "./gate.js";
