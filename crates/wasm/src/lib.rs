@@ -18,3 +18,4 @@ mod promise;
 mod rules;
 mod tree;
 mod tree_port;
+mod wire;

@@ -13,4 +13,6 @@ export { commit, Overlay } from "./files.js";
 export { filterSuggestion } from "./filter.js";
 export { classifyShell, judge } from "./gate.js";
 export { MemoryTree } from "./memory-tree.js";
+export { fetchModel } from "./models.js";
+export { Decoder, Wire } from "./wire.js";
 export type * from "./types.js";
