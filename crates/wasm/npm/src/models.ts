@@ -178,7 +178,7 @@ class Exchange {
         reject(signal.reason);
       };
       signal.addEventListener("abort", stop, { once: true });
-      work().then(resolve, reject).finally(end);
+      void (async () => work())().then(resolve, reject).finally(end);
     });
   }
 

@@ -279,10 +279,10 @@ test("a fetch of one's own", async () => {
   const controller = new AbortController();
   const waiting = collect(model(() => new Promise(() => {})).stream(request, controller.signal));
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
-  assert.equal(timers(), 1);
+  const before = timers();
   controller.abort();
   assert.equal((await waiting).error.name, "AbortError");
-  assert.equal(timers(), 0);
+  assert.equal(timers(), before - 1);
 });
 
 test("base URLs, as people copy them", () => {
