@@ -1,4 +1,5 @@
 // Every type of the package. The JSON is that of the Rust crates, so a log that one of them wrote is read by the other.
+import type { ChangeSet } from "./change-set.js";
 
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | PromiseLike<T>;
@@ -255,6 +256,7 @@ export interface ToolCall {
 
 // ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** What a name stands for. */
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
 /** What is at a path; of a link, the link itself. */
@@ -262,9 +264,9 @@ export interface Metadata {
   kind: EntryKind;
   /** In bytes. */
   size: number;
-  executable?: boolean;
+  executable?: boolean | undefined;
   /** Milliseconds, or any number that changes whenever the content does. Left out: contents are compared. */
-  modified?: number;
+  modified?: number | undefined;
 }
 
 export interface DirEntry {
@@ -301,13 +303,13 @@ export interface WritableTree extends Tree {
 /** How much an overlay may hold. */
 export interface Quota {
   /** Staged paths; 10,000 if it is not said. */
-  files?: number;
+  files?: number | undefined;
   /** Staged content and what it replaces, in bytes; 256 MiB. */
-  bytes?: number;
+  bytes?: number | undefined;
   /** One file, in bytes; 64 MiB. */
-  fileBytes?: number;
+  fileBytes?: number | undefined;
   /** Names in a path; 128. */
-  depth?: number;
+  depth?: number | undefined;
 }
 
 /** A change as it is listed, without content. */
@@ -325,9 +327,9 @@ export interface ChangeSummary {
 /** How a commit treats what changed meanwhile. */
 export interface CommitOptions {
   /** What was only read and has changed since: a conflict (as if it were not said), or a warning. */
-  staleReads?: "conflict" | "warn";
+  staleReads?: "conflict" | "warn" | undefined;
   /** A text that both sides changed, in different places: merged (as if it were not said), or a conflict. */
-  merge?: "text" | "never";
+  merge?: "text" | "never" | undefined;
 }
 
 /** What one side of a conflict has. */
@@ -363,7 +365,7 @@ export type ProviderName = "openai" | "responses" | "anthropic" | "gemini" | "da
 export interface WireOptions {
   provider: ProviderName;
   /** Where it is, if not at the provider's own address; it looks like `https://HOST/v1`. */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
 }
 
 /** All that `fetch` needs: `fetch(url, rest)`. */
@@ -376,21 +378,21 @@ export interface EncodedRequest {
 
 export interface FetchModelOptions extends WireOptions {
   /** It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
-  key?: string;
+  key?: string | undefined;
   /** In place of the global one: through a proxy of your own, with a header more, in a test. */
-  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** How long to wait. */
-  timeouts?: ModelTimeouts;
+  timeouts?: ModelTimeouts | undefined;
 }
 
 /** In milliseconds. */
 export interface ModelTimeouts {
   /** For the first bytes of an answer; 130 s. A queue, a model that is loaded first or a long prompt take their time. */
-  firstByteMs?: number;
+  firstByteMs?: number | undefined;
   /** For the next bytes; 120 s. */
-  idleMs?: number;
+  idleMs?: number | undefined;
   /** For the next piece of the answer, where only signs of life come; 600 s. */
-  stalledMs?: number;
+  stalledMs?: number | undefined;
 }
 
 // ── conversation and models ──────────────────────────────────────────────────────────────────────────────────────────
@@ -496,3 +498,168 @@ export interface RecordedTurn {
   streamMs?: number;
   usage?: Partial<Usage>;
 }
+
+// ── engine ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** How much a speculation may spend; each limit has an ending of its own. `Infinity` is no limit. */
+export interface Limits {
+  /** Answers of the model. Default: 20. */
+  turns?: number | undefined;
+  /** Entries of the transcript. Default: 100. */
+  messages?: number | undefined;
+  /** Tokens read and written, cached ones included. Default: 400,000. */
+  tokens?: number | undefined;
+  /** Milliseconds. Default: five minutes. */
+  timeMs?: number | undefined;
+  /** How many steps run ahead, each on top of the one before. Default: 1. */
+  depth?: number | undefined;
+  /** How many suggestions for what comes after are asked for, up to 3. Default: 1. */
+  candidates?: number | undefined;
+  /** How much may be staged. */
+  staged?: Quota | undefined;
+}
+
+/** What an engine works with. */
+export interface EngineOptions {
+  /** Who is asked. */
+  model: Model;
+  /** The provider's name of the model, for its requests. */
+  modelName?: string | undefined;
+  /** The real files. Only an accept and a turn in the foreground write to it. */
+  tree: WritableTree;
+  /**
+   * How much may be done without asking; a function is asked for every call and at every accept. One that throws, or gives no mode,
+   * counts as `plan`. Default: `default`, in which a speculation stops at the first write: for most hosts `auto-edit` is right.
+   */
+  mode?: ApprovalMode | (() => ApprovalMode) | undefined;
+  /** Where the workspace is, in paths of the model. Default: `/workspace`. */
+  workspace?: string | undefined;
+  /** Paths that no tool may touch, as in `.gitignore`. */
+  deny?: string[] | undefined;
+  /** What the user adds to what the gate knows of programs. */
+  policies?: PolicyRule[] | undefined;
+  limits?: Limits | undefined;
+  /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */
+  atBoundary?: "commit" | "discard" | undefined;
+  /** What becomes of files that changed meanwhile. */
+  commit?: CommitOptions | undefined;
+  /**
+   * Asks the user whether a call may run. In turns only, never for a speculation. `stop` ends the turn there. Default: `decline`.
+   */
+  consent?: ((call: ToolCall, verdict: Verdict) => MaybePromise<"run" | "decline" | "stop">) | undefined;
+}
+
+/** What happens in a run. Calls and results come in pairs, also where several ran at the same time. */
+export type RunEvent =
+  /** Words of the model, as they come. */
+  | { type: "text"; text: string }
+  /** A call runs, or is about to. */
+  | { type: "toolCall"; call: ToolCall }
+  /** It has its result, as the model will read it. */
+  | { type: "toolResult"; result: ToolResult };
+
+/** Where a speculation is. */
+export type Status = "running" | "completed" | "boundary" | "exhausted" | "failed" | "aborted";
+
+/** How a run ended. */
+export type Ending =
+  /** The model said its last word. */
+  | { status: "completed" }
+  /** A call needs the user's consent. */
+  | { status: "boundary"; verdict: Verdict }
+  /** A limit was reached; `output` is the provider's limit on one answer. */
+  | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" }
+  /** An error, in words. */
+  | { status: "failed"; error: string }
+  | { status: "aborted" };
+
+/** What a run cost. */
+export interface Cost extends Usage {
+  /** Answers of the model. */
+  turns: number;
+  /** Calls that ran. */
+  toolCalls: number;
+  /** Paths staged. */
+  stagedFiles: number;
+  /** Content staged, in bytes. */
+  stagedBytes: number;
+  /** Milliseconds spent waiting for the model. */
+  modelMs: number;
+  /** Milliseconds spent in tools. */
+  toolMs: number;
+  /** Milliseconds from the start of the work to its end. */
+  workMs: number;
+}
+
+/** What a run adds to a conversation. It is legal wherever the run was cut. */
+export interface Transcript {
+  /** The prompt first, every call with its result. Append these to the conversation. */
+  messages: Message[];
+  /** What the model said after the last finished call, the next call included. */
+  rest: Part[];
+  /** Whether `rest` continues the last message of the model. */
+  restContinues: boolean;
+  /** Results of calls of `rest` that stand behind one without a result. */
+  ready?: ToolResult[];
+}
+
+/** All that is left of a speculation when its work has ended. */
+export interface Finished {
+  id: string;
+  prompt: string;
+  ending: Ending;
+  transcript: Transcript;
+  /** What it would change. */
+  changes: ChangeSet;
+  /** The call that needs consent. */
+  pendingCall?: ToolCall;
+  cost: Cost;
+}
+
+/** What is left of a turn when it has ended. */
+export interface TurnFinished {
+  ending: Ending;
+  transcript: Transcript;
+  cost: Cost;
+}
+
+/** How an accept ended. */
+export type Acceptance =
+  /** The changes are in the tree. */
+  | {
+      type: "accepted";
+      changes: ChangeSummary[];
+      /** Of these, files that changed meanwhile as well: they hold both edits. */
+      merged: string[];
+      /** What the work read and what changed since, where `commit.staleReads` allows it. */
+      staleReads: Conflict[];
+      /** What is added to the conversation. If the work had not ended, `engine.turn` goes on with it. */
+      transcript: Transcript;
+      /** The call that needs consent: `engine.turn` asks for it. */
+      pendingCall?: ToolCall;
+      ending: Ending;
+      /** The suggestion for what comes after, if it is there already. */
+      next?: string;
+      /** Milliseconds of work that the user did not wait for. */
+      timeSavedMs: number;
+    }
+  /** The tree changed where the work rests on it. Nothing was changed. */
+  | { type: "conflict"; conflicts: Conflict[] }
+  /** A call that ran is not allowed any more. Nothing was changed. */
+  | { type: "withdrawn"; call: ToolCall; verdict: Verdict }
+  /** There is nothing to give: nothing was done, or it was aborted. */
+  | { type: "nothing" }
+  /** It stopped at a boundary, and `atBoundary` is `discard`. */
+  | { type: "discarded" };
+
+/** A guess, or why there is none. */
+export type Suggested =
+  | { suggestion: string; /** Further ones, best first. */ others: string[]; usage: Usage; suppressed?: never }
+  | {
+      /** `early_conversation`, `empty`, `error`, `plan_mode`, or the code of the filter's rule. */
+      suppressed: string;
+      usage: Usage;
+      /** What went wrong, where it was the model. */
+      error?: string;
+      suggestion?: never;
+    };
