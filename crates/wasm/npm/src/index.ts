@@ -1,0 +1,2 @@
+export { filterSuggestion } from "./filter.js";
+export type * from "./types.js";

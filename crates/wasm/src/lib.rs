@@ -1,0 +1,12 @@
+//! headstart for JavaScript: what the npm package in `npm/` calls.
+//!
+//! The boundary is narrow on purpose: JSON texts, bytes and handles cross it, and a failure crosses it as a JSON text
+//! `{"code", "message", "path"?}`. What a JavaScript developer sees (classes, async iterables, signals, errors, types) is
+//! written in TypeScript, in `npm/src`.
+
+#![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
+
+mod failure;
+mod filter;
+mod tree;
+mod tree_port;
