@@ -6,7 +6,12 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
+mod controller;
+mod exchange;
 mod failure;
 mod filter;
+mod gate;
+mod input;
+mod rules;
 mod tree;
 mod tree_port;
