@@ -6,12 +6,15 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
+mod change_set;
 mod controller;
 mod exchange;
 mod failure;
 mod filter;
 mod gate;
 mod input;
+mod overlay;
+mod promise;
 mod rules;
 mod tree;
 mod tree_port;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use headstart_overlay_fs::{
-    DirEntry, EntryKind, MemoryTree, Metadata, Tree, TreeError, Workspace, WorkspacePath,
+    DirEntry, EntryKind, MemoryTree, Metadata, PathError, Tree, TreeError, Workspace, WorkspacePath,
 };
 use js_sys::Uint8Array;
 use serde_json::json;
@@ -49,7 +49,7 @@ impl TreeHandle {
     pub(crate) fn workspace(self) -> Result<Arc<dyn Workspace>, Failure> {
         match self.0 {
             Inner::Workspace(workspace) => Ok(workspace),
-            Inner::Tree(_) => Err(Failure::invalid("tree", "it can only be read; give a tree with `write`")),
+            Inner::Tree(_) => Err(Failure::input("tree", "it can only be read; give a tree with `write`")),
         }
     }
 }
@@ -59,10 +59,9 @@ pub(crate) fn path(text: &str) -> Result<WorkspacePath, Failure> {
     if text.is_empty() {
         return Ok(WorkspacePath::root());
     }
-    WorkspacePath::parse(text).map_err(|error| Failure {
-        code: "escapes",
-        message: error.to_string(),
-        path: Some(text.to_owned()),
+    WorkspacePath::parse(text).map_err(|error| match error {
+        PathError::Outside { .. } => Failure::new("escapes", error.to_string()).at(text),
+        error => Failure::input("path", error.to_string()),
     })
 }
 
@@ -112,7 +111,6 @@ pub struct MemoryHandle(Arc<MemoryTree>);
 impl MemoryHandle {
     /// An empty one.
     #[wasm_bindgen(constructor)]
-    #[expect(clippy::new_without_default, reason = "it is JavaScript that makes one")]
     pub fn new() -> Self {
         Self(Arc::new(MemoryTree::new()))
     }

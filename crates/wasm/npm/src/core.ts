@@ -1,3 +1,5 @@
+export { ChangeSet } from "./change-set.js";
+export { commit, Overlay } from "./files.js";
 export { FollowupController } from "./controller.js";
 export {
   AcceptError,
@@ -11,4 +13,5 @@ export {
 export { filterSuggestion } from "./filter.js";
 export { judge } from "./gate.js";
 export { type ModuleSource, init, initSync, version } from "./init.js";
+export { MemoryTree } from "./memory-tree.js";
 export type * from "./types.js";
