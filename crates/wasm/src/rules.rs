@@ -60,6 +60,7 @@ fn of_gate(error: &GateError, deny: &[String]) -> Failure {
             let index = deny.iter().position(|rule| rule == pattern);
             index.map_or_else(|| "deny".to_owned(), |index| format!("deny[{index}]"))
         }
+        #[cfg(feature = "shell")]
         GateError::Policy { index, field, .. } => format!("policies[{index}].{field}"),
         _ => String::new(),
     };
