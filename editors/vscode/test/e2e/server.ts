@@ -97,7 +97,8 @@ function workbenchPage(port: number, settings: Record<string, unknown>, folder: 
       ...settings,
     },
   };
-  const json = JSON.stringify(product).replace(/</g, "\\u003c");
+  // Settings may name the server, whose port nobody knows before.
+  const json = JSON.stringify(product).replaceAll("{PORT}", String(port)).replace(/</g, "\\u003c");
   const base = `http://${authority}/vw`;
   return `<!DOCTYPE html>
 <html><head><meta charset="utf-8"><link rel="icon" href="data:,">

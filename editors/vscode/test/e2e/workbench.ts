@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Recording } from "headstart";
 import { type BrowserContext, type FrameLocator, type Page, chromium } from "playwright-core";
 import { ROOT, type Served, serve } from "./server.js";
 
@@ -14,6 +15,10 @@ const PATIENCE = 20_000;
 
 export interface WorkbenchOptions {
   settings?: Record<string, unknown>;
+  /** Files beside those of the sample project. */
+  files?: Record<string, string>;
+  /** What the model says. */
+  recording?: Recording;
   folder?: boolean;
   theme?: string;
   handlers?: Served["handlers"];
@@ -31,8 +36,18 @@ export class Workbench {
     readonly profile: string,
   ) {}
 
-  static async open({ settings = {}, folder = true, theme, handlers }: WorkbenchOptions = {}): Promise<Workbench> {
-    const server = await serve({ ...settings, ...(theme && { "workbench.colorTheme": theme }) }, folder);
+  static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
+    const { settings = {}, files = {}, recording, folder = true, theme, handlers } = options;
+    const recorded = recording && { "headstart.provider": "recording", "headstart.recording": "recording.json" };
+    const server = await serve(
+      {
+        ...recorded,
+        "memfs.files": { ...files, ...(recording && { "recording.json": JSON.stringify(recording) }) },
+        ...(theme && { "workbench.colorTheme": theme }),
+        ...settings,
+      },
+      folder,
+    );
     for (const [path, handler] of handlers ?? []) server.handlers.set(path, handler);
     const profile = await mkdtemp(join(tmpdir(), "headstart-vscode-"));
     const context = await chromium.launchPersistentContext(profile, {

@@ -1,11 +1,10 @@
 import * as vscode from "vscode";
 import { MemoryFiles } from "../../../src/sample/memory.js";
-import { PROJECT, RECORDING } from "../../../src/sample/project.js";
+import { PROJECT } from "../../../src/sample/project.js";
 
-/** The workspace of the tests: the sample project in memory, with a recording beside it. */
+/** The workspace of the tests: the sample project in memory, and what a test adds to it. */
 export function activate(context: vscode.ExtensionContext): void {
-  const quick = { turns: RECORDING.turns?.map((turn) => ({ ...turn, delayMs: 40 })) ?? [], suggestions: RECORDING.suggestions ?? [] };
-  const files = { ...PROJECT, "recording.json": JSON.stringify(quick) };
+  const files = { ...PROJECT, ...vscode.workspace.getConfiguration("memfs").get<Record<string, string>>("files") };
   const stored = new MemoryFiles(Object.fromEntries(Object.entries(files).map(([path, text]) => [`/sample/${path}`, text])));
   context.subscriptions.push(vscode.workspace.registerFileSystemProvider("memfs", stored, { isCaseSensitive: true }));
   // Tests read from the server what is stored: an editor shows only what it believes to be stored.
