@@ -6,4 +6,10 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
+mod controller;
+mod exchange;
+mod failure;
 mod filter;
+mod gate;
+mod input;
+mod rules;

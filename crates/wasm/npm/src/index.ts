@@ -1,2 +1,2 @@
-export { filterSuggestion } from "./filter.js";
-export type * from "./types.js";
+export * from "./core.js";
+export { classifyShell } from "./gate.js";
