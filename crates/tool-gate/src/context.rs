@@ -1,7 +1,9 @@
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
-use crate::{DenyRules, Policies};
+use crate::DenyRules;
+#[cfg(feature = "shell")]
+use crate::Policies;
 
 /// How much the user lets an agent do without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -35,6 +37,7 @@ pub struct GateContext {
     /// Paths that no tool may touch.
     pub deny: DenyRules,
     /// What the user and the project add to what the gate knows of programs.
+    #[cfg(feature = "shell")]
     pub policies: Policies,
 }
 

@@ -21,6 +21,7 @@ const CLEAN: [(&str, &str); 7] = [
 ];
 
 /// What the names of variables start with that bash, the loader or git look at.
+#[cfg(feature = "shell")]
 const PREFIXES: [&str; 13] = [
     "BASH",
     "COMP",
@@ -38,6 +39,7 @@ const PREFIXES: [&str; 13] = [
 ];
 
 /// Further variables that bash looks at.
+#[cfg(feature = "shell")]
 const NAMES: &str = "ALACRITTY CDPATH CHILD_MAX COLUMNS COPROC DIRSTACK EMACS ENV EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE \
     FCEDIT FIGNORE GLOBIGNORE GROUPS HOME HOSTFILE HOSTNAME HOSTTYPE IFS IGNOREEOF INPUTRC INSIDE_EMACS LANG LINENO LINES \
     MACHTYPE MAIL MAILCHECK MAILPATH MAPFILE OLDPWD OPTARG OPTERR OPTIND OSTYPE PATH PIPESTATUS POSIXLY_CORRECT PPID PWD RANDOM \
@@ -45,6 +47,7 @@ const NAMES: &str = "ALACRITTY CDPATH CHILD_MAX COLUMNS COPROC DIRSTACK EMACS EN
 
 /// Variables that bash treats in a way of its own, or that are in the clean environment: an assignment to one of
 /// them changes more than a value.
+#[cfg(feature = "shell")]
 pub(crate) fn is_special_variable(name: &str) -> bool {
     CLEAN.iter().any(|(clean, _)| *clean == name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))

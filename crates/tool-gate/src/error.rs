@@ -1,3 +1,4 @@
+#[cfg(feature = "shell")]
 use crate::PolicyOrigin;
 
 /// What can be wrong with what the gate is given; never with what it judges.
@@ -13,6 +14,7 @@ pub enum GateError {
         why: String,
     },
     /// A policy cannot be held to, or one of its examples comes out differently.
+    #[cfg(feature = "shell")]
     #[error("policy {} of the {origin}: {field}: {problem}", .index + 1)]
     Policy {
         /// Whose policy it is.

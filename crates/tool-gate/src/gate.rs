@@ -1,3 +1,4 @@
+#[cfg(feature = "shell")]
 use std::cell::RefCell;
 use std::fmt;
 
@@ -5,16 +6,18 @@ use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
 use crate::builtin::one_text;
+#[cfg(feature = "shell")]
 use crate::shell::Witness;
-use crate::{
-    BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict, decide, shell,
-};
+use crate::{BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict};
+#[cfg(feature = "shell")]
+use crate::{decide, shell};
 
-/// Judges calls. Each thread keeps a parser between them.
+/// Judges calls. Each thread keeps a parser of commands between them.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Gate;
 
+#[cfg(feature = "shell")]
 thread_local! {
     // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
     static WITNESS: RefCell<Witness> = RefCell::default();
@@ -108,14 +111,25 @@ impl Gate {
         }
     }
 
+    #[cfg(feature = "shell")]
     fn judge_shell_in(command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
         let findings =
             WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
         decide::decide(findings, context)
     }
+
+    #[cfg(not(feature = "shell"))]
+    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext) -> Verdict {
+        let detail = "this program was built without the shell gate, so no command can be judged";
+        let mut verdict = Verdict::boundary(Reason::NotUnderstood, detail)
+            .with_effect(EffectKind::Unknown, "a command that nobody read");
+        verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
+        verdict
+    }
 }
 
 /// The verdict on an example, and the policies that decide it or would.
+#[cfg(feature = "shell")]
 pub(crate) fn judge_with_policies(command: &str, context: &GateContext) -> (Verdict, Vec<usize>) {
     let mut findings =
         WITNESS.with_borrow_mut(|witness| shell::classify(command, WorkspacePath::root(), context, witness));

@@ -7,6 +7,7 @@
 //! run, opened or asked for on the way.
 //!
 //! ```
+//! # #[cfg(feature = "shell")] {
 //! use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason};
 //! use serde_json::json;
 //!
@@ -19,6 +20,7 @@
 //!
 //! let verdict = Gate::new().judge_command("find . -del\"ete\"", &context);
 //! assert_eq!((verdict.decision, verdict.reason), (Decision::Boundary, Reason::Writes));
+//! # }
 //! ```
 //!
 //! # Limitations
@@ -31,19 +33,28 @@
 //!   before it runs a command: [`GitNeeds`] says where.
 //! - `docs/gate.md`, written from the table, lists what is understood.
 //! - A command that is allowed may still print much or take long; limits are the executor's.
+//!
+//! # Features
+//!
+//! - `shell` (default): shell commands are read. Without it there is no grammar, no table of programs and no policy, which
+//!   makes a small module for a host that runs no commands; every shell call is then a boundary
+//!   ([`Reason::NotUnderstood`]), and the other tools are judged as ever.
 
 mod builtin;
 mod call;
 mod context;
+#[cfg(feature = "shell")]
 mod decide;
 mod deny;
 mod environment;
 mod error;
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(any(all(test, feature = "shell"), feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+#[cfg(feature = "shell")]
 mod policy;
+#[cfg(feature = "shell")]
 mod shell;
 mod verdict;
 
@@ -54,5 +65,6 @@ pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use gate::Gate;
+#[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use verdict::{Decision, Effect, EffectKind, GitNeeds, Hardened, Reason, Verdict};

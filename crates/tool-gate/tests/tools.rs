@@ -150,6 +150,7 @@ fn other_tools_are_boundaries_in_every_mode() {
     }
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn shell_calls_take_their_command_and_folder_from_known_arguments() {
     use Decision::{Allow, Boundary};
@@ -191,13 +192,47 @@ fn shell_calls_take_their_command_and_folder_from_known_arguments() {
     assert_eq!(verdict.reads, ["src/x"]);
 }
 
+/// Without the shell gate the arguments of a call are looked at as ever; what would be read is a boundary.
+#[cfg(not(feature = "shell"))]
 #[test]
-fn a_deny_rule_stops_every_way_to_a_path() {
-    use Decision::{Allow, Boundary, Redirect};
-    let context = GateContext {
+fn no_command_is_judged_without_the_shell_gate() {
+    use Decision::Boundary;
+    let cases = [
+        (json!({"command": "ls"}), Reason::NotUnderstood),
+        (json!({"cmd": "true", "directory": "src"}), Reason::NotUnderstood),
+        (json!({"command": "rm -rf ."}), Reason::NotUnderstood),
+        (json!({"command": ""}), Reason::NotUnderstood),
+        (json!({"command": "ls", "directory": "/etc"}), Reason::OutsideWorkspace),
+        (json!({"command": "ls", "directory": "src", "cwd": "/etc"}), Reason::AmbiguousPath),
+        (json!({"command": "ls", "is_background": true}), Reason::NonTerminating),
+        (json!({"command": ["ls"]}), Reason::InvalidArgument),
+        (json!({}), Reason::InvalidArgument),
+    ];
+    for mode in [ApprovalMode::Default, ApprovalMode::Plan, ApprovalMode::AutoEdit, ApprovalMode::Yolo] {
+        for (args, reason) in &cases {
+            let verdict = judge(&in_mode(mode), "shell", args.clone());
+            assert_eq!((verdict.decision, verdict.reason), (Boundary, *reason), "{args}");
+            assert!(verdict.hardened.is_none() && verdict.reads.is_empty(), "{args}");
+        }
+    }
+    let verdict = support::judge(&Gate::new(), "git log");
+    assert_eq!((verdict.decision, verdict.reason), (Boundary, Reason::NotUnderstood));
+    assert_eq!(verdict.effects[0].span, Some((0, 7)));
+    assert!(verdict.detail.contains("without the shell gate"), "{}", verdict.detail);
+}
+
+/// The context in which every path of a rule is closed.
+fn closed() -> GateContext {
+    GateContext {
         mode: ApprovalMode::AutoEdit,
         ..support::denying(&[".env", "*.pem", "secrets/", "/config/prod.yml"])
-    };
+    }
+}
+
+#[test]
+fn a_deny_rule_stops_every_tool_at_a_path() {
+    use Decision::{Allow, Boundary, Redirect};
+    let context = closed();
     let calls = [
         ("read_file", json!({"file_path": ".env"}), Boundary),
         ("read_file", json!({"file_path": "./a/../.env"}), Boundary),
@@ -213,6 +248,13 @@ fn a_deny_rule_stops_every_way_to_a_path() {
     for (name, args, decision) in calls {
         assert_eq!(judge(&context, name, args.clone()).decision, decision, "{name} {args}");
     }
+}
+
+#[cfg(feature = "shell")]
+#[test]
+fn a_deny_rule_stops_every_command_at_a_path() {
+    use Decision::{Allow, Boundary};
+    let context = closed();
     let commands = [
         ("cat .env", Boundary),
         ("cat ./.env", Boundary),
@@ -249,6 +291,7 @@ fn a_deny_rule_stops_every_way_to_a_path() {
     }
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn what_a_command_may_read_is_listed_whole() {
     let cases: [(&str, &[&str]); 20] = [
@@ -280,12 +323,14 @@ fn what_a_command_may_read_is_listed_whole() {
     }
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn a_redirection_names_what_it_writes() {
     let verdict = support::judge(&Gate::new(), "cd src && ls > out.txt");
     assert_eq!((verdict.decision, verdict.writes), (Decision::Boundary, vec!["src/out.txt".to_owned()]));
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn git_runs_hardened() {
     let verdict = support::judge(&Gate::new(), "cd src && git diff HEAD~1 -- a | cat; git log -1");
@@ -302,6 +347,7 @@ fn git_runs_hardened() {
     assert!(support::judge(&Gate::new(), "git push").hardened.is_none());
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn the_hardened_form_is_judged_the_same() {
     let gate = Gate::new();
@@ -348,6 +394,7 @@ fn the_path_of_a_call_is_one() {
     assert_eq!(wrong.to_string(), "argument \"path\" must be a string");
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn verdicts_have_a_fixed_form() {
     let gate = Gate::new();
@@ -379,6 +426,7 @@ fn a_gate_can_be_shared_between_threads() {
     shared(&support::context());
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn the_folder_of_the_repository_stays_in_the_workspace() {
     let verdict = support::judge(&Gate::new(), "cat \"$(git rev-parse --show-toplevel 2>/dev/null)/a\"");
@@ -394,6 +442,7 @@ fn the_folder_of_the_repository_stays_in_the_workspace() {
     assert_eq!(verdict.reason, Reason::DeniedPath);
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn a_closed_path_is_closed_whatever_else_the_command_does() {
     let context = GateContext {
@@ -408,6 +457,7 @@ fn a_closed_path_is_closed_whatever_else_the_command_does() {
     }
 }
 
+#[cfg(feature = "shell")]
 #[test]
 fn a_deny_rule_covers_what_a_command_writes_moves_or_sends() {
     let gate = Gate::new();

@@ -1,2 +1,1 @@
-export { filterSuggestion } from "./filter.js";
-export type * from "./types.js";
+export * from "./core.js";
