@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use headstart_overlay_fs::{
-    ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, Merge, StaleReads,
-    WorkspacePath,
+    ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, Merge, StaleReads, WorkspacePath,
 };
 use js_sys::{Array, Promise, Uint8Array};
 use serde::{Deserialize, Serialize};
