@@ -208,6 +208,12 @@ pub enum ModelError {
         /// What was answered, shortened.
         message: String,
     },
+    /// A model of the host's own, in its own words.
+    #[error("{message}")]
+    Other {
+        /// What it said.
+        message: String,
+    },
     /// A recording has no turn left.
     #[error("the recording has no {what} left after {played}")]
     RecordingExhausted {
