@@ -107,8 +107,8 @@ async function useOwn(visitor, { baseUrl, model, key }) {
   await page.getByRole("button", { name: /^Model:/ }).click();
   await page.getByLabel("A model of your own.").check();
   await page.getByLabel("Base URL").fill(baseUrl);
-  await page.getByLabel("Model", { exact: true }).fill(model);
-  await page.getByLabel("Key").fill(key);
+  await page.locator('input[name="model"]').fill(model);
+  await page.locator('input[name="key"]').fill(key);
   await page.getByRole("button", { name: "Use it" }).click();
 }
 
