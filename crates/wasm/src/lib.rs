@@ -6,4 +6,27 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
+mod cancel;
+mod change_set;
+mod clock;
+mod controller;
+mod engine;
+mod events;
+mod exchange;
+mod failure;
 mod filter;
+mod gate;
+mod history;
+mod host;
+mod input;
+mod model;
+mod options;
+mod overlay;
+mod port;
+mod promise;
+mod recorded;
+mod rules;
+mod speculation;
+mod tree;
+mod tree_port;
+mod turn;
