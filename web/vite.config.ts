@@ -5,9 +5,12 @@ export default defineConfig({
   base: "./",
   build: {
     target: "es2022",
+    // One module for a page that needs all of it at once: mostly the editor.
+    chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
     rolldownOptions: { input: ["index.html", "connect.html"] },
   },
-  server: { host: "127.0.0.1" },
+  // The package lies where `cargo xtask wasm` puts it.
+  server: { host: "127.0.0.1", fs: { allow: [".", "../target/npm/headstart"] } },
   preview: { host: "127.0.0.1" },
 });

@@ -116,7 +116,7 @@ class App {
       else link.removeAttribute("aria-current");
     }
     document.title = view === "play" ? "headstart: your next prompt, done before you send it" : `headstart: ${VIEWS[view].toLowerCase()}`;
-    if (view === "play") this.#play.composer.input.focus();
+    if (view === "play") this.#play.composer.input.focus({ preventScroll: true });
     else if (byUser) window.scrollTo(0, 0);
     if (view === "gate") this.#gate.focus();
     this.#draw();

@@ -71,7 +71,7 @@ export class FileEditor {
         languageOf(path),
         theme,
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": `Content of ${path}` }),
+        EditorView.contentAttributes.of({ "aria-label": `Content of ${path}`, tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           const isOwn = update.transactions.some((transaction) => transaction.annotation(fromWork));
           if (update.docChanged && !isOwn) this.#onEdit(path, update.state.doc.toString());

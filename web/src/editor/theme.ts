@@ -22,6 +22,7 @@ const look = EditorView.theme({
   ".cm-changedLineGutter": { background: "var(--good)" },
   ".cm-deletedLineGutter": { background: "var(--bad)" },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--muted)", padding: "4px 10px" },
+  ".cm-collapsedLines::before, .cm-collapsedLines::after": { content: '"⋯"' },
 });
 
 const colours = HighlightStyle.define([

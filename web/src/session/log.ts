@@ -44,10 +44,10 @@ export function title({ name, args }: ToolCall): string {
 }
 
 /** What came of it, in a few words. */
-export function outcome(call: ToolCall, result: CallResult): string {
+export function outcome(call: ToolCall, result: CallResult, ahead: boolean): string {
   if ("error" in result) return result.error.split("\n")[0] ?? "";
   const lines = result.output.trim() === "" ? 0 : result.output.trim().split("\n").length;
   if (call.name === "shell") return /\[exit code \d+\]/.exec(result.output)?.[0].slice(1, -1) ?? `${lines} lines`;
-  if (call.name === "edit" || call.name === "write_file") return "staged";
+  if (call.name === "edit" || call.name === "write_file") return ahead ? "staged" : "written";
   return lines === 1 ? "1 line" : `${lines} lines`;
 }

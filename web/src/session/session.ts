@@ -156,6 +156,7 @@ export class Session {
   /** What survives a reload, now. */
   saveNow(): void {
     clearTimeout(this.#saving);
+    this.#saving = undefined;
     if (this.#isOver) return;
     save({
       version: 1,
@@ -279,7 +280,8 @@ export class Session {
     const fate: Step["fate"] = ahead ? "taken" : "done";
     try {
       for await (const event of turn) {
-        watch.work(event.type === "toolCall" ? "tools" : "model");
+        // While the user decides nothing works, whenever the call is told.
+        if (!this.question) watch.work(event.type === "toolCall" ? "tools" : "model");
         this.#tell(event, false);
         if (event.type === "toolResult") await this.project.refresh();
       }
@@ -401,7 +403,6 @@ export class Session {
 
   #changed(): void {
     this.onChange();
-    clearTimeout(this.#saving);
-    if (!this.#isOver) this.#saving = setTimeout(() => this.saveNow(), 100);
+    if (!this.#isOver) this.#saving ??= setTimeout(() => this.saveNow(), 100);
   }
 }

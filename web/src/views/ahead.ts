@@ -30,7 +30,7 @@ export function aheadPanel(session: Session, openDiff: () => void) {
       : nothing}
     ${ahead.ending?.status === "failed" ? html`<p class="note bad">${ahead.ending.error}</p>` : nothing}
     ${changes.length
-      ? html`<div class="staged">
+      ? html`<div class="staging">
           <p class="label">Staged, not in the project yet</p>
           ${changeList(changes)}
           <button @click=${openDiff}>See the diff <kbd>F2</kbd></button>

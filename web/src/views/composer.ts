@@ -57,8 +57,10 @@ export class Composer {
       html`
         <div class="line">
           <label for="prompt" class="unseen">Prompt</label>
-          <div class="ghost" aria-hidden="true">${shown ? html`<span class="typed">${this.input.value}</span><span class="rest">${shown.rest}</span>` : nothing}</div>
-          ${this.input}
+          <div class="field">
+            <div class="ghost" aria-hidden="true">${shown ? html`<span class="typed">${this.input.value}</span><span class="rest">${shown.rest}</span>` : nothing}</div>
+            ${this.input}
+          </div>
           ${isIdle
             ? html`<button class="primary" @click=${() => this.send()} ?disabled=${this.input.value.trim() === ""}>Send</button>`
             : html`<button @click=${() => this.#session.stop()}>Stop</button>`}

@@ -8,6 +8,8 @@ import { decisionBadge, markedCommand } from "./effects.js";
 export interface ConversationActions {
   openFile(path: string): void;
   rerun(prompt: string): void;
+  /** A question was answered: the card that had the focus goes away. */
+  answered(): void;
 }
 
 /** The lines of the conversation. */
@@ -15,7 +17,7 @@ export function conversation(session: Session, actions: ConversationActions) {
   const { entries, phase, question } = session;
   const isWaiting = phase !== "idle" && !question;
   return html`
-    ${entries.map((entry) => line(entry, actions))} ${question ? consentCard(question) : nothing}
+    ${entries.map((entry) => line(entry, actions))} ${question ? consentCard(question, actions) : nothing}
     ${isWaiting ? html`<p class="working"><span class="pulse" aria-hidden="true"></span>${phase === "accept" ? "Finishing what runs already…" : "Working…"}</p>` : nothing}
   `;
 }
@@ -42,9 +44,9 @@ export function prose(text: string) {
   return text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 }
 
-export function callLine({ call, result }: Extract<Entry, { kind: "call" }>, isStopped = false) {
+export function callLine({ call, result, ahead }: Extract<Entry, { kind: "call" }>, isStopped = false) {
   const isError = result !== undefined && "error" in result;
-  const state = result ? outcome(call, result) : isStopped ? "waits for you" : "running…";
+  const state = result ? outcome(call, result, ahead) : isStopped ? "waits for you" : "running…";
   const text = result ? ("error" in result ? result.error : result.output) : "";
   // A test run is what the visitor waits for: it is open at once.
   const isShown = call.name === "shell" && /\bℹ tests\b|ℹ tests/.test(text);
@@ -94,9 +96,13 @@ function conflict(prompt: string, conflicts: readonly Conflict[], actions: Conve
   </div>`;
 }
 
-function consentCard({ call, verdict, answer }: Question) {
+function consentCard({ call, verdict, answer: settle }: Question, actions: ConversationActions) {
   const command = typeof call.args["command"] === "string" ? call.args["command"] : undefined;
   const parts = command === undefined ? [] : classifyShell(command, { workspace: "/workspace", mode: "auto-edit" }).parts;
+  const answer = (consent: "run" | "decline") => {
+    settle(consent);
+    actions.answered();
+  };
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const key = event.key.toLowerCase();

@@ -67,7 +67,7 @@ export class DiffDialog {
         extensions: [
           lineNumbers(),
           EditorState.readOnly.of(true),
-          EditorView.contentAttributes.of({ "aria-label": `Diff of ${path}` }),
+          EditorView.contentAttributes.of({ "aria-label": `Diff of ${path}`, tabindex: "0" }),
           EditorView.lineWrapping,
           languageOf(path),
           theme,

@@ -58,7 +58,7 @@ export class GateView {
           theme,
           marks,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": "Shell command", "aria-describedby": "gate-hint", spellcheck: "false" }),
+          EditorView.contentAttributes.of({ "aria-label": "Shell command", "aria-describedby": "gate-hint", spellcheck: "false", tabindex: "0" }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) queueMicrotask(() => this.#judge());
           }),

@@ -81,17 +81,17 @@ export class PlayView {
     const wasAtEnd = !log || log.scrollHeight - log.scrollTop - log.clientHeight < 60;
     render(
       html`
-        ${isNew ? intro() : nothing}
+        ${isNew ? intro() : html`<h1 class="unseen">Playground</h1>`}
         <div class="grid">
           <section class="panel chat" aria-labelledby="chat-title">
             <div class="panel-head">
               <h2 id="chat-title">Conversation</h2>
-              ${session.steps.length ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
+              ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
               ${isNew ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
             </div>
             <div class="log" tabindex="0" role="region" aria-label="What was said and done">
               ${isNew ? html`<p class="quiet">The first prompt is in the line below. Press <kbd>Enter</kbd>.</p>` : nothing}
-              ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => void session.send(prompt) })}
+              ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
             </div>
             ${this.composer.dom}
           </section>
@@ -130,6 +130,11 @@ export class PlayView {
     </li>`;
   }
 
+  #rerun(prompt: string): void {
+    void this.#session.send(prompt);
+    this.composer.input.focus();
+  }
+
   #openAndFocus(path: string): void {
     this.openFile(path);
     this.#editor.focus();
@@ -156,7 +161,7 @@ function intro() {
     </div>
     <ol>
       <li><strong>Enter</strong> sends the first prompt. The agent works, you wait: the last time.</li>
-      <li><strong>Read</strong> the answer. What you may ask next shows in grey and already runs, at the right.</li>
+      <li><strong>Read</strong> the answer. What you may ask next shows in grey and already runs, under “Ahead of you”.</li>
       <li><strong>Tab</strong> takes it: files changed in milliseconds, the next suggestion showing.</li>
     </ol>
     <p class="quiet">
