@@ -123,18 +123,19 @@ export class Workbench {
     await this.type(title);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
     await this.press("Enter");
-    await box.waitFor({ state: "hidden" });
+    // The box may be that of the command's own question already.
+    await until("the palette is gone", async () => !(await box.isVisible()) || !(await box.inputValue()).startsWith(">"));
   }
 
   /** Opens a file of the workspace in an editor. */
-  async openFile(name: string): Promise<void> {
-    await this.press("Control+p");
-    await this.page.locator(".quick-input-box input").first().waitFor();
-    await this.type(name);
-    // The workspace has no search provider; an editor is opened by its path.
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name.slice(name.lastIndexOf("/") + 1) }).first().waitFor();
+  async openFile(path: string): Promise<void> {
+    await this.command("memfs: Open by path");
+    const box = this.page.locator(".quick-input-box input").first();
+    await box.waitFor();
+    await this.type(path);
     await this.press("Enter");
-    await this.page.locator(".tab.active", { hasText: name.slice(name.lastIndexOf("/") + 1) }).waitFor();
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
   }
 
   /** The lines that the active editor shows. */
