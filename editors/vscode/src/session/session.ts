@@ -55,7 +55,7 @@ export class Session {
   #typed = "";
   #ghost: ViewState["ghost"];
   #question: (Question & { settle: (answer: "run" | "decline" | "stop") => void }) | undefined;
-  #turn: Turn | undefined;
+  #turn: { turn: Turn; teller: Teller } | undefined;
   #taken: Ahead | undefined;
   #asking: AbortController | undefined;
   /** Accepted work is held until it has said what comes after it. */
@@ -179,7 +179,7 @@ export class Session {
   stop(): void {
     this.#queued = [];
     this.#question?.settle("stop");
-    this.#turn?.abort();
+    this.#turn?.turn.abort();
     this.#taken?.speculation.abort();
     this.#changed();
   }
@@ -331,7 +331,7 @@ export class Session {
     this.#setBusy("turn");
     const teller = told ?? new Teller((item) => this.#add(item));
     const turn = this.#engine.turn(this.#conversation, next);
-    this.#turn = turn;
+    this.#turn = { turn, teller };
     try {
       for await (const event of turn) teller.tell(event);
       const { ending, transcript, cost } = await turn.finished;
@@ -399,7 +399,6 @@ export class Session {
     this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
     this.#taken = undefined;
     if (pendingCall !== undefined || ending.status === "exhausted") {
-      work.teller.goesOn();
       return this.#runTurn({ transcript }, work.teller);
     }
     this.#keepHistory(transcript);
@@ -449,10 +448,12 @@ export class Session {
         ...(content !== undefined && { content }),
         settle: (answer) => {
           this.#question = undefined;
+          this.#turn?.teller.waits(call.id, false);
           this.#changed();
           resolve(answer);
         },
       };
+      this.#turn?.teller.waits(call.id, true);
       this.#options.announce(`${call.name} ${subjectOf(call)} needs your consent: ${verdict.detail}`);
       this.#changed();
     });

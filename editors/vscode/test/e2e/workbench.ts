@@ -158,7 +158,7 @@ export class Workbench {
   }
 
   async stored(path: string, holds: (text: string | null | undefined) => boolean, what: string): Promise<void> {
-    await until(`${path} ${what}`, () => Promise.resolve(holds(this.server.stored.get(path))));
+    await until(() => `${path} ${what}; stored is ${JSON.stringify([...this.server.stored])}`, () => Promise.resolve(holds(this.server.stored.get(path))));
   }
 
   /** A picture for people to look at. */
@@ -169,11 +169,11 @@ export class Workbench {
   }
 }
 
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+export async function until(what: string | (() => string), holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + PATIENCE;
   while (Date.now() < end) {
     if (await holds()) return;
     await sleep(50);
   }
-  assert.fail(`waited in vain until ${what}`);
+  assert.fail(`waited in vain until ${typeof what === "string" ? what : what()}`);
 }
