@@ -29,7 +29,7 @@ export class StatusItem {
   show(state: State, model: string, costs: Costs | undefined): void {
     const [icon, word] = SHOWN[state];
     const tokens = costs?.tokens ?? 0;
-    const cost = tokens === 0 ? "" : ` ${shortNumber(tokens)} tokens`;
+    const cost = tokens === 0 ? "" : `, ${shortNumber(tokens)} tokens`;
     this.#item.text = `$(${icon}) headstart: ${word}${cost}`;
     this.#item.accessibilityInformation = { label: `headstart: ${word}${cost}`, role: "button" };
     const rows = costs?.rows().filter(({ input, output }) => 0 < input + output) ?? [];

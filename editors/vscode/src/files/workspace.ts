@@ -88,7 +88,8 @@ export class WorkspaceFiles implements Files {
     // Files before texts: what an edit that fails halfway leaves are then whole files, which are easily taken back. A text that
     // was changed since its document was looked at fails all of them: VS Code compares the versions.
     for (const text of texts) text();
-    if (0 < edit.size && !(await vscode.workspace.applyEdit(edit))) {
+    // `edit.size` counts texts only.
+    if (0 < done.length + texts.length && !(await vscode.workspace.applyEdit(edit))) {
       await this.#takeBack(done);
       return "the editor refused the edit, because a file was changed at that moment or cannot be written.";
     }

@@ -30,6 +30,15 @@ export class Costs {
   }
 }
 
+/** What was spent after a first look. */
+export function difference(later: Usage, first: Usage): Usage {
+  return {
+    inputTokens: later.inputTokens - first.inputTokens,
+    cachedInputTokens: later.cachedInputTokens - first.cachedInputTokens,
+    outputTokens: later.outputTokens - first.outputTokens,
+  };
+}
+
 function none(): Spent {
   return { input: 0, cached: 0, output: 0 };
 }

@@ -5,7 +5,7 @@ import type {
 import type { CollectingTree } from "../files/tree.js";
 import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
-import { Costs } from "./costs.js";
+import { Costs, difference } from "./costs.js";
 import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller.js";
 
 /** The module `headstart`, loaded. */
@@ -30,6 +30,12 @@ export interface SessionOptions {
   insert: (text: string) => void;
 }
 
+interface Guess {
+  suggestions: string[];
+  /** Why there are none. */
+  suppressed: string;
+}
+
 /** Change sets whose two sides can be looked at, newest last. */
 const KEPT_CHANGES = 20;
 
@@ -49,9 +55,11 @@ export class Session {
   #typed = "";
   #ghost: ViewState["ghost"];
   #question: (Question & { settle: (answer: "run" | "decline" | "stop") => void }) | undefined;
-  #turn: Turn | undefined;
+  #turn: { turn: Turn; teller: Teller } | undefined;
   #taken: Ahead | undefined;
   #asking: AbortController | undefined;
+  /** Accepted work is held until it has said what comes after it. */
+  #nextAsked: Promise<void> = Promise.resolve();
   #request = 0;
   #wake: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
@@ -171,7 +179,7 @@ export class Session {
   stop(): void {
     this.#queued = [];
     this.#question?.settle("stop");
-    this.#turn?.abort();
+    this.#turn?.turn.abort();
     this.#taken?.speculation.abort();
     this.#changed();
   }
@@ -217,7 +225,8 @@ export class Session {
     for (const effect of show) if (effect.type === "wakeAt") this.#act(effect);
   }
 
-  async #ask(known?: Promise<string | undefined>): Promise<void> {
+  /** Asks the model, or takes what accepted work has asked itself. */
+  async #ask(accepted?: Ahead): Promise<void> {
     this.#dropAsked();
     const { candidates } = this.#options.settings();
     const request = ++this.#request;
@@ -225,22 +234,33 @@ export class Session {
     this.#asking = asking;
     this.#tell({ type: "requested", request });
     try {
-      const ready = await known;
+      const { suggestions, suppressed } = accepted ? await this.#next(accepted) : await this.#guess(candidates, asking.signal);
       if (asking.signal.aborted) return;
-      if (ready !== undefined) {
-        this.#tell({ type: "suggested", request, suggestion: ready });
-        return;
-      }
-      const answer = await this.#engine.suggest(this.#conversation, { candidates, signal: asking.signal });
-      this.costs.add("suggestions", answer.usage);
-      if (asking.signal.aborted) return;
-      if ("suppressed" in answer) this.#tell({ type: "suppressed", request, reason: answer.suppressed });
-      else this.#tell({ type: "suggested", request, suggestion: answer.suggestion, others: answer.others });
+      const [suggestion, ...others] = suggestions;
+      if (suggestion === undefined) this.#tell({ type: "suppressed", request, reason: suppressed });
+      else this.#tell({ type: "suggested", request, suggestion, others });
     } catch (error) {
       if (!asking.signal.aborted) this.#tell({ type: "suppressed", request, reason: "error" });
     } finally {
       if (this.#asking === asking) this.#asking = undefined;
       this.#changed();
+    }
+  }
+
+  async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
+    const answer = await this.#engine.suggest(this.#conversation, { candidates, signal });
+    this.costs.add("suggestions", answer.usage);
+    if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.suppressed };
+    return { suggestions: [answer.suggestion, ...answer.others], suppressed: "" };
+  }
+
+  /** What comes after accepted work: it asks that by itself, at the latest when it is accepted. */
+  async #next(accepted: Ahead): Promise<Guess> {
+    try {
+      return { suggestions: await accepted.speculation.candidates(), suppressed: "empty" };
+    } finally {
+      const { cost } = accepted.finished ?? {};
+      if (cost) this.costs.add("suggestions", difference(accepted.speculation.cost, cost));
     }
   }
 
@@ -262,7 +282,7 @@ export class Session {
     switch (effect.type) {
       case "show": {
         const { suggestion, rest = suggestion, place } = effect;
-        this.#ghost = { text: suggestion, rest, ...(place && 1 < place.of && { place: { number: place.index + 1, of: place.of } }) };
+        this.#ghost = { text: suggestion, rest, ...(place && 1 < place.of && { place }) };
         return this.#options.announce(`Suggestion: ${suggestion}. Press Tab to accept.`);
       }
       case "hide":
@@ -311,7 +331,7 @@ export class Session {
     this.#setBusy("turn");
     const teller = told ?? new Teller((item) => this.#add(item));
     const turn = this.#engine.turn(this.#conversation, next);
-    this.#turn = turn;
+    this.#turn = { turn, teller };
     try {
       for await (const event of turn) teller.tell(event);
       const { ending, transcript, cost } = await turn.finished;
@@ -364,12 +384,12 @@ export class Session {
       this.#add(note("error", messageOf(error)));
       this.#over();
     } finally {
-      work.speculation.dispose();
+      void this.#nextAsked.finally(() => work.speculation.dispose());
     }
   }
 
   async #accepted(acceptance: Acceptance & { type: "accepted" }, work: Ahead): Promise<void> {
-    const { changes, merged, transcript, pendingCall, ending, next, timeSavedMs } = acceptance;
+    const { changes, merged, transcript, pendingCall, ending, timeSavedMs } = acceptance;
     this.costs.savedMs += timeSavedMs;
     if (0 < changes.length) {
       const title = 0 < merged.length ? "Applied, merged with your edits" : "Applied";
@@ -379,17 +399,13 @@ export class Session {
     this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
     this.#taken = undefined;
     if (pendingCall !== undefined || ending.status === "exhausted") {
-      work.teller.goesOn();
       return this.#runTurn({ transcript }, work.teller);
     }
     this.#keepHistory(transcript);
     const told = endingNote(ending);
     if (told) this.#add(told);
     this.#over();
-    if (ending.status === "completed" && this.#options.settings().enabled) {
-      await Promise.resolve();
-      void this.#ask(Promise.resolve(next));
-    }
+    if (ending.status === "completed" && this.#options.settings().enabled) this.#nextAsked = this.#ask(work);
   }
 
   #notAccepted(acceptance: Exclude<Acceptance, { type: "accepted" }>, work: Ahead): Promise<void> | void {
@@ -432,10 +448,12 @@ export class Session {
         ...(content !== undefined && { content }),
         settle: (answer) => {
           this.#question = undefined;
+          this.#turn?.teller.waits(call.id, false);
           this.#changed();
           resolve(answer);
         },
       };
+      this.#turn?.teller.waits(call.id, true);
       this.#options.announce(`${call.name} ${subjectOf(call)} needs your consent: ${verdict.detail}`);
       this.#changed();
     });

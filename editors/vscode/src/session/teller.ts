@@ -53,11 +53,12 @@ export class Teller {
     }
   }
 
-  /** A call at which the work had stopped goes on. */
-  goesOn(): void {
-    for (const item of this.#calls.values()) {
-      if (item.state === "waits") item.state = "running";
-    }
+  /** A call waits for its user's word, or no longer does. */
+  waits(id: string, waits: boolean): void {
+    const item = this.#calls.get(id);
+    if (item === undefined) return;
+    item.state = waits ? "waits" : "running";
+    this.grew(item);
   }
 
   #text(text: string): void {

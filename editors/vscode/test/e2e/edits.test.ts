@@ -19,7 +19,7 @@ const RECORDING: Recording = {
 
 async function staged(files: Record<string, string> = {}): Promise<Workbench> {
   const workbench = await Workbench.open({ recording: RECORDING, files, settings: { "files.autoSave": "off" } });
-  await workbench.openFile("./CHANGELOG.md");
+  await workbench.openFile("CHANGELOG.md");
   await workbench.send("is there a changelog?");
   await workbench.ghost("update the changelog");
   await workbench.status("ready");

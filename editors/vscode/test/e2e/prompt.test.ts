@@ -53,7 +53,7 @@ test("the keys of the prompt: what is typed goes with the suggestion or gives it
 test("Escape dismisses, Tab in an editor is a tab, and a view that was away comes back whole", { timeout: 120_000 }, async () => {
   const workbench = await Workbench.open({ recording: RECORDING });
   try {
-    await workbench.openFile("./README.md");
+    await workbench.openFile("README.md");
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
     await workbench.page.locator(".tab", { hasText: "README.md" }).click();

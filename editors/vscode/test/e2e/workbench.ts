@@ -123,18 +123,19 @@ export class Workbench {
     await this.type(title);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
     await this.press("Enter");
-    await box.waitFor({ state: "hidden" });
+    // The box may be that of the command's own question already.
+    await until("the palette is gone", async () => !(await box.isVisible()) || !(await box.inputValue()).startsWith(">"));
   }
 
   /** Opens a file of the workspace in an editor. */
-  async openFile(name: string): Promise<void> {
-    await this.press("Control+p");
-    await this.page.locator(".quick-input-box input").first().waitFor();
-    await this.type(name);
-    // The workspace has no search provider; an editor is opened by its path.
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name.slice(name.lastIndexOf("/") + 1) }).first().waitFor();
+  async openFile(path: string): Promise<void> {
+    await this.command("memfs: Open by path");
+    const box = this.page.locator(".quick-input-box input").first();
+    await box.waitFor();
+    await this.type(path);
     await this.press("Enter");
-    await this.page.locator(".tab.active", { hasText: name.slice(name.lastIndexOf("/") + 1) }).waitFor();
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
   }
 
   /** The lines that the active editor shows. */
@@ -157,7 +158,7 @@ export class Workbench {
   }
 
   async stored(path: string, holds: (text: string | null | undefined) => boolean, what: string): Promise<void> {
-    await until(`${path} ${what}`, () => Promise.resolve(holds(this.server.stored.get(path))));
+    await until(() => `${path} ${what}; stored is ${JSON.stringify([...this.server.stored])}`, () => Promise.resolve(holds(this.server.stored.get(path))));
   }
 
   /** A picture for people to look at. */
@@ -168,11 +169,11 @@ export class Workbench {
   }
 }
 
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+export async function until(what: string | (() => string), holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + PATIENCE;
   while (Date.now() < end) {
     if (await holds()) return;
     await sleep(50);
   }
-  assert.fail(`waited in vain until ${what}`);
+  assert.fail(`waited in vain until ${typeof what === "string" ? what : what()}`);
 }

@@ -93,8 +93,8 @@ function hintFor({ busy, ghost, queued, status }: ViewState): string {
   if (busy === "turn") return "Working. Esc stops.";
   if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
   if (ghost) {
-    const more = ghost.place ? ` ${ghost.place.number}/${ghost.place.of}, Alt+] next` : "";
-    return `Tab accepts, → edits, Esc dismisses${more}`;
+    const more = ghost.place ? ` · Alt+] next (${ghost.place.number}/${ghost.place.of})` : "";
+    return `Tab accept · → edit · Esc dismiss${more}`;
   }
   return status;
 }
