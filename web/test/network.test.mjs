@@ -28,12 +28,13 @@ test("no request leaves the page's own origin", async () => {
   await visitor.done();
 });
 
-test("the page's policy refuses other origins, to the page and to the project's tests", async () => {
+test("the page's policy refuses other origins, to the page and to the project's tests", async (t) => {
   let asked = 0;
   const { server, origin } = await listen((_request, response) => {
     asked += 1;
     response.writeHead(200, { "access-control-allow-origin": "*", "content-type": "text/javascript" }).end("export default 1");
   });
+  t.after(() => server.close());
   const visitor = await site.open({ allow: [/Content Security Policy|violates/i, /Failed to load|Failed to fetch/] });
   const { page } = visitor;
   const refused = await page.evaluate((url) => fetch(url).then(() => "answered", () => "refused"), origin);
@@ -63,7 +64,6 @@ it("cannot load a script from elsewhere", async () => {
   await visitor.said("tests fail");
   assert.equal(asked, 0);
   await visitor.done();
-  server.close();
 });
 
 /** A server that speaks chat completions, as a page may ask it. */
@@ -112,8 +112,9 @@ async function useOwn(visitor, { baseUrl, model, key }) {
   await page.getByRole("button", { name: "Use it" }).click();
 }
 
-test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async () => {
+test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async (t) => {
   const api = await completions();
+  t.after(api.close);
   const visitor = await site.open({});
   const { page } = visitor;
   await useOwn(visitor, { baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key-of-a-visitor" });
@@ -138,11 +139,11 @@ test("a model at the visitor's own address answers, is suggested by, and works a
   await page.waitForSelector("#prompt");
   assert.match(await page.locator("#tools").innerText(), /Model: recording/);
   await visitor.done();
-  api.close();
 });
 
-test("a wrong address, model or form is told in words", async () => {
+test("a wrong address, model or form is told in words", async (t) => {
   const api = await completions();
+  t.after(api.close);
   const visitor = await site.open({ allow: [/Failed to load resource|net::ERR|CORS/] });
   const { page } = visitor;
   await useOwn(visitor, { baseUrl: "not a url", model: "m", key: "" });
