@@ -201,21 +201,17 @@ fn ready_file(
     let failed = |error: Errno| Stop::io(&change.path, error);
     let Waits { at, mut fresh, vouched, bits } = waits;
     let modified = match like {
-        // Where only the bits change, the time is that of the content. At another place a build must see it as new.
-        Like::Old(Old { found, base, .. }) => {
-            let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
-            is_same.then_some(found.modified)
+        Like::Old(Old { found, base, .. }) => time_of(change, content, base, found),
+        Like::New(inherited) => {
+            if let Some(staged) = look_if_vouched(&waits, change)?
+                && has_all_of_new(&waits, &staged, executable, inherited)
+            {
+                calls::set_modified_at(at, None).map_err(failed)?;
+                return Ok((Seen::new(&staged, hash), false));
+            }
+            None
         }
-        Like::New(_) => None,
     };
-    if let Some(vouched) = vouched.filter(|_| fresh == Fresh::No) {
-        let staged = look_at_waiting(at, change)?;
-        if vouched.vouches_for(&staged) && has_all(vouched, &staged, like, executable, bits) {
-            // A build that ran since the content was staged must see it as newer than what it built.
-            calls::set_modified_at(at, modified).map_err(failed)?;
-            return Ok((Seen::new(&staged, hash), false));
-        }
-    }
     let mut file = match calls::open(at) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, at)),
         opened => opened.map_err(failed)?,
@@ -258,22 +254,47 @@ fn ready_file(
     Ok((Seen::new(&now, hash), is_unsynced))
 }
 
-fn look_at_waiting(at: Place<'_>, change: &Change) -> Result<Found, Stop> {
-    match calls::look(at) {
-        Err(Errno::NOENT) => Err(tampered(&change.path, at)),
-        found => found.map_err(|error| Stop::io(&change.path, error)),
+/// The same, if all but its time was made so before, and is still so. A file of its user's is at, or moves to, the place.
+pub(super) fn as_prepared(
+    waits: Waits<'_>,
+    change: &Change,
+    hash: Option<ContentHash>,
+    base: &Change,
+    found: &Found,
+) -> Result<Option<Seen>, Stop> {
+    let ChangeKind::Write { content, .. } = &change.kind else { return Ok(None) };
+    if !waits.vouched.is_some_and(|vouched| vouched.is_like(found)) {
+        return Ok(None);
+    }
+    let Some(staged) = look_if_vouched(&waits, change)? else { return Ok(None) };
+    // A build that ran since the content was staged must see it as newer than what it built.
+    calls::set_modified_at(waits.at, time_of(change, content, base, found))
+        .map_err(|error| Stop::io(&change.path, error))?;
+    Ok(Some(Seen::new(&staged, hash)))
+}
+
+/// The time to be given to a file; `None`: now. Where only the bits change, it is that of the content. At another place a build
+/// must see it as new.
+fn time_of(change: &Change, content: &Vec<u8>, base: &Change, found: &Found) -> Option<Time> {
+    let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
+    is_same.then_some(found.modified)
+}
+
+/// What is there, if it is known to be what was written.
+fn look_if_vouched(waits: &Waits<'_>, change: &Change) -> Result<Option<Found>, Stop> {
+    let Some(vouched) = waits.vouched.filter(|_| waits.fresh == Fresh::No) else { return Ok(None) };
+    match calls::look(waits.at) {
+        Ok(staged) => Ok(Some(staged).filter(|staged| vouched.vouches_for(staged))),
+        Err(Errno::NOENT) => Err(tampered(&change.path, waits.at)),
+        Err(error) => Err(Stop::io(&change.path, error)),
     }
 }
 
-/// Whether what waits has all that it is to have, but for its time.
-fn has_all(vouched: &Vouched, staged: &Found, like: Like<'_>, executable: bool, bits: Option<u32>) -> bool {
-    match like {
-        Like::Old(old) => vouched.is_like(old.found),
-        Like::New(inherited) => {
-            let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
-            vouched.like.is_none() && !bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
-        }
-    }
+/// Whether a file that waits has all that a new one gets, but for its time.
+fn has_all_of_new(waits: &Waits<'_>, staged: &Found, executable: bool, inherited: &Inherited) -> bool {
+    let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
+    let was_like_another = waits.vouched.is_some_and(|vouched| vouched.like.is_some());
+    !was_like_another && !waits.bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
 }
 
 fn bits_wanted(executable: bool) -> u32 {
