@@ -12,7 +12,7 @@ use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::looks::{FoundAt, Looks};
 use super::plan::Planner;
-use super::ready::{self, Fresh};
+use super::ready::{self, Stage};
 use super::stage::{self, Synced};
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
@@ -155,7 +155,7 @@ impl OsTree {
 
     /// `last`: the time of the last commit that is kept.
     fn apply(&self, work: Work<'_>, prepared: Option<Staging>, last: Time) -> Result<(), Stop> {
-        let (changes, digest, _) = work;
+        let (_, digest, _) = work;
         self.known().last = None;
         let mut planned = None;
         if let Some(staging) = prepared {
@@ -173,7 +173,7 @@ impl OsTree {
             planned
         } else {
             let home = self.homes.for_new().map_err(Stop::at_root)?;
-            let staging = Self::stage(&home, changes, digest.whole)?;
+            let staging = Staging::create(&home, digest.whole).map_err(Stop::at_root)?;
             let journal = self.plan(&staging, Some(&home), work, last);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
@@ -213,8 +213,8 @@ impl OsTree {
         (changes, digest, found): Work<'_>,
         last: Time,
     ) -> Result<(Journal, Time), Stop> {
-        let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
-        let planner = Planner::new((&self.root, self.device), found, staging, fresh);
+        let stage = if home.is_some() { Stage::Missing } else { Stage::Waiting };
+        let planner = Planner::new((&self.root, self.device), found, staging, stage);
         let (steps, unsynced) = planner.plan(changes, &digest.changes)?;
         match home {
             _ if !self.is_full() => {}

@@ -12,7 +12,7 @@ use super::inherit::Inherited;
 use super::journal::{Action, Hashes, Step};
 use super::looks::FoundAt;
 use super::origin::Origins;
-use super::ready::{self, Fresh, Like, Old, Waits};
+use super::ready::{self, Like, Old, Stage, Waits};
 use super::seen::Seen;
 use super::stage;
 use super::staging::Staging;
@@ -23,8 +23,7 @@ use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 pub(super) struct Planner<'a> {
     folders: Folders<'a>,
     staging: &'a Staging,
-    /// Whether this very call wrote what waits; else it is compared with the changes.
-    fresh: Fresh,
+    stage: Stage,
     steps: Vec<Step>,
     unsynced: Vec<String>,
     /// Folders that are there, or are made by the steps.
@@ -45,11 +44,11 @@ impl<'a> Planner<'a> {
         (root, device): (&'a Dir, u64),
         found: &'a FoundAt,
         staging: &'a Staging,
-        fresh: Fresh,
+        stage: Stage,
     ) -> Self {
         let folders = Folders::new(root);
         let (steps, unsynced, there, made, origins, inherited) = Default::default();
-        Self { folders, staging, fresh, steps, unsynced, there, made, origins, inherited, found, device }
+        Self { folders, staging, stage, steps, unsynced, there, made, origins, inherited, found, device }
     }
 
     /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
@@ -160,7 +159,7 @@ impl<'a> Planner<'a> {
             Some(gone) => Some((gone, self.look(&gone.path)?)),
             None => found.map(|found| (change, *found)),
         };
-        let waits = Waits { at, fresh: self.fresh, vouched, bits: self.staging.bits };
+        let waits = Waits { at, stage: self.stage, vouched, bits: self.staging.bits };
         if let Some((base, found)) = &origin
             && let Some(seen) = ready::as_prepared(waits, change, hashes.new, base, found)?
         {
@@ -177,8 +176,7 @@ impl<'a> Planner<'a> {
             }
         };
         let (seen, is_unsynced) = ready::ready(waits, change, hashes.new, like)?;
-        let is_file = matches!(change.kind, ChangeKind::Write { .. });
-        if is_unsynced || (self.fresh == Fresh::Yes && is_file) {
+        if is_unsynced {
             self.unsynced.push(name);
         }
         Ok(seen)

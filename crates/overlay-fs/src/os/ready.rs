@@ -5,7 +5,6 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::OsTree;
 use super::attributes::{keep_attributes, keep_owner, permission_bits};
 use super::calls::{self, Found, Place, Time};
 use super::clock::Clock;
@@ -18,15 +17,16 @@ use super::plan::tampered;
 use super::seen::{Seen, Stamp, Vouched, hold_file};
 use super::stage::{self, touch};
 use super::staging::{self, Staging};
+use super::{OsTree, os_name};
 use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind};
 
-/// Whether what waits in a staging folder was written a moment ago, by the call that looks at it.
+/// Whether what goes in is in the staging folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fresh {
-    /// Yes: only the files' last touches are missing.
-    Yes,
-    /// No: somebody may have changed it, and its times are those of the staging.
-    No,
+pub(super) enum Stage {
+    /// Nothing is there: it is still to be written.
+    Missing,
+    /// It was prepared: somebody may have changed it, and its times are those of the preparation.
+    Waiting,
 }
 
 /// What a file that goes in is like, besides its content.
@@ -52,7 +52,7 @@ pub(super) struct Old<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits<'a> {
     pub(super) at: Place<'a>,
-    pub(super) fresh: Fresh,
+    pub(super) stage: Stage,
     pub(super) vouched: Option<&'a Vouched>,
     /// The permission bits of a new program, if another process wrote it.
     pub(super) bits: Option<u32>,
@@ -153,8 +153,8 @@ fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
     Ok(touch(staging, staging::OWNER)?.changed)
 }
 
-/// Makes what waits for a change as it will be in the workspace, and says what it is then, and whether something of it is not
-/// on the medium that was there before.
+/// Makes what goes in for a change as it will be in the workspace, and says what it is then, and whether the file is still to
+/// be put on the medium.
 pub(super) fn ready(
     waits: Waits<'_>,
     change: &Change,
@@ -171,16 +171,17 @@ pub(super) fn ready(
 }
 
 fn ready_link(
-    Waits { at, fresh, .. }: Waits<'_>,
+    Waits { at, stage, .. }: Waits<'_>,
     change: &Change,
     target: &Vec<u8>,
     hash: Option<ContentHash>,
     like: Like<'_>,
 ) -> Result<(Seen, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
-    let is_ours = fresh == Fresh::Yes || calls::read_link(at).is_ok_and(|found| found == *target);
-    if !is_ours {
-        return Err(tampered(&change.path, at));
+    match stage {
+        Stage::Missing => calls::make_link(at, os_name(target)).map_err(failed)?,
+        Stage::Waiting if calls::read_link(at).is_ok_and(|found| found == *target) => {}
+        Stage::Waiting => return Err(tampered(&change.path, at)),
     }
     let mut found = calls::look(at).map_err(failed)?;
     if let Like::New(inherited) = like
@@ -199,7 +200,7 @@ fn ready_file(
     like: Like<'_>,
 ) -> Result<(Seen, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
-    let Waits { at, mut fresh, vouched, bits } = waits;
+    let Waits { at, mut stage, vouched, bits } = waits;
     let modified = match like {
         Like::Old(Old { found, base, .. }) => time_of(change, content, base, found),
         Like::New(inherited) => {
@@ -212,26 +213,23 @@ fn ready_file(
             None
         }
     };
-    let mut file = match calls::open(at) {
-        Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, at)),
-        opened => opened.map_err(failed)?,
+    let mut open = match stage {
+        Stage::Waiting => Some(open_waiting(&waits, change, content)?),
+        Stage::Missing => None,
     };
-    let mut staged = calls::look_at(&file).map_err(failed)?;
-    if staged.kind != EntryKind::File || staged.links != 1 || staged.len != content.len() as u64 {
-        return Err(tampered(&change.path, at));
-    }
-    let is_known = fresh == Fresh::Yes || vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
-    if !is_known && calls::read(&file, staged.len).map_err(failed)? != *content {
-        return Err(tampered(&change.path, at));
-    }
-    let mut is_unsynced = false;
-    if vouched.is_some_and(|vouched| vouched.like.is_some()) && fresh == Fresh::No {
+    if open.is_some() && vouched.is_some_and(|vouched| vouched.like.is_some()) {
         // It has what its user's file had once; that of it which this one has no more must not stay.
         calls::remove_file(at).map_err(failed)?;
-        file = stage::write(at, content, executable).map_err(failed)?;
-        staged = calls::look_at(&file).map_err(failed)?;
-        (fresh, is_unsynced) = (Fresh::Yes, true);
+        (open, stage) = (None, Stage::Missing);
     }
+    let (file, staged) = match open {
+        Some(open) => open,
+        None => {
+            let file = stage::write(at, content, executable).map_err(failed)?;
+            let staged = calls::look_at(&file).map_err(failed)?;
+            (file, staged)
+        }
+    };
     let is_touched = match like {
         Like::Old(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
         Like::New(inherited) => {
@@ -244,14 +242,32 @@ fn ready_file(
             inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched
         }
     };
-    is_unsynced |= is_touched;
-    if modified.is_some() || fresh == Fresh::No {
+    let is_unsynced = is_touched || stage == Stage::Missing;
+    if modified.is_some() || stage == Stage::Waiting {
         calls::set_modified(&file, modified).map_err(failed)?;
     } else if !is_touched {
         return Ok((Seen::new(&staged, hash), is_unsynced));
     }
     let now = calls::look_at(&file).map_err(failed)?;
     Ok((Seen::new(&now, hash), is_unsynced))
+}
+
+/// Opens the file that waits; an error where it does not hold what it should.
+fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Vec<u8>) -> Result<(OwnedFd, Found), Stop> {
+    let failed = |error: Errno| Stop::io(&change.path, error);
+    let file = match calls::open(waits.at) {
+        Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),
+        opened => opened.map_err(failed)?,
+    };
+    let staged = calls::look_at(&file).map_err(failed)?;
+    if staged.kind != EntryKind::File || staged.links != 1 || staged.len != content.len() as u64 {
+        return Err(tampered(&change.path, waits.at));
+    }
+    let is_known = waits.vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
+    if !is_known && calls::read(&file, staged.len).map_err(failed)? != *content {
+        return Err(tampered(&change.path, waits.at));
+    }
+    Ok((file, staged))
 }
 
 /// The same, if all but its time was made so before, and is still so. A file of its user's is at, or moves to, the place.
@@ -282,7 +298,7 @@ fn time_of(change: &Change, content: &Vec<u8>, base: &Change, found: &Found) -> 
 
 /// What is there, if it is known to be what was written.
 fn look_if_vouched(waits: &Waits<'_>, change: &Change) -> Result<Option<Found>, Stop> {
-    let Some(vouched) = waits.vouched.filter(|_| waits.fresh == Fresh::No) else { return Ok(None) };
+    let Some(vouched) = waits.vouched.filter(|_| waits.stage == Stage::Waiting) else { return Ok(None) };
     match calls::look(waits.at) {
         Ok(staged) => Ok(Some(staged).filter(|staged| vouched.vouches_for(staged))),
         Err(Errno::NOENT) => Err(tampered(&change.path, waits.at)),
