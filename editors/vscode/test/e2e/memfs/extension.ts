@@ -26,7 +26,7 @@ async function report(stored: MemoryFiles, uri: vscode.Uri): Promise<void> {
   const server = vscode.workspace.getConfiguration("memfs").get<string>("server");
   let text: string | null = null;
   try {
-    text = new TextDecoder().decode(stored.readFile(uri));
+    text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(stored.readFile(uri));
   } catch {
     // It is gone, or a folder.
   }
