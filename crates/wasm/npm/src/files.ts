@@ -9,7 +9,8 @@ export class Overlay implements Tree {
   #handle: raw.OverlayHandle | undefined;
 
   constructor(base: Tree, quota: Quota = {}) {
-    this.#handle = sync(() => new raw.OverlayHandle(treeOf(base), JSON.stringify(quota)));
+    // The module gives the view of a tool as a handle.
+    this.#handle = base instanceof raw.OverlayHandle ? base : sync(() => new raw.OverlayHandle(treeOf(base), JSON.stringify(quota)));
     if (new.target === Overlay) keepOwn(this, (writes) => (writes ? undefined : this.#use((handle) => handle.tree())));
   }
 

@@ -1,5 +1,6 @@
 // Every type of the package. The JSON is that of the Rust crates, so a log that one of them wrote is read by the other.
 import type { ChangeSet } from "./change-set.js";
+import type { Overlay } from "./files.js";
 
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | PromiseLike<T>;
@@ -481,6 +482,49 @@ export interface Limits {
   staged?: Quota | undefined;
 }
 
+/** A command for the system's shell. */
+export interface CommandRequest {
+  /** For `bash -c`. */
+  command: string;
+  /** Where it runs: a folder in the workspace; `.` is the workspace itself. */
+  directory: string;
+  /**
+   * Not consented: the whole environment of the command. Consented: variables over the user's own.
+   */
+  environment: Record<string, string>;
+  /**
+   * Whether the user approved this very command. If not, the gate has shown from its text that it only reads: run it with nothing but
+   * `environment`, and in a sandbox if you have one.
+   */
+  consented: boolean;
+  /** What has to hold if it starts git; else answer with an error instead. */
+  git?: GitNeeds;
+  /** End it then. A second later nobody waits for it any more, and the signal fires. */
+  timeLimitMs: number;
+  /** Keep at most so many bytes of output. */
+  outputLimit: number;
+}
+
+/** What came of a command. */
+export interface CommandOutput {
+  /** Standard output and standard error, in the order they came. */
+  output: string;
+  /** 0 if it is left out; `null`: a signal ended it. */
+  exitCode?: number | null | undefined;
+  timedOut?: boolean;
+  /** Whether output was cut. */
+  truncated?: boolean;
+}
+
+/** A tool of your own. */
+export interface Tool extends ToolSchema {
+  /**
+   * Runs it. What it gives is for the model: a string, or what JSON can say. What it throws is told to the model. What it writes to
+   * `view` is in the tree when it ends; the view is its own as long as it runs.
+   */
+  run(args: Record<string, unknown>, view: Overlay, signal: AbortSignal): MaybePromise<unknown>;
+}
+
 /** What an engine works with. */
 export interface EngineOptions {
   /** Who is asked. */
@@ -500,6 +544,13 @@ export interface EngineOptions {
   deny?: string[] | undefined;
   /** What the user adds to what the gate knows of programs. */
   policies?: PolicyRule[] | undefined;
+  /**
+   * Runs a command; without it there is no `shell` tool. What the command can reach is up to you: the gate judges its text. What this
+   * throws is told to the model. The signal fires when the command is not wanted any more.
+   */
+  runCommand?: ((request: CommandRequest, signal: AbortSignal) => Promise<CommandOutput>) | undefined;
+  /** Tools of your own: never run ahead; in a turn they ask for consent. */
+  tools?: Tool[] | undefined;
   limits?: Limits | undefined;
   /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */
   atBoundary?: "commit" | "discard" | undefined;
