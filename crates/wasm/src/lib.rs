@@ -31,3 +31,4 @@ mod tools;
 mod tree;
 mod tree_port;
 mod turn;
+mod wire;

@@ -265,9 +265,9 @@ export interface Metadata {
   kind: EntryKind;
   /** In bytes. */
   size: number;
-  executable?: boolean;
+  executable?: boolean | undefined;
   /** Milliseconds, or any number that changes whenever the content does. Left out: contents are compared. */
-  modified?: number;
+  modified?: number | undefined;
 }
 
 export interface DirEntry {
@@ -304,13 +304,13 @@ export interface WritableTree extends Tree {
 /** How much an overlay may hold. */
 export interface Quota {
   /** Staged paths; 10,000 if it is not said. */
-  files?: number;
+  files?: number | undefined;
   /** Staged content and what it replaces, in bytes; 256 MiB. */
-  bytes?: number;
+  bytes?: number | undefined;
   /** One file, in bytes; 64 MiB. */
-  fileBytes?: number;
+  fileBytes?: number | undefined;
   /** Names in a path; 128. */
-  depth?: number;
+  depth?: number | undefined;
 }
 
 /** A change as it is listed, without content. */
@@ -328,9 +328,9 @@ export interface ChangeSummary {
 /** How a commit treats what changed meanwhile. */
 export interface CommitOptions {
   /** What was only read and has changed since: a conflict (as if it were not said), or a warning. */
-  staleReads?: "conflict" | "warn";
+  staleReads?: "conflict" | "warn" | undefined;
   /** A text that both sides changed, in different places: merged (as if it were not said), or a conflict. */
-  merge?: "text" | "never";
+  merge?: "text" | "never" | undefined;
 }
 
 /** What one side of a conflict has. */
@@ -357,6 +357,44 @@ export interface Conflict {
 export type CommitOutcome =
   | { type: "committed"; /** Files that hold both sides' edits. */ merged: string[]; staleReads: Conflict[] }
   | { type: "conflict"; /** Nothing was changed. */ conflicts: Conflict[] };
+
+// ── wire formats ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The providers whose wire format is known. `openai` with another `baseUrl` is every server that speaks its chat completions. */
+export type ProviderName = "openai" | "responses" | "anthropic" | "gemini" | "dashscope" | "ollama";
+
+export interface WireOptions {
+  provider: ProviderName;
+  /** Where it is, if not at the provider's own address; it looks like `https://HOST/v1`. */
+  baseUrl?: string | undefined;
+}
+
+/** All that `fetch` needs: `fetch(url, rest)`. */
+export interface EncodedRequest {
+  url: string;
+  method: "POST";
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface FetchModelOptions extends WireOptions {
+  /** It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
+  key?: string | undefined;
+  /** In place of the global one: through a proxy of your own, with a header more, in a test. */
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** How long to wait. */
+  timeouts?: ModelTimeouts | undefined;
+}
+
+/** In milliseconds. */
+export interface ModelTimeouts {
+  /** For the first bytes of an answer; 130 s. A queue, a model that is loaded first or a long prompt take their time. */
+  firstByteMs?: number | undefined;
+  /** For the next bytes; 120 s. */
+  idleMs?: number | undefined;
+  /** For the next piece of the answer, where only signs of life come; 600 s. */
+  stalledMs?: number | undefined;
+}
 
 // ── conversation and models ──────────────────────────────────────────────────────────────────────────────────────────
 
