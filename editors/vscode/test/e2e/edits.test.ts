@@ -25,7 +25,8 @@ async function staged(files: Record<string, string> = {}): Promise<Workbench> {
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
     await workbench.status("ready");
-    await workbench.press("Control+1", "Control+Home");
+    await workbench.focusEditor();
+    await workbench.press("Control+Home");
     return workbench;
   } catch (error) {
     await workbench.close();
@@ -65,7 +66,8 @@ test("an unsaved edit in another place is merged, stays unsaved, and one undo ta
     await workbench.editorShows("- And this is mine.");
     await workbench.picture("merged");
     assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined, "what the user has not saved is not saved for them");
-    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).click();
+    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
+    await workbench.focusEditor();
     await workbench.press("Control+z");
     await workbench.editorShows("- `top` is new.", false);
     await workbench.editorShows("- And this is mine.");
@@ -94,6 +96,32 @@ test("lines that end as on Windows are kept, and so is a byte order mark", { tim
     await workbench.stored("CHANGELOG.md", (now) => now === text.replace("## Unreleased", "## Unreleased: soon"), "is the same but for the edit");
   } finally {
     await workbench.picture("windows-last");
+    await workbench.close();
+  }
+});
+
+test("an edit that the editor cannot make leaves all as it was", { timeout: 90_000 }, async () => {
+  const write = (file_path: string) => ({ name: "write_file", args: { file_path, content: "made\n" } });
+  const turns = RECORDING.turns?.map((turn) =>
+    turn.toolCalls?.[0]?.name === "edit" ? { toolCalls: [...turn.toolCalls, write("a-first.md"), write("refused.md")] } : turn,
+  ) ?? [];
+  const workbench = await Workbench.open({ recording: { ...RECORDING, turns } });
+  try {
+    await workbench.openFile("CHANGELOG.md");
+    await workbench.send("is there a changelog?");
+    await workbench.ghost("update the changelog");
+    await workbench.status("ready");
+    await workbench.press("Tab");
+    await workbench.chat.locator(".note.warning", { hasText: "nothing was changed" }).waitFor();
+    await workbench.picture("refused");
+    await workbench.stored("a-first.md", (now) => now === null || now === undefined, "is not there");
+    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
+    await workbench.editorShows("top", false);
+    assert.equal(await workbench.page.locator(".tab.dirty").count(), 0);
+    // The conversation does not hold work that was not applied: what was staged can still be looked at.
+    await workbench.chat.locator(".note.warning button", { hasText: "Show what was staged" }).waitFor();
+  } finally {
+    await workbench.picture("refused-last");
     await workbench.close();
   }
 });

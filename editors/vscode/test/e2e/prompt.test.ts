@@ -57,7 +57,8 @@ test("Escape dismisses, Tab in an editor is a tab, and a view that was away come
     await workbench.openFile("README.md");
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
-    await workbench.press("Control+1", "Control+Home", "Tab");
+    await workbench.focusEditor();
+    await workbench.press("Control+Home", "Tab");
     await workbench.editorShows("    # wordcount");
     assert.equal(await workbench.chat.locator(".user").count(), 1);
 
