@@ -93,6 +93,7 @@ export class Session {
 
   /** Another model answers from now on. What the former one does ahead is given up. */
   useModel(model: Model, modelName?: string): void {
+    this.stop();
     this.#tellController({ type: "clear" });
     this.#suggesting.abort();
     this.#engine.dispose();
@@ -175,7 +176,7 @@ export class Session {
     clearTimeout(this.#saving);
     this.stop();
     this.#suggesting.abort();
-    this.ahead?.speculation.abort();
+    this.ahead?.speculation.dispose();
     this.#engine.dispose();
     this.#controller.dispose();
     this.project.dispose();
@@ -263,7 +264,6 @@ export class Session {
       this.#note("There was nothing to hand over.", "bad");
     }
     const isConflict = acceptance.type === "conflict";
-    ahead.speculation.abort();
     ahead.speculation.dispose();
     this.#finish(ahead.watch, isConflict ? "conflict" : "failed");
   }
