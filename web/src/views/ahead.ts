@@ -36,7 +36,7 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
           <button @click=${openDiff}>See the diff <kbd>F2</kbd></button>
         </div>`
       : nothing}
-    <p class="figures">${toolCalls} ${toolCalls === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${seconds(toolMs)}</p>
+    <p class="figures">${toolCalls} ${toolCalls === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${toolMs < 1 ? "under 1 ms" : seconds(toolMs)}</p>
   `;
 }
 

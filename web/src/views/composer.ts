@@ -51,7 +51,7 @@ export class Composer {
   }
 
   draw(): void {
-    const { phase, ghost } = this.#session;
+    const { phase, ghost, question } = this.#session;
     const isIdle = phase === "idle";
     const shown = isIdle ? ghost : undefined;
     render(
@@ -74,14 +74,16 @@ export class Composer {
                 <button class="key" data-key="edit" @click=${() => this.#fromButton(() => this.#session.insert())}><kbd>→</kbd> edit it</button>
                 <button class="key" data-key="dismiss" @click=${() => this.#fromButton(() => this.#session.dismiss())}><kbd>Esc</kbd> dismiss</button>
               `
-            : html`<span><kbd>Enter</kbd> sends</span>${isIdle ? nothing : html`<span><kbd>Esc</kbd> stops</span>`}<span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`}
+            : isIdle
+              ? html`<span><kbd>Enter</kbd> sends</span><span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`
+              : html`<span><kbd>Esc</kbd> stops</span>`}
         </div>
       `,
       this.dom,
     );
     this.input.style.height = "auto";
     this.input.style.height = `${this.input.scrollHeight}px`;
-    this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : "The agent is at work";
+    this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : question ? "The agent waits for your answer" : "The agent is at work";
   }
 
   #fromButton(act: () => void): void {
