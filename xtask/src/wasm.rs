@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use wasmparser::{Parser, Payload};
+use xxhash_rust::xxh3::xxh3_128;
 
 use self::toolchain::{TARGET, Toolchain};
 use crate::rules::PURE_CRATES;
@@ -24,8 +25,13 @@ pub(crate) enum Profile {
     Dev,
 }
 
-/// The entries of the package: the name of their module, and the features of the crate.
-const MODULES: [(&str, &[&str]); 2] = [("headstart", &[]), ("core", &["--no-default-features"])];
+/// The modules: those of the entries `headstart` and `headstart/core`, and one that only tells how large the grammar is.
+/// Their names, and what cargo is to build of the crate.
+const MODULES: [(&str, &[&str]); 3] = [
+    ("headstart", &["--lib"]),
+    ("core", &["--lib", "--no-default-features"]),
+    ("grammar", &["--example", "grammar"]),
+];
 
 /// Why a task around WebAssembly did not pass.
 #[derive(Debug, thiserror::Error)]
@@ -66,15 +72,30 @@ pub(crate) fn build(repository: &Path, profile: Profile) -> Result<PathBuf, Wasm
     let toolchain = Toolchain::find(repository)?;
     let bindgen = toolchain.build_tool("xtask-bindgen")?;
     let source = repository.join("crates/wasm/npm");
-    for (name, features) in MODULES {
-        let module = toolchain.build_package(profile, features)?;
-        let folder = source.join("build").join(name);
-        replace_folder(&folder)?;
-        complete(Command::new(&bindgen).arg(&module).arg(&folder))?;
-        forbid_imports(&folder.join("glue_bg.wasm"), &[GLUE])?;
+    for (name, what) in MODULES {
+        let module = toolchain.build_package(profile, what)?;
+        bind(&bindgen, &module, &source.join("build").join(name))?;
     }
     npm::install(&source)?;
-    npm::package(&source, &toolchain.target_folder, profile)
+    let archive = npm::package(&source, &toolchain.target_folder, profile)?;
+    if profile == Profile::Small {
+        complete(Command::new("node").arg(source.join("sizes.mjs")))?;
+    }
+    Ok(archive)
+}
+
+/// Writes the bindings of a module to a folder, unless they are there.
+fn bind(bindgen: &Path, module: &Path, folder: &Path) -> Result<(), WasmError> {
+    let bytes = read(module)?;
+    let seen = folder.join("seen");
+    let now = format!("{:x} {}", xxh3_128(&bytes), xxh3_128(&read(bindgen)?));
+    if std::fs::read_to_string(&seen).is_ok_and(|seen| seen == now) {
+        return Ok(());
+    }
+    replace_folder(folder)?;
+    complete(Command::new(bindgen).arg(module).arg(folder))?;
+    forbid_imports(&folder.join("glue_bg.wasm"), &[GLUE])?;
+    std::fs::write(&seen, now).map_err(|source| WasmError::File { path: seen, source })
 }
 
 /// Builds every pure crate on its own, then the probe; checks and runs the probe.
@@ -118,6 +139,10 @@ fn imports(module: &[u8], allowed: &[&str]) -> Result<Vec<String>, wasmparser::B
         }
     }
     Ok(names)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, WasmError> {
+    std::fs::read(path).map_err(|source| WasmError::File { path: path.to_owned(), source })
 }
 
 /// An empty folder where a full one may have been.

@@ -1,6 +1,7 @@
 //! A workspace on a real disk. Everything goes through one directory handle.
 
 mod apply;
+mod attributes;
 mod calls;
 mod clock;
 mod commit;
@@ -19,6 +20,7 @@ mod orphans;
 mod plan;
 mod process;
 mod read;
+mod ready;
 mod recover;
 mod seen;
 mod stage;

@@ -30,3 +30,4 @@ mod speculation;
 mod tree;
 mod tree_port;
 mod turn;
+mod wire;

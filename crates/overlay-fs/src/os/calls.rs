@@ -15,6 +15,9 @@ use super::failpoints::before;
 use super::trace::{Done, slot};
 use crate::{ContentHash, EntryKind};
 
+/// Seconds and nanoseconds since the Unix epoch.
+pub(super) type Time = (i64, i64);
+
 /// A name in an open folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
@@ -33,9 +36,9 @@ pub(super) struct Found {
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
     pub(super) links: u64,
-    pub(super) modified: (i64, i64),
+    pub(super) modified: Time,
     /// The last change to content, bits, owner or names; nobody can set it.
-    pub(super) changed: (i64, i64),
+    pub(super) changed: Time,
 }
 
 /// Notes what was done, for tests that ask for it.
@@ -228,29 +231,40 @@ pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// Sets the time of the last modification: `None` is now.
-pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Result<()> {
+/// Sets the time of the last modification of an open file: `None` is now.
+pub(super) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Result<()> {
     before("set time", OsStr::new(""))?;
-    let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    if let Some((tv_sec, tv_nsec)) = modified {
-        let modified = Timespec { tv_sec, tv_nsec };
-        rustix::fs::futimens(&file, &Timestamps { last_access: omit, last_modification: modified })?;
-    } else {
-        let changed = Timestamps { last_access: omit, last_modification: now };
-        match rustix::fs::futimens(&file, &changed) {
-            // Of a file that belongs to another user only all times can be set, to those who may write it.
-            Err(Errno::PERM) => {
-                rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now })?;
-            }
-            outcome => outcome?,
-        }
-    }
+    set_times(modified, |times| rustix::fs::futimens(&file, times))?;
     done!({
         let Found { inode, modified, .. } = look_at(&file)?;
         Done::SetModified { inode, modified }
     });
     Ok(())
+}
+
+/// The same for what is at the place.
+pub(super) fn set_modified_at(at: Place<'_>, modified: Option<Time>) -> Result<()> {
+    before("set time", at.name)?;
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    set_times(modified, |times| rustix::fs::utimensat(at.folder, at.name, times, flags))?;
+    done!({
+        let Found { inode, modified, .. } = found(&rustix::fs::statat(at.folder, at.name, flags)?);
+        Done::SetModified { inode, modified }
+    });
+    Ok(())
+}
+
+fn set_times(modified: Option<Time>, set: impl Fn(&Timestamps) -> Result<()>) -> Result<()> {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let last_modification = modified.map_or(now, |(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
+    match set(&Timestamps { last_access, last_modification }) {
+        // Of a file that belongs to another user only all times can be set, to those who may write it.
+        Err(Errno::PERM) if modified.is_none() => {
+            set(&Timestamps { last_access: now, last_modification: now })
+        }
+        outcome => outcome,
+    }
 }
 
 /// Puts an open file on the medium.

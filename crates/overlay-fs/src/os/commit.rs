@@ -5,13 +5,15 @@ use std::io;
 use async_trait::async_trait;
 
 use super::apply::{Applied, Kept};
+use super::calls::Time;
 use super::folders::Stop;
 use super::home::Home;
 use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
 use super::plan::Planner;
-use super::stage::{self, Fresh, Synced};
-use super::staging::{Phase, Staging, Time};
+use super::ready::{self, Fresh};
+use super::stage::{self, Synced};
+use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
@@ -75,14 +77,16 @@ impl Workspace for OsTree {
         // Before an accept nothing appears in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
         let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
-        if self.is_full()
-            && let Err(error) = self.sync(&home, &staging, &stage::written(changes))
-        {
+        let mut done = self.give_all(&mut staging, changes).map_err(io::Error::from);
+        if self.is_full() && done.is_ok() {
+            done = self.sync(&home, &staging, &stage::written(changes));
+        }
+        if let Err(error) = done {
             discard(&staging);
             return Err(at_root(&error));
         }
         // Without it, an accept reads again what it puts in.
-        let _ = stage::vouch(&mut staging, &digest.changes);
+        let _ = ready::vouch(&mut staging, &digest.changes);
         if self.options.prepare == Preparing::ForAnyProcess {
             return staging.wait(self.is_full()).map_err(|error| at_root(&error));
         }

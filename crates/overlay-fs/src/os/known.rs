@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::OsTree;
-use super::calls;
+use super::calls::{self, Time};
 use super::clock::Clock;
 use super::home::Home;
 use super::recover::size_of;
 use super::seen::{Stamp, look_if_there, place};
-use super::staging::{Phase, Staging, Time};
+use super::staging::{Phase, Staging};
 
 /// What this process has found out about the staging folders of a workspace, so that a commit need not open each to learn
 /// that nothing in it is half done: a phase is a name in the folder, and no name comes or goes without the folder's times.

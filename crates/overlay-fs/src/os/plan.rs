@@ -11,8 +11,9 @@ use super::folders::{Folders, Stop};
 use super::inherit::Inherited;
 use super::journal::{Action, Hashes, Step};
 use super::origin::Origins;
+use super::ready::{self, Fresh, Like, Old, Waits};
 use super::seen::Seen;
-use super::stage::{self, Fresh, Like};
+use super::stage;
 use super::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 
@@ -147,7 +148,7 @@ impl<'a> Planner<'a> {
     ) -> Result<Seen, Stop> {
         let name = number.to_string();
         let at = self.staging.at(&name);
-        let stamp = self.staging.stamps.get(number).and_then(Option::as_ref);
+        let vouched = self.staging.vouched.get(number);
         let origin = match self.origins.file(&change.path) {
             Some(gone) => Some((gone, self.look(&gone.path)?)),
             None => found.map(|found| (change, *found)),
@@ -155,7 +156,7 @@ impl<'a> Planner<'a> {
         let inherited;
         let like = match &origin {
             Some((base, found)) if found.kind == EntryKind::File => {
-                Like::Old { at: self.folders.target(&base.path)?, found, base }
+                Like::Old(Old { at: self.folders.target(&base.path)?, found, base })
             }
             _ => {
                 inherited = self.inherited(&change.path)?;
@@ -163,10 +164,10 @@ impl<'a> Planner<'a> {
             }
         };
         let fresh = self.fresh;
-        let (seen, has_other_bits) =
-            stage::ready(at, change, hashes.new, like, (fresh, stamp, self.staging.bits))?;
+        let waits = Waits { at, fresh, vouched, bits: self.staging.bits };
+        let (seen, is_unsynced) = ready::ready(waits, change, hashes.new, like)?;
         let is_file = matches!(change.kind, ChangeKind::Write { .. });
-        if has_other_bits || (fresh == Fresh::Yes && is_file) {
+        if is_unsynced || (fresh == Fresh::Yes && is_file) {
             self.unsynced.push(name);
         }
         Ok(seen)

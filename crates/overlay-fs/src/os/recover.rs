@@ -3,13 +3,13 @@ use std::io;
 use super::OsTree;
 use super::Undoable;
 use super::apply::Applied;
-use super::calls;
+use super::calls::{self, Time};
 use super::commit::at_root;
 use super::folders::Stop;
 use super::journal::Action;
 use super::lock::CommitLock;
 use super::seen::look_if_there;
-use super::staging::{Phase, Staging, Time};
+use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
 use crate::{ChangeSet, ContentHash, TreeError, WorkspacePath};
 

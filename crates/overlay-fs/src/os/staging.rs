@@ -8,13 +8,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Found, Place};
+use super::calls::{self, Found, Place, Time};
 use super::home::{Home, identity, is_private};
 use super::inherit::make_plain;
 use super::journal::Journal;
 use super::names::names_in;
 use super::process::Process;
-use super::seen::{Stamp, look_if_there, place};
+use super::seen::{Vouched, look_if_there, place};
 use crate::{ContentHash, EntryKind};
 
 const PREFIX: &str = ".headstart-staging-";
@@ -32,9 +32,6 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX.as_bytes())
         .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
 }
-
-/// Seconds and nanoseconds since the Unix epoch.
-pub(super) type Time = (i64, i64);
 
 /// How far it got, each a journal of that name. The first that is there counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +92,8 @@ pub(super) struct Staging {
     pub(super) told: String,
     /// The kernel gives it back when the process dies.
     lock: Option<OwnedFd>,
-    /// Of the files that were found to hold what they should, by the number of the change.
-    pub(super) stamps: Vec<Option<Stamp>>,
+    /// By the number of the change; none for what was just written.
+    pub(super) vouched: Vec<Vouched>,
     /// An empty file for the journal of a commit that may come: to make a file can take longer than all the rest of it.
     reserved: Option<OwnedFd>,
     /// The permission bits of a new program, if another process wrote what is in it, perhaps with another umask.
@@ -112,8 +109,8 @@ impl Staging {
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
         let home = home.folder.try_clone()?;
-        let (lock, stamps, reserved, bits) = Default::default();
-        let mut staging = Self { home, folder, name, told, lock, stamps, reserved, bits };
+        let (lock, vouched, reserved, bits) = Default::default();
+        let mut staging = Self { home, folder, name, told, lock, vouched, reserved, bits };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -158,8 +155,8 @@ impl Staging {
         let told = home.told(name);
         let can_be_brought = home.path.is_none();
         let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        let (lock, stamps, reserved, bits) = Default::default();
-        let staging = Self { home, folder, name, told, lock, stamps, reserved, bits };
+        let (lock, vouched, reserved, bits) = Default::default();
+        let staging = Self { home, folder, name, told, lock, vouched, reserved, bits };
         if can_be_brought && staging.is_brought()? {
             return Ok(None);
         }

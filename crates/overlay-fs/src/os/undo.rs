@@ -1,12 +1,13 @@
 use std::io;
 
 use super::apply::{Applied, difference, is_folder};
+use super::calls::Time;
 use super::commit::{at_root, not_put_back, not_taken_back};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Digest, Journal, Step};
 use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
-use super::staging::{Phase, Staging, Time};
+use super::staging::{Phase, Staging};
 use super::{OsTree, stage};
 use crate::{ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind, TreeError, WorkspacePath};
 

@@ -357,6 +357,44 @@ export type CommitOutcome =
   | { type: "committed"; /** Files that hold both sides' edits. */ merged: string[]; staleReads: Conflict[] }
   | { type: "conflict"; /** Nothing was changed. */ conflicts: Conflict[] };
 
+// ── wire formats ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The providers whose wire format is known. `openai` with another `baseUrl` is every server that speaks its chat completions. */
+export type ProviderName = "openai" | "responses" | "anthropic" | "gemini" | "dashscope" | "ollama";
+
+export interface WireOptions {
+  provider: ProviderName;
+  /** Where it is, if not at the provider's own address; it looks like `https://HOST/v1`. */
+  baseUrl?: string;
+}
+
+/** All that `fetch` needs: `fetch(url, rest)`. */
+export interface EncodedRequest {
+  url: string;
+  method: "POST";
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface FetchModelOptions extends WireOptions {
+  /** It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
+  key?: string;
+  /** In place of the global one: through a proxy of your own, with a header more, in a test. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** How long to wait. */
+  timeouts?: ModelTimeouts;
+}
+
+/** In milliseconds. */
+export interface ModelTimeouts {
+  /** For the first bytes of an answer; 130 s. A queue, a model that is loaded first or a long prompt take their time. */
+  firstByteMs?: number;
+  /** For the next bytes; 120 s. */
+  idleMs?: number;
+  /** For the next piece of the answer, where only signs of life come; 600 s. */
+  stalledMs?: number;
+}
+
 // ── conversation and models ──────────────────────────────────────────────────────────────────────────────────────────
 
 /** The answer to a call: what came out, or why it could not be done, in words that the model can act on. */
