@@ -66,6 +66,8 @@ export class Session {
   readonly #controller = new FollowupController();
   #engine: Engine;
   #turn: Turn | undefined;
+  /** Work that is being handed over. */
+  #taking: Ahead | undefined;
   #working: string | undefined;
   #request = 0;
   #wake: ReturnType<typeof setTimeout> | undefined;
@@ -152,6 +154,7 @@ export class Session {
   stop(): void {
     this.question?.answer("stop");
     this.#turn?.abort();
+    this.#taking?.speculation.abort();
   }
 
   /** What survives a reload, now. */
@@ -227,11 +230,14 @@ export class Session {
     const pressed = performance.now();
     await this.project.settled();
     let acceptance: Acceptance;
+    this.#taking = ahead;
     try {
       acceptance = await ahead.speculation.accept();
     } catch (error) {
       this.#note(`The work could not be handed over: ${(error as Error).message}`, "bad");
       return this.#finish(watch, "failed");
+    } finally {
+      this.#taking = undefined;
     }
     const tookMs = performance.now() - pressed;
     if (acceptance.type !== "accepted") {
@@ -261,7 +267,8 @@ export class Session {
     } else if (acceptance.type === "withdrawn") {
       this.#note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
     } else {
-      this.#note("There was nothing to hand over.", "bad");
+      const isStopped = ahead.speculation.status === "aborted";
+      this.#note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
     }
     const isConflict = acceptance.type === "conflict";
     ahead.speculation.dispose();
