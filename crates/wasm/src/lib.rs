@@ -27,6 +27,7 @@ mod promise;
 mod recorded;
 mod rules;
 mod speculation;
+mod tools;
 mod tree;
 mod tree_port;
 mod turn;

@@ -10,7 +10,9 @@ export class Overlay implements Tree, Disposable {
   #handle: raw.OverlayHandle | undefined;
 
   constructor(base: Tree, quota: Quota = {}) {
-    this.#handle = call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", quota)));
+    // The view of a tool is a handle already.
+    this.#handle =
+      base instanceof raw.OverlayHandle ? base : call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", quota)));
     if (new.target === Overlay) keepOwn(this, (writes) => (writes ? undefined : this.#use((handle) => handle.tree())));
   }
 

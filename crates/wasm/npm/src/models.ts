@@ -29,7 +29,8 @@ export function fetchModel(options: FetchModelOptions): Model {
   const key = keyText(options.key);
   const { needsKey, accept } = JSON.parse(wire.handle.describe()) as { needsKey: boolean; accept: string };
   if (needsKey && key === "") throw toError(wire.handle.misconfigured("there is no key; set the option `key` to one"));
-  const limits = { firstByteMs: 130_000, idleMs: 120_000, stalledMs: 600_000, ...options.timeouts };
+  const { firstByteMs = 130_000, idleMs = 120_000, stalledMs = 600_000 } = options.timeouts ?? {};
+  const limits = { firstByteMs, idleMs, stalledMs };
   const send = options.fetch;
   return {
     stream: (request, signal) => ({
@@ -77,13 +78,15 @@ async function* answer(exchange: Exchange, request: ModelRequest, signal: AbortS
   }
 }
 
+type Limits = Record<keyof ModelTimeouts, number>;
+
 /** One request and its answer. */
 class Exchange {
   constructor(
     readonly wire: Wire,
     readonly key: string,
     readonly accept: string,
-    readonly limits: Required<ModelTimeouts>,
+    readonly limits: Limits,
     /** Closes the connection. */
     readonly ending: AbortController,
     readonly fetch: (url: string, init: RequestInit) => Promise<Response>,

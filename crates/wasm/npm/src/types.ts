@@ -1,5 +1,6 @@
 // Every type of the package. The JSON is that of the Rust crates, so a log that one of them wrote is read by the other.
 import type { ChangeSet } from "./change-set.js";
+import type { Overlay } from "./files.js";
 
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | PromiseLike<T>;
@@ -264,9 +265,9 @@ export interface Metadata {
   kind: EntryKind;
   /** In bytes. */
   size: number;
-  executable?: boolean;
+  executable?: boolean | undefined;
   /** Milliseconds, or any number that changes whenever the content does. Left out: contents are compared. */
-  modified?: number;
+  modified?: number | undefined;
 }
 
 export interface DirEntry {
@@ -303,13 +304,13 @@ export interface WritableTree extends Tree {
 /** How much an overlay may hold. */
 export interface Quota {
   /** Staged paths; 10,000 if it is not said. */
-  files?: number;
+  files?: number | undefined;
   /** Staged content and what it replaces, in bytes; 256 MiB. */
-  bytes?: number;
+  bytes?: number | undefined;
   /** One file, in bytes; 64 MiB. */
-  fileBytes?: number;
+  fileBytes?: number | undefined;
   /** Names in a path; 128. */
-  depth?: number;
+  depth?: number | undefined;
 }
 
 /** A change as it is listed, without content. */
@@ -327,9 +328,9 @@ export interface ChangeSummary {
 /** How a commit treats what changed meanwhile. */
 export interface CommitOptions {
   /** What was only read and has changed since: a conflict (as if it were not said), or a warning. */
-  staleReads?: "conflict" | "warn";
+  staleReads?: "conflict" | "warn" | undefined;
   /** A text that both sides changed, in different places: merged (as if it were not said), or a conflict. */
-  merge?: "text" | "never";
+  merge?: "text" | "never" | undefined;
 }
 
 /** What one side of a conflict has. */
@@ -365,7 +366,7 @@ export type ProviderName = "openai" | "responses" | "anthropic" | "gemini" | "da
 export interface WireOptions {
   provider: ProviderName;
   /** Where it is, if not at the provider's own address; it looks like `https://HOST/v1`. */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
 }
 
 /** All that `fetch` needs: `fetch(url, rest)`. */
@@ -378,21 +379,21 @@ export interface EncodedRequest {
 
 export interface FetchModelOptions extends WireOptions {
   /** It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
-  key?: string;
+  key?: string | undefined;
   /** In place of the global one: through a proxy of your own, with a header more, in a test. */
-  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** How long to wait. */
-  timeouts?: ModelTimeouts;
+  timeouts?: ModelTimeouts | undefined;
 }
 
 /** In milliseconds. */
 export interface ModelTimeouts {
   /** For the first bytes of an answer; 130 s. A queue, a model that is loaded first or a long prompt take their time. */
-  firstByteMs?: number;
+  firstByteMs?: number | undefined;
   /** For the next bytes; 120 s. */
-  idleMs?: number;
+  idleMs?: number | undefined;
   /** For the next piece of the answer, where only signs of life come; 600 s. */
-  stalledMs?: number;
+  stalledMs?: number | undefined;
 }
 
 // ── conversation and models ──────────────────────────────────────────────────────────────────────────────────────────
@@ -519,6 +520,49 @@ export interface Limits {
   staged?: Quota | undefined;
 }
 
+/** A command for the system's shell. */
+export interface CommandRequest {
+  /** For `bash -c`. */
+  command: string;
+  /** Where it runs: a folder in the workspace; `.` is the workspace itself. */
+  directory: string;
+  /**
+   * Not consented: the whole environment of the command. Consented: variables over the user's own.
+   */
+  environment: Record<string, string>;
+  /**
+   * Whether the user approved this very command. If not, the gate has shown from its text that it only reads: run it with nothing but
+   * `environment`, and in a sandbox if you have one.
+   */
+  consented: boolean;
+  /** What has to hold if it starts git; else answer with an error instead. */
+  git?: GitNeeds;
+  /** End it then. A second later nobody waits for it any more, and the signal fires. */
+  timeLimitMs: number;
+  /** Keep at most so many bytes of output. */
+  outputLimit: number;
+}
+
+/** What came of a command. */
+export interface CommandOutput {
+  /** Standard output and standard error, in the order they came. */
+  output: string;
+  /** 0 if it is left out; `null`: a signal ended it. */
+  exitCode?: number | null | undefined;
+  timedOut?: boolean;
+  /** Whether output was cut. */
+  truncated?: boolean;
+}
+
+/** A tool of your own. */
+export interface Tool extends ToolSchema {
+  /**
+   * Runs it. What it gives is for the model: a string, or what JSON can say. What it throws is told to the model. What it writes to
+   * `view` is in the tree when it ends; the view is its own as long as it runs.
+   */
+  run(args: Record<string, unknown>, view: Overlay, signal: AbortSignal): MaybePromise<unknown>;
+}
+
 /** What an engine works with. */
 export interface EngineOptions {
   /** Who is asked. */
@@ -538,6 +582,13 @@ export interface EngineOptions {
   deny?: string[] | undefined;
   /** What the user adds to what the gate knows of programs. */
   policies?: PolicyRule[] | undefined;
+  /**
+   * Runs a command; without it there is no `shell` tool. What the command can reach is up to you: the gate judges its text. What this
+   * throws is told to the model. The signal fires when the command is not wanted any more.
+   */
+  runCommand?: ((request: CommandRequest, signal: AbortSignal) => Promise<CommandOutput>) | undefined;
+  /** Tools of your own: never run ahead; in a turn they ask for consent. */
+  tools?: Tool[] | undefined;
   limits?: Limits | undefined;
   /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */
   atBoundary?: "commit" | "discard" | undefined;
