@@ -103,6 +103,21 @@ test("Tab while the work still runs waits for its end, and Right takes the sugge
   await visitor.done();
 });
 
+test("work that is taken while it runs can be stopped, and nothing of it is applied", async () => {
+  const visitor = await site.open({ speed: 1 });
+  const { page } = visitor;
+  await visitor.press("Enter");
+  await visitor.suggestion("add tests for maxLength");
+  await visitor.press("Tab");
+  await visitor.said("add tests for maxLength");
+  await visitor.press("Escape");
+  await visitor.said("Stopped. Nothing was applied.");
+  assert.doesNotMatch((await visitor.files())["test/slugify.test.js"], /maxLength/);
+  assert.equal(await page.locator("[data-applied]").count(), 0);
+  assert.doesNotMatch(JSON.stringify((await visitor.saved()).messages), /add tests for maxLength/);
+  await visitor.done();
+});
+
 test("a declined call does not run, and the model is told", async () => {
   const visitor = await site.open({});
   const { page } = visitor;

@@ -66,6 +66,8 @@ export class Session {
   readonly #controller = new FollowupController();
   #engine: Engine;
   #turn: Turn | undefined;
+  /** Work that is being handed over. */
+  #taking: Ahead | undefined;
   #working: string | undefined;
   #request = 0;
   #wake: ReturnType<typeof setTimeout> | undefined;
@@ -93,6 +95,7 @@ export class Session {
 
   /** Another model answers from now on. What the former one does ahead is given up. */
   useModel(model: Model, modelName?: string): void {
+    this.stop();
     this.#tellController({ type: "clear" });
     this.#suggesting.abort();
     this.#engine.dispose();
@@ -151,6 +154,7 @@ export class Session {
   stop(): void {
     this.question?.answer("stop");
     this.#turn?.abort();
+    this.#taking?.speculation.abort();
   }
 
   /** What survives a reload, now. */
@@ -175,7 +179,7 @@ export class Session {
     clearTimeout(this.#saving);
     this.stop();
     this.#suggesting.abort();
-    this.ahead?.speculation.abort();
+    this.ahead?.speculation.dispose();
     this.#engine.dispose();
     this.#controller.dispose();
     this.project.dispose();
@@ -226,11 +230,14 @@ export class Session {
     const pressed = performance.now();
     await this.project.settled();
     let acceptance: Acceptance;
+    this.#taking = ahead;
     try {
       acceptance = await ahead.speculation.accept();
     } catch (error) {
       this.#note(`The work could not be handed over: ${(error as Error).message}`, "bad");
       return this.#finish(watch, "failed");
+    } finally {
+      this.#taking = undefined;
     }
     const tookMs = performance.now() - pressed;
     if (acceptance.type !== "accepted") {
@@ -260,10 +267,10 @@ export class Session {
     } else if (acceptance.type === "withdrawn") {
       this.#note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
     } else {
-      this.#note("There was nothing to hand over.", "bad");
+      const isStopped = ahead.speculation.status === "aborted";
+      this.#note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
     }
     const isConflict = acceptance.type === "conflict";
-    ahead.speculation.abort();
     ahead.speculation.dispose();
     this.#finish(ahead.watch, isConflict ? "conflict" : "failed");
   }

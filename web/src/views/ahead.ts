@@ -1,3 +1,4 @@
+import type { ChangeSummary } from "headstart";
 import { html, nothing } from "lit-html";
 import type { Ahead } from "../session/ahead.js";
 import type { Session } from "../session/session.js";
@@ -5,7 +6,7 @@ import { seconds } from "../session/steps.js";
 import { callLine, changeList, prose } from "./conversation.js";
 
 /** What runs ahead of the user, live. */
-export function aheadPanel(session: Session, openDiff: () => void) {
+export function aheadPanel(session: Session, changes: readonly ChangeSummary[], openDiff: () => void) {
   const { ahead, givenUp } = session;
   if (!ahead) {
     const text = givenUp
@@ -13,7 +14,6 @@ export function aheadPanel(session: Session, openDiff: () => void) {
       : "Nothing runs ahead now. After each turn the next prompt is guessed and run here, on a staged copy, while you read.";
     return html`<p class="quiet" data-ahead="none">${text}</p>`;
   }
-  const changes = ahead.speculation.changes().summary();
   const { modelMs, toolMs, toolCalls } = ahead.speculation.cost;
   return html`
     <div class="ahead-head" data-ahead=${ahead.ending?.status ?? "running"}>
@@ -36,7 +36,7 @@ export function aheadPanel(session: Session, openDiff: () => void) {
           <button @click=${openDiff}>See the diff <kbd>F2</kbd></button>
         </div>`
       : nothing}
-    <p class="figures">${toolCalls} ${toolCalls === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${seconds(toolMs)}</p>
+    <p class="figures">${toolCalls} ${toolCalls === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${toolMs < 1 ? "under 1 ms" : seconds(toolMs)}</p>
   `;
 }
 

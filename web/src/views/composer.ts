@@ -5,6 +5,8 @@ import type { Session } from "../session/session.js";
 export class Composer {
   readonly dom = document.createElement("div");
   readonly input = document.createElement("textarea");
+  /** Whether there is something to see in a diff. */
+  hasDiff = false;
   readonly #openDiff: () => void;
   #session: Session;
 
@@ -49,10 +51,9 @@ export class Composer {
   }
 
   draw(): void {
-    const { phase, ghost, ahead } = this.#session;
+    const { phase, ghost, question } = this.#session;
     const isIdle = phase === "idle";
     const shown = isIdle ? ghost : undefined;
-    const hasStaged = ahead !== undefined && !ahead.speculation.changes().isEmpty;
     render(
       html`
         <div class="line">
@@ -69,18 +70,20 @@ export class Composer {
           ${shown
             ? html`
                 <button class="key" data-key="accept" @click=${() => this.#fromButton(() => this.accept())}><kbd>Tab</kbd> accept</button>
-                ${hasStaged ? html`<button class="key" data-key="diff" @click=${this.#openDiff}><kbd>F2</kbd> diff</button>` : nothing}
+                ${this.hasDiff ? html`<button class="key" data-key="diff" @click=${this.#openDiff}><kbd>F2</kbd> diff</button>` : nothing}
                 <button class="key" data-key="edit" @click=${() => this.#fromButton(() => this.#session.insert())}><kbd>→</kbd> edit it</button>
                 <button class="key" data-key="dismiss" @click=${() => this.#fromButton(() => this.#session.dismiss())}><kbd>Esc</kbd> dismiss</button>
               `
-            : html`<span><kbd>Enter</kbd> sends</span>${isIdle ? nothing : html`<span><kbd>Esc</kbd> stops</span>`}<span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`}
+            : isIdle
+              ? html`<span><kbd>Enter</kbd> sends</span><span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`
+              : html`<span><kbd>Esc</kbd> stops</span>`}
         </div>
       `,
       this.dom,
     );
     this.input.style.height = "auto";
     this.input.style.height = `${this.input.scrollHeight}px`;
-    this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : "The agent is at work";
+    this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : question ? "The agent waits for your answer" : "The agent is at work";
   }
 
   #fromButton(act: () => void): void {

@@ -17,19 +17,19 @@ export function conversation(session: Session, actions: ConversationActions) {
   const { entries, phase, question } = session;
   const isWaiting = phase !== "idle" && !question;
   return html`
-    ${entries.map((entry) => line(entry, actions))} ${question ? consentCard(question, actions) : nothing}
+    ${entries.map((entry) => line(entry, question?.call.id, actions))} ${question ? consentCard(question, actions) : nothing}
     ${isWaiting ? html`<p class="working"><span class="pulse" aria-hidden="true"></span>${phase === "accept" ? "Finishing what runs already…" : "Working…"}</p>` : nothing}
   `;
 }
 
-function line(entry: Entry, actions: ConversationActions) {
+function line(entry: Entry, asked: string | undefined, actions: ConversationActions) {
   switch (entry.kind) {
     case "user":
       return html`<p class="said you"><span class="unseen">You: </span>${entry.text}</p>`;
     case "model":
       return html`<p class="said model"><span class="unseen">Model: </span>${prose(entry.text)}</p>`;
     case "call":
-      return callLine(entry);
+      return callLine(entry, asked === entry.call.id);
     case "applied":
       return applied(entry, actions);
     case "conflict":

@@ -77,6 +77,8 @@ export class PlayView {
     const session = this.#session;
     const { savedMs, waitedMs } = totals(session.steps);
     const isNew = session.entries.length === 0;
+    const staged = session.ahead?.speculation.changes().summary() ?? [];
+    this.composer.hasDiff = 0 < staged.length;
     const log = this.dom.querySelector(".log");
     const wasAtEnd = !log || log.scrollHeight - log.scrollTop - log.clientHeight < 60;
     render(
@@ -97,7 +99,7 @@ export class PlayView {
           </section>
           <section class="panel ahead" aria-labelledby="ahead-title">
             <div class="panel-head"><h2 id="ahead-title">Ahead of you</h2></div>
-            <div class="ahead-body" tabindex="0" role="region" aria-label="What runs ahead">${aheadPanel(session, () => this.openDiff())}</div>
+            <div class="ahead-body" tabindex="0" role="region" aria-label="What runs ahead">${aheadPanel(session, staged, () => this.openDiff())}</div>
           </section>
           <section class="panel files" aria-labelledby="files-title">
             <div class="panel-head">
@@ -106,7 +108,7 @@ export class PlayView {
             </div>
             <div class="files-body">
               <ul class="file-list">
-                ${[...session.project.files.keys()].map((path) => this.#fileRow(path))}
+                ${[...session.project.files.keys()].map((path) => this.#fileRow(path, staged.some((change) => change.path === path)))}
               </ul>
               <div class="editor">${this.#editor.dom}</div>
             </div>
@@ -119,10 +121,9 @@ export class PlayView {
     this.#followTheEnd(wasAtEnd);
   }
 
-  #fileRow(path: string) {
+  #fileRow(path: string, isStaged: boolean) {
     const isOpen = this.#editor.path === path;
-    const staged = this.#session.ahead?.speculation.changes().summary().some((change) => change.path === path);
-    const mark = staged ? "staged" : this.#fresh.has(path) ? "applied" : this.#edited.has(path) ? "edited" : "";
+    const mark = isStaged ? "staged" : this.#fresh.has(path) ? "applied" : this.#edited.has(path) ? "edited" : "";
     return html`<li>
       <button aria-current=${isOpen ? "true" : "false"} @click=${() => this.openFile(path)}>
         <span>${path}</span>${mark ? html`<span class="mark ${mark}">${mark}</span>` : nothing}
