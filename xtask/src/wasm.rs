@@ -1,18 +1,38 @@
-//! The pure crates as WebAssembly: they build, the linked module asks its host for nothing, and it runs.
+//! The npm package, and the pure crates as WebAssembly: they build, their module asks its host for nothing, it runs.
+
+mod npm;
+mod toolchain;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::MetadataCommand;
 use wasmparser::{Parser, Payload};
+use xxhash_rust::xxh3::xxh3_128;
 
+use self::toolchain::{TARGET, Toolchain};
 use crate::rules::PURE_CRATES;
 
-const TARGET: &str = "wasm32-unknown-unknown";
-const FLAGS_VARIABLE: &str = "CFLAGS_wasm32_unknown_unknown";
-const PROBE: &str = "wasm-probe";
+/// The one module whose functions ours may import: what wasm-bindgen writes beside it.
+const GLUE: &str = "./glue_bg.js";
 
-/// Why the WebAssembly check did not pass.
+/// How the package is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// As it is published: small, which takes minutes.
+    Small,
+    /// For a developer who wants to try something: quick to build, large.
+    Dev,
+}
+
+/// The modules: those of the entries `headstart` and `headstart/core`, and one that only tells how large the grammar is.
+/// Their names, and what cargo is to build of the crate.
+const MODULES: [(&str, &[&str]); 3] = [
+    ("headstart", &["--lib"]),
+    ("core", &["--lib", "--no-default-features"]),
+    ("grammar", &["--example", "grammar"]),
+];
+
+/// Why a task around WebAssembly did not pass.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum WasmError {
@@ -31,131 +51,122 @@ pub(crate) enum WasmError {
     #[error("{package} is not among the dependencies, so the C headers for {TARGET} are not found")]
     NoHeaders { package: &'static str },
     #[error("{path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    File { path: PathBuf, source: std::io::Error },
     #[error("{path} is not a WebAssembly module: {source}")]
     Parse { path: PathBuf, source: wasmparser::BinaryReaderError },
     #[error(
-        "the module imports {}; a pure crate must not need anything of its host \
+        "the module imports {}; it must not need anything of its host \
          (an `env` import is mostly a C function that the compiler did not inline)", .names.join(", ")
     )]
     Imports { names: Vec<String> },
-    #[error("node is not installed, so the module cannot be run; install Node.js 18 or later")]
-    NoNode,
+    #[error(
+        "{program} is not installed; install Node.js 20 or later with npm (Debian: apt-get install nodejs npm)"
+    )]
+    NoNode { program: &'static str },
+    #[error(
+        "no Chromium (looked for {}); install it (Debian: apt-get install --no-install-recommends chromium), \
+         or name one in CHROMIUM", .tried.join(", ")
+    )]
+    NoBrowser { tried: Vec<String> },
 }
 
-/// Builds every pure crate on its own, then the probe; checks and runs the probe.
-pub(crate) fn run(repository: &Path) -> Result<(), WasmError> {
-    require_target()?;
-    require_compiler()?;
-    let flags = c_flags(repository)?;
+/// Builds the npm package: `target/npm/headstart`, and the archive that npm would publish, whose path it returns.
+pub(crate) fn build(repository: &Path, profile: Profile) -> Result<PathBuf, WasmError> {
+    npm::require()?;
+    let toolchain = Toolchain::find(repository)?;
+    let bindgen = toolchain.build_tool("xtask-bindgen")?;
+    let source = repository.join("crates/wasm/npm");
+    for (name, what) in MODULES {
+        let module = toolchain.build_package(profile, what)?;
+        bind(&bindgen, &module, &source.join("build").join(name))?;
+    }
+    npm::install(&source)?;
+    npm::package(&source, &toolchain.target_folder, profile)
+}
+
+/// Prints how large the modules are; an error if one is larger than it may be.
+pub(crate) fn check_sizes(repository: &Path) -> Result<(), WasmError> {
+    complete(Command::new("node").arg(repository.join("crates/wasm/npm/sizes.mjs")))
+}
+
+/// Writes the bindings of a module to a folder, unless they are there.
+fn bind(bindgen: &Path, module: &Path, folder: &Path) -> Result<(), WasmError> {
+    let bytes = read(module)?;
+    let seen = folder.join("seen");
+    let now = format!("{:x} {}", xxh3_128(&bytes), xxh3_128(&read(bindgen)?));
+    if std::fs::read_to_string(&seen).is_ok_and(|seen| seen == now) {
+        return Ok(());
+    }
+    replace_folder(folder)?;
+    complete(Command::new(bindgen).arg("generate").arg(module).arg(folder))?;
+    forbid_imports(&folder.join("glue_bg.wasm"), &[GLUE])?;
+    std::fs::write(&seen, now).map_err(|source| WasmError::File { path: seen, source })
+}
+
+/// Builds every pure crate on its own, runs the tests of the package's crate as WebAssembly, and tries the packed package.
+pub(crate) fn test(repository: &Path) -> Result<(), WasmError> {
+    npm::require()?;
+    let toolchain = Toolchain::find(repository)?;
     for package in PURE_CRATES {
         // One by one: built together, one crate's features would hide what another one lacks.
-        build(repository, &flags, &format!("headstart-{package}"), &[])?;
+        toolchain.build(&format!("headstart-{package}"), &[])?;
     }
-    build(repository, &flags, PROBE, &["--release"])?;
-
-    let module = target_folder(repository)?.join(TARGET).join("release").join(format!("{PROBE}.wasm"));
-    let bytes = std::fs::read(&module).map_err(|source| WasmError::Read { path: module.clone(), source })?;
-    let names = imports(&bytes).map_err(|source| WasmError::Parse { path: module.clone(), source })?;
-    if !names.is_empty() {
-        return Err(WasmError::Imports { names });
-    }
-    eprintln!(
-        "xtask: {} pure crates build for {TARGET}; the linked module imports nothing",
-        PURE_CRATES.len()
-    );
-    run_in_node(repository, &module)
+    let bindgen = toolchain.build_tool("xtask-bindgen")?;
+    toolchain.test_package(&bindgen)?;
+    try_out(repository, &[])
 }
 
-/// The names that a module imports, as `module.name`.
-fn imports(module: &[u8]) -> Result<Vec<String>, wasmparser::BinaryReaderError> {
+/// Installs the package, built anew where it is stale, in projects of its own, and runs them; `tests` are some of their files.
+pub(crate) fn try_out(repository: &Path, tests: &[&str]) -> Result<(), WasmError> {
+    let archive = build(repository, Profile::Small)?;
+    npm::try_out(&repository.join("crates/wasm/npm"), &archive, tests)
+}
+
+/// Runs the tests of a front end, over the package, built anew where it is stale.
+pub(crate) fn test_front_end(repository: &Path, folder: &str) -> Result<(), WasmError> {
+    npm::require()?;
+    npm::require_browser()?;
+    build(repository, Profile::Small)?;
+    npm::test(&repository.join(folder))
+}
+
+/// An error if the module imports from another module than the allowed ones.
+fn forbid_imports(module: &Path, allowed: &[&str]) -> Result<(), WasmError> {
+    let bytes =
+        std::fs::read(module).map_err(|source| WasmError::File { path: module.to_owned(), source })?;
+    let names =
+        imports(&bytes, allowed).map_err(|source| WasmError::Parse { path: module.to_owned(), source })?;
+    if names.is_empty() { Ok(()) } else { Err(WasmError::Imports { names }) }
+}
+
+/// The names that a module imports from others than the allowed modules, as `module.name`.
+fn imports(module: &[u8], allowed: &[&str]) -> Result<Vec<String>, wasmparser::BinaryReaderError> {
     let mut names = Vec::new();
     for payload in Parser::new(0).parse_all(module) {
         if let Payload::ImportSection(section) = payload? {
             for import in section.into_imports() {
                 let import = import?;
-                names.push(format!("{}.{}", import.module, import.name));
+                if !allowed.contains(&import.module) {
+                    names.push(format!("{}.{}", import.module, import.name));
+                }
             }
         }
     }
     Ok(names)
 }
 
-fn require_target() -> Result<(), WasmError> {
-    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let output = Command::new(&rustc)
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .output()
-        .map_err(|source| WasmError::Start { program: rustc, source })?;
-    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let installed = output.status.success()
-        && std::fs::read_dir(folder).is_ok_and(|mut entries| {
-            entries.any(|entry| {
-                entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"))
-            })
-        });
-    if installed { Ok(()) } else { Err(WasmError::NoTarget) }
+fn read(path: &Path) -> Result<Vec<u8>, WasmError> {
+    std::fs::read(path).map_err(|source| WasmError::File { path: path.to_owned(), source })
 }
 
-/// The grammar of bash is C. The `cc` crate takes `clang` for this target unless it is told another one.
-fn require_compiler() -> Result<(), WasmError> {
-    let compiler = std::env::var("CC_wasm32_unknown_unknown").unwrap_or_else(|_| "clang".to_owned());
-    let found = Command::new(&compiler)
-        .args([&format!("--target={TARGET}"), "-print-target-triple"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if found { Ok(()) } else { Err(WasmError::NoCompiler { tried: compiler }) }
-}
-
-/// The caller's own flags and the headers of the small C library that `tree-sitter-language` carries:
-/// the grammar's build script does not pass them by itself.
-fn c_flags(repository: &Path) -> Result<String, WasmError> {
-    const PACKAGE: &str = "tree-sitter-language";
-    let metadata = MetadataCommand::new()
-        .current_dir(repository)
-        .other_options(["--filter-platform".to_owned(), TARGET.to_owned()])
-        .exec()?;
-    let package = metadata
-        .packages
-        .iter()
-        .find(|package| package.name.as_str() == PACKAGE)
-        .ok_or(WasmError::NoHeaders { package: PACKAGE })?;
-    let folder = package.manifest_path.parent().ok_or(WasmError::NoHeaders { package: PACKAGE })?;
-    let headers = folder.join("wasm").join("include");
-    let own = std::env::var(FLAGS_VARIABLE).unwrap_or_default();
-    Ok(format!("{own} -isystem {headers}").trim_start().to_owned())
-}
-
-fn target_folder(repository: &Path) -> Result<PathBuf, WasmError> {
-    let metadata = MetadataCommand::new().current_dir(repository).no_deps().exec()?;
-    Ok(metadata.target_directory.into_std_path_buf())
-}
-
-fn build(repository: &Path, c_flags: &str, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
-    eprintln!("xtask: building {package} for {TARGET}");
-    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command
-        .current_dir(repository)
-        .env(FLAGS_VARIABLE, c_flags)
-        .args(["build", "-q", "-p", package, "--target", TARGET])
-        .args(arguments);
-    complete(&mut command)
-}
-
-/// Runs the module's `main`; in CI a missing Node is an error, at home it is only said.
-fn run_in_node(repository: &Path, module: &Path) -> Result<(), WasmError> {
-    let mut command = Command::new("node");
-    command.arg(repository.join("xtask/wasm-probe/run.mjs")).arg(module);
-    match complete(&mut command) {
-        Err(WasmError::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            if std::env::var_os("CI").is_some() {
-                return Err(WasmError::NoNode);
-            }
-            eprintln!("xtask: node is not installed: the module was built and checked, but not run");
-            Ok(())
-        }
-        outcome => outcome,
+/// An empty folder where a full one may have been.
+fn replace_folder(folder: &Path) -> Result<(), WasmError> {
+    let failed = |source| WasmError::File { path: folder.to_owned(), source };
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
     }
+    std::fs::create_dir_all(folder).map_err(failed)
 }
 
 fn complete(command: &mut Command) -> Result<(), WasmError> {
@@ -175,13 +186,16 @@ mod tests {
         // One function type `() -> ()`, one import `env.isdigit` of it.
         let types = b"\x01\x04\x01\x60\0\0";
         let import = b"\x02\x0f\x01\x03env\x07isdigit\0\0";
-        assert_eq!(imports(&[HEADER, types, import].concat()).unwrap(), ["env.isdigit"]);
-        assert!(imports(&[HEADER, types].concat()).unwrap().is_empty());
+        let module = [HEADER, types, import].concat();
+        assert_eq!(imports(&module, &[]).unwrap(), ["env.isdigit"]);
+        assert_eq!(imports(&module, &["./glue_bg.js"]).unwrap(), ["env.isdigit"]);
+        assert!(imports(&module, &["env"]).unwrap().is_empty());
+        assert!(imports(&[HEADER, types].concat(), &[]).unwrap().is_empty());
     }
 
     #[test]
     fn what_is_not_a_module_is_an_error() {
-        assert!(imports(b"not wasm").is_err());
-        assert!(imports(&[HEADER, b"\x02\x0f\x01"].concat()).is_err());
+        assert!(imports(b"not wasm", &[]).is_err());
+        assert!(imports(&[HEADER, b"\x02\x0f\x01"].concat(), &[]).is_err());
     }
 }

@@ -19,21 +19,27 @@ pub struct ToolSchema {
 }
 
 /// All that a model is asked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelRequest {
     /// The provider's name of the model.
     pub model: String,
     /// The system instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The tools on offer.
+    #[serde(default)]
     pub tools: Vec<ToolSchema>,
     /// The conversation.
     pub messages: Vec<Message>,
     /// Whether the model may think first. Forks say no: nobody reads it and it costs time.
+    #[serde(default)]
     pub thinking: bool,
     /// JSON schema that the answer must have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<Value>,
     /// At most so many tokens in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }
 
@@ -200,6 +206,12 @@ pub enum ModelError {
         /// The wire format.
         format: &'static str,
         /// What was answered, shortened.
+        message: String,
+    },
+    /// A model of the host's own, in its own words.
+    #[error("{message}")]
+    Other {
+        /// What it said.
         message: String,
     },
     /// A recording has no turn left.

@@ -75,6 +75,7 @@ mod change_set;
 mod check;
 mod commit;
 mod content;
+mod exact;
 mod memory;
 mod merge;
 #[cfg(all(feature = "os", unix))]

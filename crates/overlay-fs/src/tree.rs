@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChangeSet, CommitOptions, CommitOutcome};
+use crate::{ChangeSet, CommitOptions, CommitOutcome, exact};
 
 /// What a name in a folder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,22 +23,29 @@ pub enum EntryKind {
 ///
 /// A tree fills in what it has: the operating system's tree device, inode, size, times and mode; the in-memory
 /// tree a hash of the content in `inode` and a counter in `changed_ns`.
+///
+/// In JSON a number that is larger than JavaScript holds exactly is a string.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
     /// File, folder, link or other.
     pub kind: EntryKind,
     /// Device number, 0 where there is none.
+    #[serde(with = "exact")]
     pub device: u64,
     /// Inode number, 0 where there is none.
+    #[serde(with = "exact")]
     pub inode: u64,
     /// Length in bytes; 0 for a folder.
+    #[serde(with = "exact")]
     pub len: u64,
     /// Permission bits, as the tree has them.
     pub mode: u32,
     /// Last modification, nanoseconds since the Unix epoch (or a counter).
+    #[serde(with = "exact")]
     pub modified_ns: i64,
     /// Last status change, nanoseconds since the Unix epoch (or a counter).
+    #[serde(with = "exact")]
     pub changed_ns: i64,
     /// Whether the last change was so short a time before the look that another one right after it may show the same
     /// times, or whether the tree has no time at all that every change moves. A commit compares the content then.

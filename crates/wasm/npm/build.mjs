@@ -1,0 +1,106 @@
+// Makes the package from what `cargo xtask wasm` left in `build/ENTRY` (the module and wasm-bindgen's glue):
+// `node build.mjs OUTPUT [--dev]`. Start it through `cargo xtask wasm`.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const repository = join(here, "../../..");
+const output = resolve(process.argv[2] ?? "");
+const dev = process.argv.includes("--dev");
+const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+
+/** The entries: `headstart` and `headstart/core`, each with a module of its own. */
+const entries = [
+  { source: "index.ts", browser: "index.js", node: "node", module: "headstart" },
+  { source: "core.ts", browser: "core.js", node: "node-core", module: "core" },
+];
+
+rmSync(output, { recursive: true, force: true });
+mkdirSync(output, { recursive: true });
+writeTypes();
+for (const entry of entries) {
+  copyFileSync(shipped(entry.module), join(output, `${entry.module}.wasm`));
+  await writeCode(entry);
+}
+writeRest();
+// Not shipped: it only tells how large the grammar is.
+shipped("grammar");
+
+/** The file of a module as it is shipped: for developers as it is, else optimised for size. */
+function shipped(module) {
+  const from = join(here, "build", module, "glue_bg.wasm");
+  if (dev) return from;
+  const to = join(here, "build", module, "small.wasm");
+  // The folder is made anew when the module has changed.
+  if (existsSync(to)) return to;
+  // Packed memory makes the file smaller and what gzip makes of it larger. The section of target features stays:
+  // without it the optimiser of a bundler would not know what it may use.
+  const passes = ["-Oz", "--skip-pass=memory-packing", "--strip-debug", "--strip-producers"];
+  run(tool("wasm-opt"), [...passes, from, "-o", `${to}.new`]);
+  renameSync(`${to}.new`, to);
+  return to;
+}
+
+/** One bundle for browsers and bundlers; for Node one in CommonJS, which the ES module passes on: so there is one instance. */
+async function writeCode({ source, browser, node, module }) {
+  const options = {
+    entryPoints: [join(here, "src", source)],
+    bundle: true,
+    charset: "utf8",
+    target: "es2022",
+    metafile: true,
+    legalComments: "none",
+    define: { MODULE_FILE: JSON.stringify(`./${module}.wasm`), VERSION: JSON.stringify(manifest.version) },
+    alias: { "#glue": join(here, "build", module, "glue_bg.js"), "#platform": join(here, "src/init-browser.ts") },
+    logLevel: "warning",
+  };
+  const outfile = join(output, browser);
+  const { metafile } = await build({ ...options, format: "esm", outfile });
+  await build({
+    ...options,
+    format: "cjs",
+    platform: "node",
+    outfile: join(output, `${node}.cjs`),
+    alias: { ...options.alias, "#platform": join(here, "src/init-node.ts") },
+  });
+  const [{ exports }] = Object.values(metafile.outputs);
+  writeFileSync(join(output, `${node}.js`), `export {\n  ${exports.join(",\n  ")},\n} from "./${node}.cjs";\n`);
+}
+
+/** The declarations that an entry reaches, once as ES modules and once as CommonJS. */
+function writeTypes() {
+  const all = join(here, "build", "types");
+  rmSync(all, { recursive: true, force: true });
+  run(tool("tsc"), ["-p", here, "--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", all]);
+  const reached = new Set(entries.map(({ source }) => source.replace(".ts", ".d.ts")));
+  for (const file of reached) {
+    const text = readFileSync(join(all, file), "utf8");
+    for (const [, specifier] of text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
+      if (!specifier.startsWith("./")) throw new Error(`the types of ${file} need ${specifier}, which is not in the package`);
+      reached.add(specifier.slice(2).replace(/\.js$/, ".d.ts"));
+    }
+  }
+  for (const [folder, type] of [["types", "module"], ["types-cjs", "commonjs"]]) {
+    mkdirSync(join(output, folder));
+    for (const file of reached) copyFileSync(join(all, file), join(output, folder, file));
+    writeFileSync(join(output, folder, "package.json"), `${JSON.stringify({ type })}\n`);
+  }
+}
+
+function writeRest() {
+  const { devDependencies, scripts, ...published } = manifest;
+  writeFileSync(join(output, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  copyFileSync(join(here, "README.md"), join(output, "README.md"));
+  for (const licence of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(repository, licence), join(output, licence));
+}
+
+function tool(name) {
+  return join(here, "node_modules/.bin", name);
+}
+
+function run(program, args) {
+  execFileSync(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+}

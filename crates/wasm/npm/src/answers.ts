@@ -1,0 +1,50 @@
+// Answers of a callback that come one after the other, as the module asks for them: a model's events, a user's consent.
+import { failureOf } from "./errors.js";
+
+/** What the module holds of them. Its promise settles also when the answers are not wanted any more. */
+export class Answers {
+  readonly #controller = new AbortController();
+  readonly #source: (signal: AbortSignal) => AsyncIterator<string>;
+  readonly #code: string;
+  #iterator: AsyncIterator<string> | undefined;
+  #settle: ((answer: string | undefined) => void) | undefined;
+
+  /** `code` is for errors that have none of their own. */
+  constructor(source: (signal: AbortSignal) => AsyncIterator<string>, code: string) {
+    this.#source = source;
+    this.#code = code;
+  }
+
+  /** The next one; `undefined` at the end. It rejects with the JSON of a failure. */
+  next(): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#settle = resolve;
+      this.#step().then(resolve, (thrown: unknown) => reject(JSON.stringify(failureOf(thrown, this.#code))));
+    });
+  }
+
+  /** They are not wanted any more. */
+  cancel(): void {
+    this.#settle?.(undefined);
+    this.#controller.abort();
+    try {
+      // A generator that waits for something gets to its `finally` when that is there.
+      Promise.resolve(this.#iterator?.return?.()).catch(() => {});
+    } catch {
+      // Nobody is there who could be told.
+    }
+  }
+
+  async #step(): Promise<string | undefined> {
+    this.#iterator ??= this.#source(this.#controller.signal);
+    const { done, value } = await this.#iterator.next();
+    return done === true ? undefined : value;
+  }
+}
+
+/** One answer. */
+export function single(answer: (signal: AbortSignal) => Promise<string>, code: string): Answers {
+  return new Answers(async function* (signal) {
+    yield await answer(signal);
+  }, code);
+}

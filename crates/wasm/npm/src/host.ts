@@ -1,0 +1,110 @@
+// The callbacks of an engine, as the module calls them. None of them throws, whatever the developer's own do.
+import { Answers, single } from "./answers.js";
+import { toJson } from "./call.js";
+import { InputError } from "./errors.js";
+import { Overlay } from "./files.js";
+import type { raw } from "./raw.js";
+import type {
+  ApprovalMode,
+  CommandRequest,
+  EngineOptions,
+  ModelEvent,
+  ModelRequest,
+  ToolCall,
+  ToolSchema,
+  Tree,
+  Verdict,
+} from "./types.js";
+
+const MODES: readonly ApprovalMode[] = ["plan", "default", "auto-edit", "yolo"];
+
+/** What the module holds of the developer's options. */
+export class HostPort {
+  readonly #options: EngineOptions;
+
+  constructor(options: EngineOptions) {
+    const { model, mode, consent, runCommand, tools } = options;
+    if (typeof model?.stream !== "function") {
+      throw new InputError("model: must be an object with a method `stream`", "model");
+    }
+    if (mode !== undefined && typeof mode !== "function") checkMode(mode);
+    if (consent !== undefined && typeof consent !== "function") {
+      throw new InputError("consent: must be a function", "consent");
+    }
+    if (runCommand !== undefined && typeof runCommand !== "function") {
+      throw new InputError("runCommand: must be a function", "runCommand");
+    }
+    if (tools !== undefined && !Array.isArray(tools)) throw new InputError("tools: must be a list", "tools");
+    tools?.forEach((tool, number) => {
+      if (typeof tool?.run === "function") return;
+      throw new InputError(`tools[${number}].run: must be a function`, `tools[${number}].run`);
+    });
+    this.#options = options;
+  }
+
+  /** The developer's tools as they are offered to a model. */
+  get tools(): ToolSchema[] {
+    return (this.#options.tools ?? []).map(({ name, description, parameters }) => ({ name, description, parameters }));
+  }
+
+  /** What is no mode lets nothing happen. */
+  mode(): string {
+    const { mode } = this.#options;
+    if (typeof mode !== "function") return mode ?? "default";
+    try {
+      return `${mode()}`;
+    } catch {
+      return "plan";
+    }
+  }
+
+  ask(request: string): Answers {
+    const { model } = this.#options;
+    return new Answers((signal) => events(model.stream(JSON.parse(request) as ModelRequest, signal)), "misconfigured");
+  }
+
+  command(request: string): Answers {
+    const { runCommand } = this.#options;
+    return single(async (signal) => {
+      const output = await runCommand?.(JSON.parse(request) as CommandRequest, signal);
+      return toJson("output", output);
+    }, "internal");
+  }
+
+  /** The view is the tool's as long as it runs. */
+  tool(number: number, args: string, handle: raw.OverlayHandle): Answers {
+    const tool = this.#options.tools?.[number];
+    return single(async (signal) => {
+      const view = new Overlay(handle as unknown as Tree);
+      try {
+        const output = await tool?.run(JSON.parse(args) as Record<string, unknown>, view, signal);
+        return typeof output === "string" ? output : output === undefined ? "" : toJson("output", output);
+      } finally {
+        view.dispose();
+      }
+    }, "internal");
+  }
+
+  consent(call: string, verdict: string): Answers {
+    const { consent } = this.#options;
+    return single(async () => {
+      const answer = await consent?.(JSON.parse(call) as ToolCall, JSON.parse(verdict) as Verdict);
+      if (answer === undefined || answer === "run" || answer === "decline" || answer === "stop") return answer ?? "decline";
+      throw new InputError(`must give "run", "decline" or "stop", and gave ${String(answer)}`);
+    }, "internal");
+  }
+}
+
+function checkMode(mode: ApprovalMode): void {
+  if (MODES.includes(mode)) return;
+  throw new InputError(`mode: must be one of ${MODES.join(", ")} or a function, and is ${JSON.stringify(mode)}`, "mode");
+}
+
+async function* events(answer: AsyncIterable<ModelEvent>): AsyncGenerator<string> {
+  // An `async` method that returns a generator is easily written; it is understood, too.
+  const iterable = await answer;
+  if (typeof iterable?.[Symbol.asyncIterator] !== "function") {
+    throw new InputError("the model's `stream` gave nothing that can be iterated");
+  }
+  for await (const event of iterable) yield toJson("event", event);
+}

@@ -1,0 +1,16 @@
+// Where the module comes from in browsers, and in everything else that is not Node.
+
+/** The file beside this code. Bundlers look for exactly this expression, with the text itself in it. */
+export function packaged(): Promise<Response> {
+  return fetch(new URL(MODULE_FILE, import.meta.url));
+}
+
+/** What an address leads to. */
+export function open(address: string | URL): Promise<Response> {
+  return fetch(address);
+}
+
+/** Nothing can be read without waiting here. */
+export function atFirstUse(): BufferSource | undefined {
+  return undefined;
+}

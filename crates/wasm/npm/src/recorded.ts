@@ -1,0 +1,34 @@
+import { call, calling, toJson } from "./call.js";
+import { raw } from "./raw.js";
+import type { Model, ModelEvent, Recording } from "./types.js";
+
+/**
+ * A model that plays a recording, whatever it is asked: for demonstrations, for tests, and without a key.
+ *
+ * Turns are played in order, one for each request; after the last one a request is a `ModelError` with the code
+ * `recording_exhausted`. Queries for a suggestion take from `suggestions`.
+ *
+ * @param options `speed`: how many times faster than it was recorded; `Infinity` without any delay. Default: 1.
+ */
+export function recordedModel(recording: Recording, options: { speed?: number } = {}): Model {
+  const recorded = call(() => new raw.RecordedHandle(toJson("recording", recording), options.speed ?? 1));
+  return {
+    async *stream(request, signal): AsyncGenerator<ModelEvent> {
+      signal?.throwIfAborted();
+      const answer = call(() => recorded.stream(toJson("request", request)));
+      const stop = () => answer.cancel();
+      signal?.addEventListener("abort", stop);
+      try {
+        for (;;) {
+          const event = await calling(() => answer.next());
+          signal?.throwIfAborted();
+          if (event === undefined) return;
+          yield JSON.parse(event as string) as ModelEvent;
+        }
+      } finally {
+        signal?.removeEventListener("abort", stop);
+        answer.free();
+      }
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { call, calling } from "./call.js";
+import { ChangeSet } from "./change-set.js";
+import { DisposedError } from "./errors.js";
+import type { raw } from "./raw.js";
+import { RunEvents, abortOn } from "./run.js";
+import type { Acceptance, Cost, Finished, RunEvent, Status, Transcript } from "./types.js";
+
+type Handle = raw.SpeculationHandle;
+
+/**
+ * A prompt that runs ahead of the user. It is begun by `engine.speculate`.
+ *
+ * ```js
+ * for await (const event of speculation) show(event);
+ * const { changes } = await speculation.finished;
+ * console.log(changes.diff());
+ * const acceptance = await speculation.accept();
+ * if (acceptance.type === "accepted") history.push(...acceptance.transcript.messages);
+ * ```
+ *
+ * Until it is accepted nothing of the tree is changed. One that nobody holds any more is given up.
+ */
+export class Speculation implements AsyncIterable<RunEvent>, Disposable {
+  /** Its id: the one that was given, or `s1`, `s2`, … */
+  readonly id: string;
+  /** The prompt that runs. */
+  readonly prompt: string;
+  readonly #events: RunEvents;
+  readonly #disposed: (() => void) | undefined;
+  #handle: Handle | undefined;
+  #finished: Promise<Finished> | undefined;
+  #above: Promise<Speculation | undefined> | undefined;
+
+  /** @internal */
+  constructor(handle: Handle, signal?: AbortSignal, disposed?: () => void) {
+    this.#handle = handle;
+    this.#disposed = disposed;
+    this.id = handle.id();
+    this.prompt = handle.prompt();
+    this.#events = new RunEvents(() => this.#use().nextEvent());
+    abortOn(signal, () => handle.abort(), () => handle.finished());
+  }
+
+  /** Where it is. */
+  get status(): Status {
+    return this.#read((handle) => handle.status());
+  }
+
+  /** What it cost so far. */
+  get cost(): Cost {
+    return this.#read((handle) => handle.cost());
+  }
+
+  /** What it has come to so far: what an accept would add to the conversation. */
+  get transcript(): Transcript {
+    return this.#read((handle) => handle.transcript());
+  }
+
+  /** What it would change, so far. */
+  changes(): ChangeSet {
+    return ChangeSet.ofText(call(() => this.#use().changes()));
+  }
+
+  /** The end of its work. It does not reject: an error is an ending, too, and so is an abort. */
+  get finished(): Promise<Finished> {
+    this.#finished ??= this.#end(this.#use());
+    return this.#finished;
+  }
+
+  /**
+   * The suggestion for what comes after, when it is there; `undefined` where there is none. Only work that is completed has one.
+   */
+  async next(): Promise<string | undefined> {
+    return (await this.candidates())[0];
+  }
+
+  /** The same with further ones, best first, where `limits.candidates` asks for several. */
+  async candidates(): Promise<string[]> {
+    const handle = this.#use();
+    return JSON.parse((await calling(() => handle.next())) as string) as string[];
+  }
+
+  /**
+   * The next step, as it runs on top of this one: where `limits.depth` leaves room, which may be only after an accept.
+   */
+  above(): Promise<Speculation | undefined> {
+    const handle = this.#use();
+    this.#above ??= calling(() => handle.above()).then((above) => {
+      return above === undefined ? undefined : new Speculation(above as Handle);
+    });
+    return this.#above;
+  }
+
+  /**
+   * Hands the work over: waits for it if it still runs, and commits all of its changes or none, by the rules that are in force now.
+   *
+   * After a conflict it may be tried again. Rejects with an `AcceptError` where it was accepted before (`taken`) or stands on a step
+   * that is not (`not_yet`), and with a `TreeError` where the tree could not be written; then nothing was changed.
+   */
+  async accept(): Promise<Acceptance> {
+    const handle = this.#use();
+    return JSON.parse((await calling(() => handle.accept())) as string) as Acceptance;
+  }
+
+  /** Gives it up, and what stands on it: the model's request is dropped, staged files are forgotten. Work that was accepted stays. */
+  abort(): void {
+    call(() => this.#use().abort());
+  }
+
+  /**
+   * What happens, from the beginning. A second loop reads on where the first one stopped; leaving a loop does not end the work.
+   */
+  [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
+    this.#use();
+    return this.#events.iterator();
+  }
+
+  /** Frees its memory, and gives it up unless it was accepted. What is still awaited is answered. */
+  dispose(): void {
+    const handle = this.#handle;
+    if (handle === undefined) return;
+    this.#handle = undefined;
+    handle.close();
+    handle.free();
+    this.#disposed?.();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  async #end(handle: Handle): Promise<Finished> {
+    const [record, changes] = (await calling(() => handle.finished())) as [string, string];
+    return { ...(JSON.parse(record) as Omit<Finished, "changes">), changes: ChangeSet.ofText(changes) };
+  }
+
+  #read<T>(text: (handle: Handle) => string): T {
+    return JSON.parse(call(() => text(this.#use()))) as T;
+  }
+
+  #use(): Handle {
+    if (this.#handle === undefined) throw new DisposedError("disposed", "the speculation was disposed of");
+    return this.#handle;
+  }
+}

@@ -1,0 +1,168 @@
+// What the module asks of a tree of the host. Its answers are checked here, for nobody promised that they are what the types say.
+
+import type { Tree, WritableTree } from "./types.js";
+
+type Callback = keyof WritableTree;
+type Refusal = { code: string; message: string };
+
+const KINDS = ["file", "directory", "symlink", "other"];
+
+/** A longer file would not fit into the module's memory beside its copies. */
+const MAX_FILE_BYTES = 512 * 1024 * 1024;
+
+/** What the errors of common trees are called: Node's, an editor's, the browser's. */
+const CODES = new Map([
+  ["not_found", ["not_found", "ENOENT", "FileNotFound", "NotFoundError"]],
+  ["not_a_directory", ["not_a_directory", "ENOTDIR", "FileNotADirectory"]],
+  ["is_a_directory", ["is_a_directory", "EISDIR", "FileIsADirectory"]],
+  ["already_exists", ["already_exists", "EEXIST", "FileExists"]],
+  ["escapes", ["escapes"]],
+  ["unsupported", ["unsupported"]],
+].flatMap(([code, names]) => (names as string[]).map((name) => [name, code as string])));
+
+/** Answers that are not what the types say. */
+class Wrong extends Error {}
+
+/** A lone half of a surrogate pair: such a text has no UTF-8, and would silently become another one. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+/** An object of the host as the module calls it. */
+export class TreePort {
+  readonly #tree: Tree & Partial<WritableTree>;
+
+  constructor(tree: Tree) {
+    this.#tree = tree;
+  }
+
+  /** Bytes for `read`, else a JSON text; rejects with the JSON text of a refusal. */
+  async ask(callback: Callback, path: string, content: unknown, executable: boolean): Promise<Uint8Array | string> {
+    try {
+      return await this.#ask(callback, path, content, executable);
+    } catch (error) {
+      throw JSON.stringify(refusal(callback, error));
+    }
+  }
+
+  turn(): Turn {
+    return new Turn(this.#tree);
+  }
+
+  async #ask(callback: Callback, path: string, content: unknown, executable: boolean): Promise<Uint8Array | string> {
+    const tree = this.#tree;
+    if (typeof tree[callback] !== "function") {
+      throw Object.assign(new Error(`the tree has no ${callback}`), { code: "unsupported" });
+    }
+    switch (callback) {
+      case "metadata":
+        return metadata(await tree.metadata(path));
+      case "read":
+        return bytes(await tree.read(path));
+      case "list":
+        return list(await tree.list(path));
+      case "readLink":
+        return JSON.stringify(text(await tree.readLink?.(path)));
+      case "write":
+        await tree.write?.(path, content as Uint8Array, { executable });
+        break;
+      case "symlink":
+        await tree.symlink?.(path, content as string);
+        break;
+      case "createDir":
+      case "remove":
+        await tree[callback]?.(path);
+    }
+    return "null";
+  }
+}
+
+/** Who commits to a tree waits for all who asked before, through whichever handle. */
+const queues = new WeakMap<object, Promise<void>>();
+
+class Turn {
+  readonly #ready: Promise<void>;
+  #release: () => void = () => {};
+
+  constructor(tree: object) {
+    this.#ready = queues.get(tree) ?? Promise.resolve();
+    const done = new Promise<void>((resolve) => (this.#release = resolve));
+    queues.set(tree, this.#ready.then(() => done));
+  }
+
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  release(): void {
+    this.#release();
+  }
+}
+
+function metadata(found: unknown): string {
+  if (found === undefined || found === null) return "null";
+  if (typeof found !== "object") throw wrong("an object or undefined", found);
+  const { kind, size, executable, modified } = found as Record<string, unknown>;
+  const is = (expected: string, value: unknown, holds: boolean): void => {
+    if (!holds) throw wrong(expected, value);
+  };
+  is(`a kind of ${KINDS.join(", ")}`, kind, typeof kind === "string" && KINDS.includes(kind));
+  is("a size of 0 or more bytes", size, Number.isSafeInteger(size) && (size as number) >= 0);
+  is("executable as a boolean", executable, executable === undefined || typeof executable === "boolean");
+  is("modified as a finite number", modified, modified === undefined || Number.isFinite(modified));
+  return JSON.stringify({ kind, size, executable: executable ?? false, modified });
+}
+
+function bytes(content: unknown): Uint8Array {
+  // One of another realm (a frame, a worker's polyfill) is no instance of this one's class.
+  if (Object.prototype.toString.call(content) !== "[object Uint8Array]" || !ArrayBuffer.isView(content)) {
+    throw wrong("a Uint8Array", content);
+  }
+  if (content.byteLength > MAX_FILE_BYTES) throw new Wrong(`gave more than ${MAX_FILE_BYTES} bytes`);
+  return content instanceof Uint8Array ? content : new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
+}
+
+function list(entries: unknown): string {
+  if (!Array.isArray(entries)) throw wrong("an array", entries);
+  const pairs = Array.from(entries, (entry: unknown) => {
+    if (typeof entry !== "object" || entry === null) throw wrong("entries { name, kind }", entry);
+    const { name, kind } = entry as Record<string, unknown>;
+    if (typeof kind !== "string" || !KINDS.includes(kind)) throw wrong(`a kind of ${KINDS.join(", ")}`, kind);
+    return [text(name), kind];
+  });
+  return JSON.stringify(pairs);
+}
+
+/** A text that has a UTF-8. */
+function text(value: unknown): string {
+  if (typeof value !== "string") throw wrong("a string", value);
+  if (!isWellFormed(value)) throw new Wrong(`gave ${JSON.stringify(value)}, which is not well-formed Unicode`);
+  return value;
+}
+
+function wrong(expected: string, found: unknown): Wrong {
+  const shown = typeof found === "string" ? JSON.stringify(found.slice(0, 40)) : name(found);
+  return new Wrong(`gave ${shown}; it has to give ${expected}`);
+}
+
+function name(value: unknown): string {
+  if (value === null || value === undefined || typeof value === "number") return String(value);
+  return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
+}
+
+function refusal(callback: Callback, error: unknown): Refusal {
+  if (error instanceof Wrong) return { code: "io", message: `${callback} of the tree ${error.message}` };
+  const { code, name, message } = shown(error);
+  const known = CODES.get(code) ?? CODES.get(name);
+  return { code: known ?? "io", message: known === "unsupported" ? message : `${callback} of the tree failed: ${message}` };
+}
+
+/** What an error says, whatever was thrown. */
+function shown(error: unknown): { code: string; name: string; message: string } {
+  try {
+    const { code, name, message } = Object(error) as Record<string, unknown>;
+    return { code: `${code}`, name: `${name}`, message: error instanceof Error ? `${message}` : String(error) };
+  } catch {
+    return { code: "", name: "", message: "it threw what cannot be shown" };
+  }
+}

@@ -1,0 +1,179 @@
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use headstart_forked_query::{
+    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, SuppressionReason, TurnEnd,
+    check_pairing, generate_candidates,
+};
+use headstart_speculation::{Engine, Transcript};
+use headstart_tool_gate::{ApprovalMode, Gate};
+use headstart_toolbox::{CommandRunner, Toolbox};
+use js_sys::Promise;
+use serde::Deserialize;
+use serde_json::json;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::cancel::Cancellable;
+use crate::failure::{Failure, json as text_of};
+use crate::history::Conversation;
+use crate::host::PortHost;
+use crate::input::parse;
+use crate::model::PortModel;
+use crate::options::{Options, foreground};
+use crate::port::{Callbacks, HostPort};
+use crate::promise::promise;
+use crate::rules::Rules;
+use crate::speculation::SpeculationHandle;
+use crate::tools::{PortRunner, with_own_tools};
+use crate::tree::TreeHandle;
+use crate::turn::TurnHandle;
+
+/// Everything that work runs with.
+#[wasm_bindgen]
+pub struct EngineHandle {
+    engine: Engine,
+    host: PortHost,
+    /// The number of the last speculation, for its id.
+    last: Cell<u64>,
+}
+
+/// With what a turn begins.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+enum Next {
+    Prompt(String),
+    Transcript(Transcript),
+}
+
+#[wasm_bindgen]
+impl EngineHandle {
+    /// `options` and `rules` are JSON.
+    #[wasm_bindgen(constructor)]
+    pub fn new(options: &str, rules: &str, port: HostPort, tree: TreeHandle) -> Result<Self, Failure> {
+        let options: Options = parse("", options)?;
+        let callbacks = Arc::new(Callbacks::new(port));
+        let limits = options.limits()?;
+        let runner = || Arc::new(PortRunner(Arc::clone(&callbacks))) as Arc<dyn CommandRunner>;
+        let toolbox = Toolbox::standard(options.runs_commands.then(runner));
+        let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
+        let host = PortHost {
+            callbacks: Arc::clone(&callbacks),
+            rules: parse::<Rules>("", rules)?.into_context()?,
+            commit: options.commit.options(),
+            at_boundary: options.at_boundary.into(),
+            not_asked: Arc::default(),
+        };
+        let engine = Engine {
+            background: BackgroundModel::main(Arc::new(PortModel(callbacks)), options.model_name),
+            toolbox,
+            workspace: tree.workspace()?,
+            gate: Arc::new(Gate::new()),
+            host: Arc::new(host.clone()),
+            limits,
+        };
+        Ok(Self { engine, host, last: Cell::default() })
+    }
+
+    /// The tools as they are offered to the model, as JSON.
+    pub fn tools(&self) -> String {
+        text_of(&self.engine.toolbox.schemas())
+    }
+
+    /// Asks for the user's next prompt.
+    pub fn suggest(&self, conversation: &str, candidates: u32) -> Result<SuggestionHandle, Failure> {
+        let params = self.params(Conversation::parse(conversation)?);
+        let background = self.engine.background.clone();
+        let plan_mode = self.engine.host.gate_context().mode == ApprovalMode::Plan;
+        let guards = Guards { turn: TurnEnd::Completed, plan_mode };
+        Ok(SuggestionHandle(Cancellable::new(Box::pin(async move {
+            let guess = generate_candidates(&background, &params, &[], guards, candidates as usize).await;
+            let told = match guess {
+                Ok(Generated { suggestion, others, usage }) => {
+                    json!({ "suggestion": suggestion, "others": others, "usage": usage })
+                }
+                Err(suppressed) => {
+                    let mut told =
+                        json!({ "suppressed": suppressed.reason.as_str(), "usage": suppressed.usage });
+                    if let SuppressionReason::QueryFailed(error) = &suppressed.reason {
+                        told["error"] = error.to_string().into();
+                    }
+                    told
+                }
+            };
+            told.to_string()
+        }))))
+    }
+
+    /// Begins to run a prompt ahead.
+    pub fn speculate(
+        &self,
+        conversation: &str,
+        prompt: &str,
+        id: Option<String>,
+    ) -> Result<SpeculationHandle, Failure> {
+        let params = self.params(Conversation::parse(conversation)?);
+        let id = id.unwrap_or_else(|| {
+            self.last.set(self.last.get() + 1);
+            format!("s{}", self.last.get())
+        });
+        let (speculation, driver, events) = self.engine.start(id, &params, prompt)?;
+        js_sys::futures::spawn_local(driver);
+        Ok(SpeculationHandle::new(speculation, Some(events)))
+    }
+
+    /// Begins a turn in the foreground. `next` is JSON: `{"prompt"}` or `{"transcript"}`.
+    pub fn turn(&self, conversation: &str, next: &str) -> Result<TurnHandle, Failure> {
+        let Conversation { system, messages } = Conversation::parse(conversation)?;
+        let transcript = match parse("next", next)? {
+            Next::Prompt(prompt) if prompt.trim().is_empty() => {
+                return Err(Failure::input("next.prompt", "is empty"));
+            }
+            Next::Prompt(prompt) => Transcript::new(&prompt),
+            Next::Transcript(transcript) => {
+                check_pairing(&transcript.messages)
+                    .map_err(|error| Failure::input("next.transcript.messages", error.to_string()))?;
+                transcript
+            }
+        };
+        let request = ModelRequest {
+            model: self.engine.background.name.clone(),
+            system,
+            tools: self.engine.toolbox.schemas(),
+            messages,
+            thinking: true,
+            response_schema: None,
+            max_output_tokens: None,
+        };
+        let host = PortHost { not_asked: Arc::default(), ..self.host.clone() };
+        let engine = Engine { host: Arc::new(host.clone()), ..self.engine.clone() };
+        let model = Arc::clone(&engine.background.model);
+        let (turn, events) = engine.turn(model, request, transcript, foreground(engine.limits));
+        Ok(TurnHandle::start(turn, events, host))
+    }
+}
+
+impl EngineHandle {
+    fn params(&self, Conversation { system, messages }: Conversation) -> CacheSafeParams {
+        let tools = self.engine.toolbox.schemas();
+        CacheSafeParams::new(system, tools, &messages, &self.engine.background.name)
+    }
+}
+
+/// A query for a suggestion.
+#[wasm_bindgen]
+pub struct SuggestionHandle(Rc<Cancellable<dyn Future<Output = String>>>);
+
+#[wasm_bindgen]
+impl SuggestionHandle {
+    /// What came of it, as JSON; nothing where it was cancelled.
+    pub fn answer(&self) -> Promise {
+        let query = Rc::clone(&self.0);
+        promise(Box::pin(async move { Ok(query.wait(Future::poll).await.into()) }))
+    }
+
+    /// It is not wanted any more.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}

@@ -1,0 +1,34 @@
+use std::rc::Rc;
+
+use futures::Stream;
+use headstart_speculation::Events;
+use js_sys::Promise;
+use wasm_bindgen::JsValue;
+
+use crate::cancel::Cancellable;
+use crate::failure::json;
+use crate::promise::promise;
+
+/// What happens in a run, for one reader after the other.
+#[derive(Clone)]
+pub(crate) struct Told(Rc<Cancellable<Events>>);
+
+impl Told {
+    pub(crate) fn new(events: Events) -> Self {
+        Self(Cancellable::new(Box::pin(events)))
+    }
+
+    /// The next event as JSON; nothing at the end. It is asked for when the one before is there.
+    pub(crate) fn next(&self) -> Promise {
+        let events = Rc::clone(&self.0);
+        promise(Box::pin(async move {
+            let event = events.wait(Stream::poll_next).await.flatten();
+            Ok(event.map_or(JsValue::UNDEFINED, |event| json(&event).into()))
+        }))
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn close(&self) {
+        self.0.cancel();
+    }
+}

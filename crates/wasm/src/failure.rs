@@ -1,0 +1,127 @@
+use headstart_forked_query::ModelError;
+use headstart_overlay_fs::TreeError;
+use headstart_speculation::{AcceptError, StartError};
+use headstart_workspace_path::PathError;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::JsValue;
+
+/// What went wrong, as it crosses to JavaScript and back: there it is an `Error` whose class follows from the code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// Stable; the table of codes and classes is in `npm/src/errors.ts`.
+    pub(crate) code: String,
+    /// For people: what is wrong and what to do.
+    pub(crate) message: String,
+    /// The field of an input, or the path of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
+    /// When a model may be asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into(), path: None, retry_after_ms: None }
+    }
+
+    /// A field of an input that is not what it must be.
+    pub(crate) fn input(path: impl Into<String>, message: impl AsRef<str>) -> Self {
+        let path = path.into();
+        let message = if path.is_empty() {
+            message.as_ref().to_owned()
+        } else {
+            format!("{path}: {}", message.as_ref())
+        };
+        let failure = Self::new("invalid_input", message);
+        if path.is_empty() { failure } else { failure.at(path) }
+    }
+
+    pub(crate) fn at(self, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        json(self)
+    }
+}
+
+/// What a value is in JSON.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("works because every map in what crosses has strings for keys")
+}
+
+impl From<Failure> for JsValue {
+    fn from(failure: Failure) -> Self {
+        Self::from_str(&failure.to_json())
+    }
+}
+
+impl From<TreeError> for Failure {
+    fn from(error: TreeError) -> Self {
+        let (code, path) = match &error {
+            TreeError::NotFound { path } => ("not_found", path),
+            TreeError::NotADirectory { path } => ("not_a_directory", path),
+            TreeError::IsADirectory { path } => ("is_a_directory", path),
+            TreeError::AlreadyExists { path } => ("already_exists", path),
+            TreeError::Escapes { path } => ("escapes", path),
+            TreeError::Unsupported { path, .. } => ("unsupported", path),
+            TreeError::Quota { path, .. } => ("quota", path),
+            TreeError::Io { path, .. } => ("io", path),
+            _ => return Self::new("io", error.to_string()),
+        };
+        Self::new(code, error.to_string()).at(path.to_string())
+    }
+}
+
+/// A path that a caller gave.
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Self::input("path", error.to_string())
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let code = match &error {
+            ModelError::Unauthorized { .. } => "unauthorized",
+            ModelError::RateLimited { .. } | ModelError::Yielded => "rate_limited",
+            ModelError::Rejected { .. } => "rejected",
+            ModelError::Server { .. } => "server",
+            ModelError::Unreachable { .. } => "unreachable",
+            ModelError::Timeout { .. } => "timeout",
+            ModelError::Cut { .. } => "cut",
+            ModelError::Malformed { .. } => "malformed",
+            ModelError::WrongServer { .. } => "wrong_server",
+            ModelError::RecordingExhausted { .. } => "recording_exhausted",
+            _ => "misconfigured",
+        };
+        let retry_after_ms = match &error {
+            ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
+                retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+            }
+            _ => None,
+        };
+        Self { retry_after_ms, ..Self::new(code, error.to_string()) }
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        let code = if matches!(error, StartError::Command { .. }) { "command" } else { "empty" };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<AcceptError> for Failure {
+    fn from(error: AcceptError) -> Self {
+        let code = match error {
+            AcceptError::Tree(error) => return error.into(),
+            AcceptError::Taken { .. } => "taken",
+            AcceptError::NotYet { .. } => "not_yet",
+            _ => "damaged",
+        };
+        Self::new(code, error.to_string())
+    }
+}

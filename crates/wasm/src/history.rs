@@ -1,0 +1,50 @@
+use headstart_forked_query::{HistoryError, Message, PairingError, parse_history};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::input::{join, parse};
+
+/// A conversation: `{"system"?, "messages"}`.
+pub(crate) struct Conversation {
+    pub(crate) system: Option<String>,
+    pub(crate) messages: Vec<Message>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    #[serde(default)]
+    system: Option<String>,
+    messages: Value,
+}
+
+impl Conversation {
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        let Fields { system, messages } = parse("conversation", text)?;
+        let messages = parse_history(&messages.to_string()).map_err(|error| of_history(&error))?;
+        Ok(Self { system, messages })
+    }
+}
+
+fn of_history(error: &HistoryError) -> Failure {
+    let (entry, part) = match error {
+        HistoryError::Entry { entry, part, .. } => (Some(entry), *part),
+        HistoryError::Pairing(
+            PairingError::CallOutsideModel { entry }
+            | PairingError::ResultOutsideTool { entry }
+            | PairingError::EmptyId { entry }
+            | PairingError::DuplicateId { entry, .. }
+            | PairingError::MissingResult { entry, .. }
+            | PairingError::UnexpectedResult { entry, .. },
+        ) => (Some(entry), None),
+        _ => (None, None),
+    };
+    let mut path = "conversation.messages".to_owned();
+    if let Some(entry) = entry {
+        path = join(&path, &format!("[{entry}]"));
+    }
+    if let Some(part) = part {
+        path = join(&path, &format!("parts[{part}]"));
+    }
+    Failure::input(path, error.to_string())
+}

@@ -1,0 +1,73 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::CommitOptions;
+use headstart_speculation::{AtBoundary, Consent, Host};
+use headstart_tool_gate::{ApprovalMode, GateContext, Verdict};
+
+use crate::clock;
+use crate::failure::json;
+use crate::port::Callbacks;
+
+/// What the engine needs to know of the developer's program.
+#[derive(Clone)]
+pub(crate) struct PortHost {
+    pub(crate) callbacks: Arc<Callbacks>,
+    /// All but the mode, which is asked for anew each time.
+    pub(crate) rules: GateContext,
+    pub(crate) commit: CommitOptions,
+    pub(crate) at_boundary: AtBoundary,
+    /// Why the user could not be asked: each turn has one of its own.
+    pub(crate) not_asked: Arc<Mutex<Option<String>>>,
+}
+
+#[async_trait]
+impl Host for PortHost {
+    fn now(&self) -> Duration {
+        clock::now()
+    }
+
+    async fn sleep(&self, time: Duration) {
+        clock::sleep(time).await;
+    }
+
+    fn gate_context(&self) -> GateContext {
+        // What is no mode lets nothing happen.
+        let mode = read_mode(&self.callbacks.mode()).unwrap_or(ApprovalMode::Plan);
+        GateContext { mode, ..self.rules.clone() }
+    }
+
+    fn commit_options(&self) -> CommitOptions {
+        self.commit
+    }
+
+    fn at_boundary(&self) -> AtBoundary {
+        self.at_boundary
+    }
+
+    async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {
+        let answer = self.callbacks.consent(&json(call), &json(verdict)).only().await;
+        match answer.as_deref() {
+            Ok("run") => Consent::Run,
+            Ok("stop") => Consent::Stop,
+            Ok(_) => Consent::Decline,
+            Err(failure) => {
+                let mut not_asked = self.not_asked.lock().unwrap_or_else(PoisonError::into_inner);
+                *not_asked = Some(failure.message.clone());
+                Consent::Stop
+            }
+        }
+    }
+}
+
+fn read_mode(mode: &str) -> Option<ApprovalMode> {
+    Some(match mode {
+        "plan" => ApprovalMode::Plan,
+        "default" => ApprovalMode::Default,
+        "auto-edit" => ApprovalMode::AutoEdit,
+        "yolo" => ApprovalMode::Yolo,
+        _ => return None,
+    })
+}

@@ -1,0 +1,94 @@
+use std::time::Duration;
+
+use headstart_forked_query::ToolSchema;
+use headstart_speculation::{AtBoundary, Limits};
+use serde::Deserialize;
+
+use crate::change_set::CommitChoice;
+use crate::failure::Failure;
+use crate::overlay::QuotaOptions;
+
+/// What an engine is made with, besides callbacks.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Options {
+    #[serde(default)]
+    pub(crate) model_name: String,
+    /// Whether there is something that runs commands.
+    #[serde(default)]
+    pub(crate) runs_commands: bool,
+    /// The developer's tools.
+    #[serde(default)]
+    pub(crate) tools: Vec<ToolSchema>,
+    #[serde(default)]
+    limits: LimitOptions,
+    #[serde(default)]
+    pub(crate) at_boundary: BoundaryChoice,
+    #[serde(default)]
+    pub(crate) commit: CommitChoice,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum BoundaryChoice {
+    #[default]
+    Commit,
+    Discard,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct LimitOptions {
+    turns: Option<u64>,
+    messages: Option<u64>,
+    tokens: Option<u64>,
+    time_ms: Option<f64>,
+    depth: Option<u64>,
+    candidates: Option<u64>,
+    staged: QuotaOptions,
+}
+
+impl Options {
+    pub(crate) fn limits(&self) -> Result<Limits, Failure> {
+        let LimitOptions { turns, messages, tokens, time_ms, depth, candidates, staged } = &self.limits;
+        let usual = Limits::default();
+        let number = |given: &Option<u64>| given.map(|given| u32::try_from(given).unwrap_or(u32::MAX));
+        let count = |given: &Option<u64>| given.map(|given| usize::try_from(given).unwrap_or(usize::MAX));
+        let time = match time_ms {
+            None => usual.time,
+            Some(time) => Duration::try_from_secs_f64(time / 1000.0).map_err(|_| {
+                Failure::input("limits.timeMs", format!("must be milliseconds, 0 or more, and is {time}"))
+            })?,
+        };
+        Ok(Limits {
+            turns: number(turns).unwrap_or(usual.turns),
+            messages: count(messages).unwrap_or(usual.messages),
+            tokens: tokens.unwrap_or(usual.tokens),
+            time,
+            depth: number(depth).unwrap_or(usual.depth),
+            candidates: count(candidates).unwrap_or(usual.candidates),
+            staged: staged.quota(),
+            ..usual
+        })
+    }
+}
+
+impl From<BoundaryChoice> for AtBoundary {
+    fn from(choice: BoundaryChoice) -> Self {
+        match choice {
+            BoundaryChoice::Commit => Self::Commit,
+            BoundaryChoice::Discard => Self::Discard,
+        }
+    }
+}
+
+/// A turn in the foreground is stopped by the user, not by a budget: these only end a model that runs in circles.
+pub(crate) fn foreground(limits: Limits) -> Limits {
+    Limits {
+        turns: 200,
+        messages: 1_000,
+        tokens: u64::MAX,
+        time: Duration::from_secs(24 * 60 * 60),
+        ..limits
+    }
+}

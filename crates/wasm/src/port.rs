@@ -1,0 +1,118 @@
+//! What the module asks of JavaScript: `npm/src/host.ts` makes it of what the developer gave. Nothing there throws, and
+//! every promise settles when its answer is not wanted any more.
+
+use futures::future::BoxFuture;
+use js_sys::Promise;
+use send_wrapper::SendWrapper;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::failure::Failure;
+use crate::overlay::OverlayHandle;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The developer's callbacks.
+    pub type HostPort;
+
+    /// The approval mode of this moment.
+    #[wasm_bindgen(method)]
+    fn mode(this: &HostPort) -> String;
+
+    /// Asks the model; the answers are its events.
+    #[wasm_bindgen(method)]
+    fn ask(this: &HostPort, request: &str) -> AnswersPort;
+
+    /// Asks the user: one answer, `run`, `decline` or `stop`.
+    #[wasm_bindgen(method)]
+    fn consent(this: &HostPort, call: &str, verdict: &str) -> AnswersPort;
+
+    /// Runs a command: one answer.
+    #[wasm_bindgen(method)]
+    fn command(this: &HostPort, request: &str) -> AnswersPort;
+
+    /// Runs the developer's tool of this number: one answer.
+    #[wasm_bindgen(method)]
+    fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
+
+    /// Answers that come one after the other.
+    type AnswersPort;
+
+    /// A text, or nothing when there are no more. It rejects with a [`Failure`] as JSON.
+    #[wasm_bindgen(method)]
+    fn next(this: &AnswersPort) -> Promise;
+
+    /// The rest is not wanted.
+    #[wasm_bindgen(method)]
+    fn cancel(this: &AnswersPort);
+}
+
+/// The developer's callbacks, for ports that are `Send`: there is one thread.
+pub(crate) struct Callbacks(SendWrapper<HostPort>);
+
+impl Callbacks {
+    pub(crate) fn new(port: HostPort) -> Self {
+        Self(SendWrapper::new(port))
+    }
+
+    pub(crate) fn mode(&self) -> String {
+        self.0.mode()
+    }
+
+    pub(crate) fn ask(&self, request: &str) -> Answers {
+        Answers::new(self.0.ask(request))
+    }
+
+    pub(crate) fn command(&self, request: &str) -> Answers {
+        Answers::new(self.0.command(request))
+    }
+
+    pub(crate) fn tool(&self, number: usize, args: &str, view: OverlayHandle) -> Answers {
+        Answers::new(self.0.tool(number, args, view))
+    }
+
+    pub(crate) fn consent(&self, call: &str, verdict: &str) -> Answers {
+        Answers::new(self.0.consent(call, verdict))
+    }
+}
+
+/// Answers of a callback; whoever drops them does not want the rest.
+pub(crate) struct Answers {
+    port: SendWrapper<AnswersPort>,
+    ended: bool,
+}
+
+impl Answers {
+    fn new(port: AnswersPort) -> Self {
+        Self { port: SendWrapper::new(port), ended: false }
+    }
+
+    /// The next one, or `None` when there are no more.
+    pub(crate) fn next(&mut self) -> BoxFuture<'_, Result<Option<String>, Failure>> {
+        let promise = self.port.next();
+        Box::pin(SendWrapper::new(async move {
+            let answer = promise.await.map_err(|thrown| failure(&thrown));
+            let answer = answer.map(|answer| answer.as_string());
+            self.ended = !matches!(answer, Ok(Some(_)));
+            answer
+        }))
+    }
+
+    /// The only one.
+    pub(crate) async fn only(mut self) -> Result<String, Failure> {
+        self.next().await.map(Option::unwrap_or_default)
+    }
+}
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.port.cancel();
+        }
+    }
+}
+
+fn failure(thrown: &JsValue) -> Failure {
+    let text = thrown.as_string().unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_else(|_| Failure::new("internal", text))
+}

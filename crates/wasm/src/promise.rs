@@ -1,0 +1,14 @@
+use std::pin::Pin;
+
+use js_sys::Promise;
+use wasm_bindgen::JsValue;
+
+use crate::failure::Failure;
+
+/// Work whose end JavaScript waits for. In a box, so that the machinery of a promise is in the module once.
+pub(crate) type Work = Pin<Box<dyn Future<Output = Result<JsValue, Failure>>>>;
+
+/// Begins the work at once; a failure rejects with its JSON text.
+pub(crate) fn promise(work: Work) -> Promise {
+    js_sys::futures::future_to_promise(async move { work.await.map_err(JsValue::from) })
+}

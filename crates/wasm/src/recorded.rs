@@ -1,0 +1,82 @@
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{FutureExt, Stream};
+use headstart_forked_query::{Model, ModelError, ModelEvent, Recording, RecordingError, Replay};
+use js_sys::Promise;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::cancel::Cancellable;
+use crate::clock::sleep;
+use crate::exchange::{event_to_json, request_from_json};
+use crate::failure::Failure;
+use crate::input::join;
+use crate::promise::promise;
+
+/// A model that plays a recording.
+#[wasm_bindgen]
+pub struct RecordedHandle(Replay);
+
+type Events = dyn Stream<Item = Result<ModelEvent, ModelError>>;
+
+/// One answer of it.
+#[wasm_bindgen]
+pub struct AnswerHandle(Rc<Cancellable<Events>>);
+
+#[wasm_bindgen]
+impl RecordedHandle {
+    /// `recording` is JSON; `speed` is how many times faster than it was recorded.
+    #[wasm_bindgen(constructor)]
+    pub fn new(recording: &str, speed: f64) -> Result<Self, Failure> {
+        let recording = Recording::parse(recording).map_err(|error| of_recording(&error))?;
+        if speed.is_nan() || speed <= 0.0 {
+            return Err(Failure::input("options.speed", format!("must be more than 0, and is {speed}")));
+        }
+        if speed.is_infinite() {
+            return Ok(Self(Replay::instant(recording)));
+        }
+        let scaled = move |time: Duration| {
+            // What is longer than a life is never waited for to its end.
+            let time = Duration::try_from_secs_f64(time.as_secs_f64() / speed).unwrap_or(Duration::MAX);
+            sleep(time).boxed()
+        };
+        Ok(Self(Replay::new(recording, Arc::new(scaled))))
+    }
+
+    /// Begins the next answer.
+    pub fn stream(&self, request: &str) -> Result<AnswerHandle, Failure> {
+        let request = request_from_json(request)?;
+        let asked = self.0.stream(&request).now_or_never();
+        let events = asked.expect("works because a recording is there at once")?;
+        Ok(AnswerHandle(Cancellable::new(events)))
+    }
+}
+
+#[wasm_bindgen]
+impl AnswerHandle {
+    /// The next event as JSON; nothing at the end.
+    pub fn next(&self) -> Promise {
+        let events = Rc::clone(&self.0);
+        promise(Box::pin(async move {
+            match events.wait(Stream::poll_next).await.flatten() {
+                Some(event) => Ok(event_to_json(event?).map_or(JsValue::UNDEFINED, JsValue::from)),
+                None => Ok(JsValue::UNDEFINED),
+            }
+        }))
+    }
+
+    /// The rest is not wanted.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+fn of_recording(error: &RecordingError) -> Failure {
+    let path = match error {
+        RecordingError::Shape { path, .. } if !path.starts_with("its ") => join("recording", path),
+        _ => "recording".to_owned(),
+    };
+    Failure::input(path, error.to_string())
+}

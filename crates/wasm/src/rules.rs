@@ -1,0 +1,68 @@
+use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, GateError};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// The rules of the gate, as JavaScript gives them.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Rules {
+    mode: ApprovalMode,
+    workspace: Option<String>,
+    deny: Vec<String>,
+    #[cfg(feature = "shell")]
+    policies: Vec<headstart_tool_gate::PolicyRule>,
+    /// Where no command runs there is nothing to decide.
+    #[cfg(not(feature = "shell"))]
+    #[serde(rename = "policies")]
+    _policies: serde::de::IgnoredAny,
+}
+
+/// Where a workspace is that has no place on a disk.
+const WORKSPACE: &str = "/workspace";
+
+impl Rules {
+    pub(crate) fn into_context(self) -> Result<GateContext, Failure> {
+        let workspace = self.workspace.unwrap_or_else(|| WORKSPACE.to_owned());
+        check_workspace(&workspace)?;
+        let rules = self.deny.iter().cloned().map(DenyRule);
+        let deny = DenyRules::new(rules).map_err(|error| of_gate(&error, &self.deny))?;
+        #[cfg(feature = "shell")]
+        let policies = headstart_tool_gate::Policies::new(self.policies, [])
+            .map_err(|error| of_gate(&error, &self.deny))?;
+        Ok(GateContext {
+            mode: self.mode,
+            workspace,
+            deny,
+            #[cfg(feature = "shell")]
+            policies,
+        })
+    }
+}
+
+/// The gate compares paths by their names, so a root that has a second spelling would let some of them through.
+fn check_workspace(workspace: &str) -> Result<(), Failure> {
+    let plain = workspace.strip_prefix('/').is_some_and(|below| {
+        below.is_empty() || below.split('/').all(|name| !matches!(name, "" | "." | ".."))
+    });
+    if plain {
+        return Ok(());
+    }
+    Err(Failure::input(
+        "workspace",
+        format!("must be an absolute path without \".\" and \"..\", and is {workspace:?}"),
+    ))
+}
+
+fn of_gate(error: &GateError, deny: &[String]) -> Failure {
+    let path = match error {
+        GateError::DenyRule { pattern, .. } => {
+            let index = deny.iter().position(|rule| rule == pattern);
+            index.map_or_else(|| "deny".to_owned(), |index| format!("deny[{index}]"))
+        }
+        #[cfg(feature = "shell")]
+        GateError::Policy { index, field, .. } => format!("policies[{index}].{field}"),
+        _ => String::new(),
+    };
+    Failure::input(path, error.to_string())
+}

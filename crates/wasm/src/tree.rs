@@ -1,0 +1,232 @@
+//! Trees: the one in memory, and the host's own behind a port.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use headstart_overlay_fs::{
+    DirEntry, EntryKind, MemoryTree, Metadata, PathError, Tree, TreeError, Workspace, WorkspacePath,
+};
+use js_sys::Uint8Array;
+use serde_json::json;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::failure::Failure;
+use crate::tree_port::{PortTree, TreePort};
+
+/// Any tree on its way into an overlay, a commit or an engine: whoever takes it keeps it.
+///
+/// In JavaScript `treeOf` (for reading) and `workspaceOf` in `npm/src/tree.ts` make one of what the developer gave.
+#[wasm_bindgen]
+pub struct TreeHandle(Inner);
+
+enum Inner {
+    Workspace(Arc<dyn Workspace>),
+    Tree(Arc<dyn Tree>),
+}
+
+#[wasm_bindgen]
+impl TreeHandle {
+    /// The host's own tree.
+    pub fn port(port: TreePort) -> Self {
+        Self(Inner::Workspace(Arc::new(PortTree::new(port))))
+    }
+}
+
+impl TreeHandle {
+    pub(crate) fn readable(tree: Arc<dyn Tree>) -> Self {
+        Self(Inner::Tree(tree))
+    }
+
+    /// For what only reads.
+    pub(crate) fn tree(self) -> Arc<dyn Tree> {
+        match self.0 {
+            Inner::Workspace(workspace) => workspace,
+            Inner::Tree(tree) => tree,
+        }
+    }
+
+    /// For what commits.
+    pub(crate) fn workspace(self) -> Result<Arc<dyn Workspace>, Failure> {
+        match self.0 {
+            Inner::Workspace(workspace) => Ok(workspace),
+            Inner::Tree(_) => Err(Failure::input("tree", "it can only be read; give a tree with `write`")),
+        }
+    }
+}
+
+/// The path that a text of JavaScript names; an empty one is the root.
+pub(crate) fn path(text: &str) -> Result<WorkspacePath, Failure> {
+    if text.is_empty() {
+        return Ok(WorkspacePath::root());
+    }
+    WorkspacePath::parse(text).map_err(|error| match error {
+        PathError::Outside { .. } => Failure::new("escapes", error.to_string()).at(text),
+        error => Failure::input("path", error.to_string()),
+    })
+}
+
+/// `{"kind", "size", "executable", "modified"?}`; nothing where nothing is.
+pub(crate) fn metadata_json(
+    found: Result<Metadata, TreeError>,
+    modified: impl FnOnce(&Metadata) -> Option<i64>,
+) -> Result<Option<String>, Failure> {
+    match found {
+        Ok(found) => {
+            let mut json = json!({ "kind": found.kind, "size": found.len, "executable": found.executable });
+            if let Some(modified) = modified(&found) {
+                json["modified"] = modified.into();
+            }
+            Ok(Some(json.to_string()))
+        }
+        Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `[{"name", "kind"}]`.
+pub(crate) fn list_json(entries: Vec<DirEntry>, folder: &WorkspacePath) -> Result<String, Failure> {
+    let named = entries.into_iter().map(|entry| {
+        let name = String::from_utf8(entry.name).map_err(|_| unnamed(folder))?;
+        Ok(json!({ "name": name, "kind": entry.kind }))
+    });
+    let named = named.collect::<Result<Vec<_>, TreeError>>()?;
+    Ok(serde_json::Value::Array(named).to_string())
+}
+
+/// A text that JavaScript can hold.
+pub(crate) fn link_text(target: Vec<u8>, path: &WorkspacePath) -> Result<String, Failure> {
+    Ok(String::from_utf8(target).map_err(|_| unnamed(path))?)
+}
+
+/// JavaScript has no name that is not Unicode.
+pub(crate) fn unnamed(path: &WorkspacePath) -> TreeError {
+    TreeError::Unsupported { path: path.clone(), reason: "a name there is not UTF-8".to_owned() }
+}
+
+/// A workspace in memory. Its answers are there at once.
+#[wasm_bindgen]
+pub struct MemoryHandle(Arc<MemoryTree>);
+
+#[wasm_bindgen]
+impl MemoryHandle {
+    /// An empty one.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self(Arc::new(MemoryTree::new()))
+    }
+
+    /// The same files, for whoever takes a tree.
+    pub fn tree(&self) -> TreeHandle {
+        TreeHandle(Inner::Workspace(self.0.clone()))
+    }
+
+    /// As `metadata` of the port.
+    pub fn metadata(&self, text: &str) -> Result<Option<String>, Failure> {
+        // The counter that every edit raises.
+        metadata_json(self.look(&path(text)?), |found| Some(found.fingerprint.changed_ns))
+    }
+
+    /// The content of a file.
+    pub fn read(&self, text: &str) -> Result<Uint8Array, Failure> {
+        Ok(Uint8Array::from(&*at_once(self.0.read(&path(text)?))?))
+    }
+
+    /// The names in a folder.
+    pub fn list(&self, text: &str) -> Result<String, Failure> {
+        let path = path(text)?;
+        list_json(at_once(self.0.list(&path))?, &path)
+    }
+
+    /// Where a link points.
+    #[wasm_bindgen(js_name = readLink)]
+    pub fn read_link(&self, text: &str) -> Result<String, Failure> {
+        let path = path(text)?;
+        link_text(at_once(self.0.read_link(&path))?, &path)
+    }
+
+    /// A file, new or in place of the one that is there; `executable` as it was, if it is not said.
+    pub fn write(&self, text: &str, content: Vec<u8>, executable: Option<bool>) -> Result<(), Failure> {
+        let path = path(text)?;
+        self.folders_above(&path)?;
+        match self.look(&path) {
+            Ok(found) if found.kind == EntryKind::Directory => {
+                return Err(TreeError::IsADirectory { path }.into());
+            }
+            Ok(found) if found.kind != EntryKind::File => {
+                let reason = "it is not a regular file; remove it first".to_owned();
+                return Err(TreeError::Unsupported { path, reason }.into());
+            }
+            _ => {}
+        }
+        self.0.write(&path, content);
+        if let Some(executable) = executable {
+            self.0.make_executable(&path, executable);
+        }
+        Ok(())
+    }
+
+    /// A folder, and those above it, where nothing is.
+    #[wasm_bindgen(js_name = createDir)]
+    pub fn create_dir(&self, text: &str) -> Result<(), Failure> {
+        let path = self.free(text)?;
+        self.0.make_dir(&path);
+        Ok(())
+    }
+
+    /// A link where nothing is.
+    pub fn symlink(&self, text: &str, target: &str) -> Result<(), Failure> {
+        let path = self.free(text)?;
+        self.0.link(&path, target);
+        Ok(())
+    }
+
+    /// No file, link or empty folder any more.
+    pub fn remove(&self, text: &str) -> Result<(), Failure> {
+        let path = path(text)?;
+        let found = self.look(&path)?;
+        let is_kept = found.kind == EntryKind::Directory
+            && (path.is_root() || !at_once(self.0.list(&path))?.is_empty());
+        if is_kept {
+            let reason = "it is a folder that is not empty, or the root".to_owned();
+            return Err(TreeError::Unsupported { path, reason }.into());
+        }
+        self.0.remove(&path);
+        Ok(())
+    }
+}
+
+impl MemoryHandle {
+    fn look(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        at_once(self.0.metadata(path))
+    }
+
+    /// A path at which something can be made.
+    fn free(&self, text: &str) -> Result<WorkspacePath, Failure> {
+        let path = path(text)?;
+        self.folders_above(&path)?;
+        match self.look(&path) {
+            Err(TreeError::NotFound { .. }) => Ok(path),
+            Ok(_) => Err(TreeError::AlreadyExists { path }.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Refuses what would replace a file or link above the path by a folder.
+    fn folders_above(&self, path: &WorkspacePath) -> Result<(), TreeError> {
+        let above = std::iter::successors(path.parent(), WorkspacePath::parent);
+        for folder in above {
+            match self.look(&folder) {
+                Ok(found) if found.kind != EntryKind::Directory => {
+                    return Err(TreeError::NotADirectory { path: folder });
+                }
+                Ok(_) | Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn at_once<T>(answer: impl Future<Output = T>) -> T {
+    answer.now_or_never().expect("works because a tree in memory waits for nothing")
+}

@@ -1,0 +1,226 @@
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use headstart_overlay_fs::{
+    ChangeSet, CommitOptions, CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError,
+    Workspace, WorkspacePath, Writer, commit_through,
+};
+use js_sys::{Promise, Uint8Array};
+use send_wrapper::SendWrapper;
+use serde::Deserialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+
+use crate::tree::unnamed;
+
+#[wasm_bindgen]
+extern "C" {
+    /// What `npm/src/tree-port.ts` makes of the host's tree: one method for all of its callbacks. It has looked at the types of
+    /// what they answer, and knows which error is which.
+    pub type TreePort;
+
+    /// The answer: bytes for `read`, else a JSON text. It rejects with a JSON text `{"code", "message"}`.
+    #[wasm_bindgen(method)]
+    fn ask(this: &TreePort, callback: &str, path: &str, content: JsValue, executable: bool) -> Promise;
+
+    /// A place in the queue of those who commit to the host's tree.
+    #[wasm_bindgen(method)]
+    fn turn(this: &TreePort) -> Turn;
+
+    type Turn;
+
+    #[wasm_bindgen(method)]
+    fn ready(this: &Turn) -> Promise;
+
+    #[wasm_bindgen(method)]
+    fn release(this: &Turn);
+}
+
+/// The host's tree.
+pub(crate) struct PortTree {
+    port: SendWrapper<TreePort>,
+}
+
+/// What a callback of the host answered.
+enum Answer {
+    Bytes(Vec<u8>),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+struct Looked {
+    kind: EntryKind,
+    size: u64,
+    executable: bool,
+    modified: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    code: String,
+    message: String,
+}
+
+impl PortTree {
+    pub(crate) fn new(port: TreePort) -> Self {
+        Self { port: SendWrapper::new(port) }
+    }
+
+    fn ask(
+        &self,
+        callback: &'static str,
+        path: &WorkspacePath,
+    ) -> BoxFuture<'static, Result<Answer, TreeError>> {
+        self.ask_with(callback, path, JsValue::UNDEFINED, false)
+    }
+
+    fn ask_with(
+        &self,
+        callback: &'static str,
+        path: &WorkspacePath,
+        content: JsValue,
+        executable: bool,
+    ) -> BoxFuture<'static, Result<Answer, TreeError>> {
+        let promise = path.as_str().map(|path| self.port.ask(callback, path, content, executable));
+        let path = path.clone();
+        Box::pin(SendWrapper::new(async move {
+            let promise = promise.ok_or_else(|| unnamed(&path))?;
+            match promise.await {
+                Ok(answer) => match answer.dyn_into::<Uint8Array>() {
+                    Ok(bytes) => Ok(Answer::Bytes(bytes.to_vec())),
+                    Err(other) => Ok(Answer::Text(other.as_string().unwrap_or_default())),
+                },
+                Err(refused) => Err(refusal(&path, &refused)),
+            }
+        }))
+    }
+}
+
+/// What a JSON text of the port says.
+fn parse<'a, T: Deserialize<'a>>(path: &WorkspacePath, answer: &'a Answer) -> Result<T, TreeError> {
+    let text = if let Answer::Text(text) = answer { text } else { "" };
+    serde_json::from_str(text).map_err(|error| io(path, error.to_string()))
+}
+
+fn io(path: &WorkspacePath, message: String) -> TreeError {
+    TreeError::Io { path: path.clone(), message }
+}
+
+fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
+    let text = refused.as_string().unwrap_or_default();
+    let Ok(Refused { code, message }) = serde_json::from_str(&text) else {
+        return io(path, "the tree failed".to_owned());
+    };
+    let path = path.clone();
+    match code.as_str() {
+        "not_found" => TreeError::NotFound { path },
+        "not_a_directory" => TreeError::NotADirectory { path },
+        "is_a_directory" => TreeError::IsADirectory { path },
+        "already_exists" => TreeError::AlreadyExists { path },
+        "escapes" => TreeError::Escapes { path },
+        "unsupported" => TreeError::Unsupported { path, reason: message },
+        _ => TreeError::Io { path, message },
+    }
+}
+
+impl Looked {
+    fn metadata(&self) -> Metadata {
+        let &Self { kind, size, executable, modified } = self;
+        let len = if kind == EntryKind::Directory { 0 } else { size };
+        let mode = if executable || kind == EntryKind::Directory { 0o755 } else { 0o644 };
+        let fingerprint = Fingerprint {
+            kind,
+            device: 0,
+            inode: 0,
+            len,
+            mode,
+            #[expect(clippy::cast_possible_truncation, reason = "what it loses is in the other field")]
+            modified_ns: modified.map_or(0, |ms| (ms * 1e6) as i64),
+            // It need not be a time: its bits tell any two numbers apart.
+            changed_ns: modified.map_or(0, |number| number.to_bits().cast_signed()),
+            young: modified.is_none(),
+        };
+        Metadata { kind, len, executable, links: 1, fingerprint }
+    }
+}
+
+#[async_trait]
+impl Tree for PortTree {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        let answer = self.ask("metadata", path).await?;
+        let looked: Option<Looked> = parse(path, &answer)?;
+        Ok(looked.ok_or_else(|| TreeError::NotFound { path: path.clone() })?.metadata())
+    }
+
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        match self.ask("read", path).await? {
+            Answer::Bytes(bytes) => Ok(bytes),
+            Answer::Text(_) => Err(io(path, "read gave no bytes".to_owned())),
+        }
+    }
+
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        let answer = self.ask("list", path).await?;
+        let mut entries = Vec::new();
+        for (name, kind) in parse::<Vec<(String, EntryKind)>>(path, &answer)? {
+            if matches!(name.as_str(), "" | "." | "..") || name.contains(['/', '\0']) {
+                let rule = "a name is not empty, not \".\" or \"..\", and holds no \"/\" and no NUL";
+                return Err(io(path, format!("list gave the name {name:?}; {rule}")));
+            }
+            entries.push(DirEntry { name: name.into_bytes(), kind });
+        }
+        entries.sort();
+        if let Some(twice) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let name = String::from_utf8_lossy(&twice[0].name).into_owned();
+            return Err(io(path, format!("list gave the name {name:?} twice")));
+        }
+        Ok(entries)
+    }
+
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        let answer = self.ask("readLink", path).await?;
+        Ok(parse::<String>(path, &answer)?.into_bytes())
+    }
+}
+
+#[async_trait]
+impl Writer for PortTree {
+    async fn write(&self, path: &WorkspacePath, content: &[u8], executable: bool) -> Result<(), TreeError> {
+        // A copy: what the host keeps must not be the memory of this module.
+        let asked = self.ask_with("write", path, Uint8Array::from(content).into(), executable);
+        asked.await.map(|_| ())
+    }
+
+    async fn symlink(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), TreeError> {
+        let target = std::str::from_utf8(target).map_err(|_| unnamed(path))?;
+        let asked = self.ask_with("symlink", path, target.into(), false);
+        asked.await.map(|_| ())
+    }
+
+    async fn create_dir(&self, path: &WorkspacePath) -> Result<(), TreeError> {
+        self.ask("createDir", path).await.map(|_| ())
+    }
+
+    async fn remove(&self, path: &WorkspacePath) -> Result<(), TreeError> {
+        self.ask("remove", path).await.map(|_| ())
+    }
+}
+
+/// A place in the queue, given up with it.
+struct Place(SendWrapper<Turn>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+#[async_trait]
+impl Workspace for PortTree {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
+        let place = Place(SendWrapper::new(self.port.turn()));
+        let ready = SendWrapper::new(js_sys::futures::JsFuture::from(place.0.ready()));
+        // It never rejects.
+        let _ = SendWrapper::new(async move { ready.take().await.is_ok() }).await;
+        commit_through(self, changes, options).await
+    }
+}

@@ -1,0 +1,72 @@
+use std::rc::Rc;
+use std::sync::PoisonError;
+
+use futures::FutureExt;
+use futures::channel::oneshot;
+use futures::future::Shared;
+use headstart_speculation::{Ending, Events, Turn};
+use js_sys::Promise;
+use serde_json::json;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::cancel::Cancellable;
+use crate::events::Told;
+use crate::host::PortHost;
+use crate::promise::promise;
+
+/// A turn in the foreground, which goes on whether or not anybody holds it.
+#[wasm_bindgen]
+pub struct TurnHandle {
+    work: Rc<Cancellable<dyn Future<Output = Ending>>>,
+    told: Told,
+    finished: Shared<oneshot::Receiver<String>>,
+}
+
+impl TurnHandle {
+    pub(crate) fn start(turn: Turn, events: Events, host: PortHost) -> Self {
+        let turn = Rc::new(turn);
+        let running = Rc::clone(&turn);
+        let work: Rc<Cancellable<dyn Future<Output = Ending>>> =
+            Cancellable::new(Box::pin(async move { running.run().await }));
+        let (send, finished) = oneshot::channel();
+        let waited = Rc::clone(&work);
+        js_sys::futures::spawn_local(async move {
+            let mut ending = waited.wait(Future::poll).await.unwrap_or(Ending::Aborted);
+            let not_asked = host.not_asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(message) = not_asked {
+                ending = Ending::Failed { error: format!("consent could not be asked for: {message}") };
+            }
+            let record = json!({ "ending": ending, "transcript": turn.transcript(), "cost": turn.cost() });
+            // Nobody may want to know.
+            let _ = send.send(record.to_string());
+        });
+        Self { work, told: Told::new(events), finished: finished.shared() }
+    }
+}
+
+#[wasm_bindgen]
+impl TurnHandle {
+    /// What happens next, as JSON; nothing at the end.
+    #[wasm_bindgen(js_name = nextEvent)]
+    pub fn next_event(&self) -> Promise {
+        self.told.next()
+    }
+
+    /// Waits for the end: a record of it as JSON.
+    pub fn finished(&self) -> Promise {
+        let finished = self.finished.clone();
+        promise(Box::pin(async move { Ok(finished.await.map_or(JsValue::UNDEFINED, JsValue::from)) }))
+    }
+
+    /// Interrupts it where it stands.
+    pub fn abort(&self) {
+        self.work.cancel();
+    }
+
+    /// The handle goes: the turn is interrupted.
+    pub fn close(&self) {
+        self.work.cancel();
+        self.told.close();
+    }
+}

@@ -1,0 +1,124 @@
+//! What is needed to build for WebAssembly: the Rust target, a C compiler that knows it, headers for the grammar.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::MetadataCommand;
+
+use super::{Profile, WasmError, complete};
+
+pub(super) const TARGET: &str = "wasm32-unknown-unknown";
+const FLAGS_VARIABLE: &str = "CFLAGS_wasm32_unknown_unknown";
+
+/// A toolchain that can build for WebAssembly.
+pub(super) struct Toolchain {
+    repository: PathBuf,
+    c_flags: String,
+    /// Cargo's folder for what it builds.
+    pub(super) target_folder: PathBuf,
+}
+
+impl Toolchain {
+    pub(super) fn find(repository: &Path) -> Result<Self, WasmError> {
+        require_target()?;
+        require_compiler()?;
+        let metadata = MetadataCommand::new()
+            .current_dir(repository)
+            .other_options(["--filter-platform".to_owned(), TARGET.to_owned()])
+            .exec()?;
+        let c_flags = c_flags(&metadata)?;
+        let target_folder = metadata.target_directory.into_std_path_buf();
+        Ok(Self { repository: repository.to_owned(), c_flags, target_folder })
+    }
+
+    /// Builds one package for WebAssembly.
+    pub(super) fn build(&self, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
+        eprintln!("xtask: building {package} {} for {TARGET}", arguments.join(" "));
+        complete(
+            self.cargo(&["build", "-q", "-p", package, "--target", TARGET])
+                .env(FLAGS_VARIABLE, &self.c_flags)
+                .args(arguments),
+        )
+    }
+
+    /// Builds a module of the npm package's crate; where it is.
+    pub(super) fn build_package(&self, profile: Profile, what: &[&str]) -> Result<PathBuf, WasmError> {
+        let profile = match profile {
+            Profile::Small => "wasm",
+            Profile::Dev => "wasm-dev",
+        };
+        self.build("headstart-wasm", &[&["--profile", profile], what].concat())?;
+        Ok(match what {
+            ["--example", name] => self.module(&format!("{profile}/examples"), name),
+            _ => self.module(profile, "headstart_wasm"),
+        })
+    }
+
+    /// Runs the tests of the npm package's crate as WebAssembly, in Node.
+    pub(super) fn test_package(&self, bindgen: &Path) -> Result<(), WasmError> {
+        eprintln!("xtask: testing headstart-wasm as WebAssembly");
+        complete(
+            self.cargo(&["test", "-q", "-p", "headstart-wasm", "--target", TARGET, "--tests"])
+                .env(FLAGS_VARIABLE, &self.c_flags)
+                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{} test", bindgen.display())),
+        )
+    }
+
+    /// Builds a program of this workspace for this machine; where it is.
+    pub(super) fn build_tool(&self, package: &str) -> Result<PathBuf, WasmError> {
+        eprintln!("xtask: building {package}");
+        complete(&mut self.cargo(&["build", "-q", "-p", package]))?;
+        Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
+    }
+
+    pub(super) fn module(&self, profile: &str, name: &str) -> PathBuf {
+        self.target_folder.join(TARGET).join(profile).join(name).with_extension("wasm")
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+        command.current_dir(&self.repository).args(arguments);
+        command
+    }
+}
+
+fn require_target() -> Result<(), WasmError> {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let output = Command::new(&rustc)
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output()
+        .map_err(|source| WasmError::Start { program: rustc, source })?;
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let installed = output.status.success()
+        && std::fs::read_dir(folder).is_ok_and(|mut entries| {
+            entries.any(|entry| {
+                entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"))
+            })
+        });
+    if installed { Ok(()) } else { Err(WasmError::NoTarget) }
+}
+
+/// The grammar of bash is C. The `cc` crate takes `clang` for this target unless it is told another one.
+fn require_compiler() -> Result<(), WasmError> {
+    let compiler = std::env::var("CC_wasm32_unknown_unknown").unwrap_or_else(|_| "clang".to_owned());
+    let found = Command::new(&compiler)
+        .args([&format!("--target={TARGET}"), "-print-target-triple"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if found { Ok(()) } else { Err(WasmError::NoCompiler { tried: compiler }) }
+}
+
+/// The caller's own flags and the headers of the small C library that `tree-sitter-language` carries:
+/// the grammar's build script does not pass them by itself.
+fn c_flags(metadata: &cargo_metadata::Metadata) -> Result<String, WasmError> {
+    const PACKAGE: &str = "tree-sitter-language";
+    let package = metadata
+        .packages
+        .iter()
+        .find(|package| package.name.as_str() == PACKAGE)
+        .ok_or(WasmError::NoHeaders { package: PACKAGE })?;
+    let folder = package.manifest_path.parent().ok_or(WasmError::NoHeaders { package: PACKAGE })?;
+    let headers = folder.join("wasm").join("include");
+    let own = std::env::var(FLAGS_VARIABLE).unwrap_or_default();
+    Ok(format!("{own} -isystem {headers}").trim_start().to_owned())
+}
