@@ -237,19 +237,8 @@ fn service(provider: Provider, base_url: Option<&str>) -> Service {
     };
     match base_url {
         None => preset,
-        // Some other server under OpenAI's name: it may lack what only OpenAI's own has.
-        Some(url) if provider == Provider::OpenAi && !is_openai(url) => {
-            Service { key_variable: preset.key_variable, ..Service::compatible("openai", url) }
-        }
-        Some(url) => preset.at(url),
+        Some(url) => preset.served_at(url),
     }
-}
-
-/// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
-fn is_openai(base_url: &str) -> bool {
-    let host =
-        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
-    host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
 }
 
 #[cfg(test)]

@@ -157,8 +157,7 @@ impl HttpModel {
         } else {
             reason(error)
         };
-        let message = format!("{why}; check that {} runs there, or the base URL", self.provider.name);
-        ModelError::Unreachable { url: url.to_string(), message }
+        self.provider.unreachable(url.as_str(), &why, self.key_text())
     }
 
     /// The error in a response that is not a success.

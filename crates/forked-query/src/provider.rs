@@ -102,6 +102,16 @@ impl Provider {
         Self { base_url: base_url.into(), ..self.without_key() }
     }
 
+    /// This provider at a URL that its user gave. Some other server under OpenAI's name may lack what only OpenAI's own has, so it
+    /// is taken as [compatible](Self::compatible).
+    #[must_use]
+    pub fn served_at(self, base_url: &str) -> Self {
+        if matches!(self.wire, Wire::Chat(_)) && self.name == "openai" && !is_openai(base_url) {
+            return Self { key_variable: self.key_variable, ..Self::compatible(self.name, base_url) };
+        }
+        self.at(base_url)
+    }
+
     /// Who it is, for messages: the name, and the address where it is not the well-known one.
     pub fn label(&self) -> String {
         let is_well_known = Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url);
@@ -124,3 +134,10 @@ impl Provider {
 }
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
+
+/// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
+fn is_openai(base_url: &str) -> bool {
+    let host =
+        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+    host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
+}

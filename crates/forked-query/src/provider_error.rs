@@ -16,9 +16,30 @@ use crate::{ModelError, Provider};
 /// Longer messages are cut: a provider that echoes the request would flood the terminal.
 const MESSAGE_CHARS: usize = 300;
 
+/// For a host that brings its own HTTP: the errors of an exchange, in the words of all others. `key`, and every larger piece of
+/// it, is kept out of them.
+impl Provider {
+    /// The error in a response that is no answer: its status, what its headers say of when to come back, and (the
+    /// beginning of) its body.
+    pub fn refused(&self, status: u16, retry_after: Option<Duration>, body: &str, key: &str) -> ModelError {
+        self.error(status, retry_after, body, &Redactor::new(key))
+    }
+
+    /// The error where something else than this wire format is spoken: a redirect, a web page. `answered` is what came.
+    pub fn stranger(&self, answered: &str, key: &str) -> ModelError {
+        self.wrong_server(answered, &Redactor::new(key))
+    }
+
+    /// The error where there is no connection.
+    pub fn unreachable(&self, url: &str, why: &str, key: &str) -> ModelError {
+        let hide = Redactor::new(key);
+        let message = format!("{}; check that {} runs there, or the base URL", hide.shorten(why), self.name);
+        ModelError::Unreachable { url: hide.hide_in(url), message }
+    }
+}
+
 impl Provider {
     /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
-    #[cfg(feature = "http")]
     pub(crate) fn error(
         &self,
         status: u16,
@@ -99,7 +120,6 @@ impl Provider {
 }
 
 /// Whether a 404 is about a model, or another thing that the API knows by name, and not about the address.
-#[cfg(feature = "http")]
 fn is_about_a_thing(json: &Value) -> bool {
     const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
     let names_it = |text: &str| {

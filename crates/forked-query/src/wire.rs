@@ -79,9 +79,9 @@ impl Wire {
         }
     }
 
-    /// What the end of a base URL may be that is not part of it: people copy it from where it stands with more.
-    #[cfg(feature = "http")]
-    pub(crate) fn base_url_endings(&self) -> &'static [&'static str] {
+    /// What the end of a base URL may be that is not part of it: people copy it from where it stands with more. To be taken
+    /// off, each once, in this order.
+    pub fn base_url_endings(&self) -> &'static [&'static str] {
         match self {
             Self::Chat(_) => &["/chat/completions"],
             Self::Anthropic(_) => &["/messages", "/v1"],

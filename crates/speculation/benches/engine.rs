@@ -121,7 +121,8 @@ fn turns(c: &mut Criterion) {
         b.iter_batched(
             || {
                 let engine = engine(&fresh());
-                (Overlay::new(Arc::clone(&engine.workspace) as Arc<dyn Tree>, Quota::default()), engine)
+                let base = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
+                (Arc::new(Overlay::new(base, Quota::default())), engine)
             },
             |(view, engine)| {
                 let (gate, limits) = (Program.gate_context(), engine.limits.tools);

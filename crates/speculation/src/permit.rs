@@ -80,7 +80,7 @@ impl Tools {
     async fn run(
         &self,
         call: &ToolCall,
-        view: &Overlay,
+        view: &Arc<Overlay>,
         permitted: &Permitted,
     ) -> Result<ToolOutcome, Limit> {
         let context = ToolContext {
@@ -256,7 +256,7 @@ impl Permits for Foreground {
 impl Foreground {
     async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Limit> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
-        let overlay = Overlay::new(base, self.quota);
+        let overlay = Arc::new(Overlay::new(base, self.quota));
         let outcome = self.tools.run(call, &overlay, permitted).await?;
         let changes = overlay.change_set();
         if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {

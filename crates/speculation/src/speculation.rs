@@ -139,8 +139,12 @@ impl Speculation {
         lock(&self.shared.progress).cost
     }
 
-    /// What it would change, so far.
+    /// What it would change, so far; nothing after an abort.
     pub fn changes(&self) -> ChangeSet {
+        // The work may have staged something behind an abort that came while it was polled.
+        if self.shared.slot.is_aborted() {
+            return ChangeSet::default();
+        }
         self.shared.overlay.change_set()
     }
 

@@ -15,7 +15,7 @@
 //!
 //! # futures::executor::block_on(async {
 //! let files = MemoryTree::from_files([("src/lib.rs", "pub fn old() {}\n")])?;
-//! let view = Overlay::new(Arc::new(files), Quota::default());
+//! let view = Arc::new(Overlay::new(Arc::new(files), Quota::default()));
 //! let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
 //! let limits = Limits::default();
 //! let context =

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Overlay, TreeError};
@@ -9,8 +11,8 @@ use crate::Limits;
 /// What a tool works on, and under which rules.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
-    /// The merged view: every read sees what is staged, every write is staged.
-    pub view: &'a Overlay,
+    /// The merged view: every read sees what is staged, every write is staged. What a tool stages after its end is lost.
+    pub view: &'a Arc<Overlay>,
     /// The rules under which the call was judged: the workspace, and the paths that no tool reads, writes or lists. Links
     /// are resolved before a rule is asked, so that a second name opens nothing.
     pub gate: &'a GateContext,

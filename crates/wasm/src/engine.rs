@@ -8,7 +8,7 @@ use headstart_forked_query::{
 };
 use headstart_speculation::{Engine, Transcript};
 use headstart_tool_gate::{ApprovalMode, Gate};
-use headstart_toolbox::Toolbox;
+use headstart_toolbox::{CommandRunner, Toolbox};
 use js_sys::Promise;
 use serde::Deserialize;
 use serde_json::json;
@@ -25,6 +25,7 @@ use crate::port::{Callbacks, HostPort};
 use crate::promise::promise;
 use crate::rules::Rules;
 use crate::speculation::SpeculationHandle;
+use crate::tools::{PortRunner, with_own_tools};
 use crate::tree::TreeHandle;
 use crate::turn::TurnHandle;
 
@@ -53,6 +54,9 @@ impl EngineHandle {
         let options: Options = parse("", options)?;
         let callbacks = Arc::new(Callbacks::new(port));
         let limits = options.limits()?;
+        let runner = || Arc::new(PortRunner(Arc::clone(&callbacks))) as Arc<dyn CommandRunner>;
+        let toolbox = Toolbox::standard(options.runs_commands.then(runner));
+        let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
         let host = PortHost {
             callbacks: Arc::clone(&callbacks),
             rules: parse::<Rules>("", rules)?.into_context()?,
@@ -62,7 +66,7 @@ impl EngineHandle {
         };
         let engine = Engine {
             background: BackgroundModel::main(Arc::new(PortModel(callbacks)), options.model_name),
-            toolbox: Toolbox::standard(None),
+            toolbox,
             workspace: tree.workspace()?,
             gate: Arc::new(Gate::new()),
             host: Arc::new(host.clone()),

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use headstart_forked_query::ToolSchema;
 use headstart_speculation::{AtBoundary, Limits};
 use serde::Deserialize;
 
@@ -13,6 +14,12 @@ use crate::overlay::QuotaOptions;
 pub(crate) struct Options {
     #[serde(default)]
     pub(crate) model_name: String,
+    /// Whether there is something that runs commands.
+    #[serde(default)]
+    pub(crate) runs_commands: bool,
+    /// The developer's tools.
+    #[serde(default)]
+    pub(crate) tools: Vec<ToolSchema>,
     #[serde(default)]
     limits: LimitOptions,
     #[serde(default)]

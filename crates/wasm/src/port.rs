@@ -8,6 +8,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::failure::Failure;
+use crate::overlay::OverlayHandle;
 
 #[wasm_bindgen]
 extern "C" {
@@ -25,6 +26,14 @@ extern "C" {
     /// Asks the user: one answer, `run`, `decline` or `stop`.
     #[wasm_bindgen(method)]
     fn consent(this: &HostPort, call: &str, verdict: &str) -> AnswersPort;
+
+    /// Runs a command: one answer.
+    #[wasm_bindgen(method)]
+    fn command(this: &HostPort, request: &str) -> AnswersPort;
+
+    /// Runs the developer's tool of this number: one answer.
+    #[wasm_bindgen(method)]
+    fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
 
     /// Answers that come one after the other.
     type AnswersPort;
@@ -52,6 +61,14 @@ impl Callbacks {
 
     pub(crate) fn ask(&self, request: &str) -> Answers {
         Answers::new(self.0.ask(request))
+    }
+
+    pub(crate) fn command(&self, request: &str) -> Answers {
+        Answers::new(self.0.command(request))
+    }
+
+    pub(crate) fn tool(&self, number: usize, args: &str, view: OverlayHandle) -> Answers {
+        Answers::new(self.0.tool(number, args, view))
     }
 
     pub(crate) fn consent(&self, call: &str, verdict: &str) -> Answers {

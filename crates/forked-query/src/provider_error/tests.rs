@@ -131,3 +131,34 @@ fn errors_within_a_stream_have_their_kind() {
         assert_eq!(provider.error_in_stream(&error, &Redactor::default()).to_string(), expected);
     }
 }
+
+#[test]
+fn a_host_with_its_own_http_shows_no_key() {
+    let key = "sk-very-secret-0123456789";
+    let provider = Provider::openai().at("http://host/v1");
+    let page = format!("<title>your key {key}</title>");
+    let url = format!("http://host/{key}");
+    let errors = [
+        (
+            provider.refused(401, None, key, key),
+            "openai at http://host/v1 refused the key (401); set OPENAI_API_KEY to a valid key; it says: ***",
+        ),
+        (
+            provider.refused(404, None, &page, key),
+            "openai at http://host/v1 does not speak OpenAI's chat completions (it answered with 404: a web page: your key ***); check the base URL",
+        ),
+        (
+            provider.stranger(&page, key),
+            "openai at http://host/v1 does not speak OpenAI's chat completions (it answered with a web page: your key ***); check the base URL",
+        ),
+        (
+            provider.unreachable(&url, &format!("no route to {key}"), key),
+            "cannot reach http://host/***: no route to ***; check that openai runs there, or the base URL",
+        ),
+    ];
+    for (error, expected) in errors {
+        assert_eq!(error.to_string(), expected);
+    }
+    let limited = provider.refused(429, Some(Duration::from_secs(7)), "", "");
+    assert!(limited.to_string().ends_with("limits the rate of requests; retry after 7 s"), "{limited}");
+}

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const WORKSPACE: &str = "/home/ada/project";
 
 pub(crate) struct Session {
-    pub(crate) overlay: Overlay,
+    pub(crate) overlay: Arc<Overlay>,
     pub(crate) gate: GateContext,
     pub(crate) limits: Limits,
     pub(crate) toolbox: Toolbox,
@@ -52,7 +52,7 @@ pub(crate) fn tree(files: &[(&str, &str)]) -> MemoryTree {
 impl Session {
     pub(crate) fn over(base: Arc<dyn Tree>) -> Self {
         Self {
-            overlay: Overlay::new(base, Quota::default()),
+            overlay: Arc::new(Overlay::new(base, Quota::default())),
             gate: GateContext { workspace: WORKSPACE.to_owned(), ..GateContext::default() },
             limits: Limits::default(),
             toolbox: Toolbox::standard(None),

@@ -96,8 +96,8 @@ fn a_file_is_written_whole() {
 #[test]
 fn a_full_overlay_is_told_apart() {
     let mut session = Session::new(&[("a", "a")]);
-    session.overlay =
-        Overlay::new(Arc::new(tree(&[("a", "a")])), Quota { files: 1, bytes: 10, ..Quota::default() });
+    let quota = Quota { files: 1, bytes: 10, ..Quota::default() };
+    session.overlay = Arc::new(Overlay::new(Arc::new(tree(&[("a", "a")])), quota));
     let long = "x".repeat(11);
     for (tool, args) in [
         ("write_file", json!({"file_path": "b", "content": long})),

@@ -1,4 +1,5 @@
-import { InputError, toError } from "./errors.js";
+import { call } from "./call.js";
+import { InputError } from "./errors.js";
 import { raw } from "./raw.js";
 import { pathText } from "./tree.js";
 import type { ChangeSummary } from "./types.js";
@@ -19,7 +20,7 @@ export class ChangeSet {
     if (typeof json !== "object" || text === undefined) {
       throw new InputError(`changes: must be what JSON.parse gives, and is ${typeof json}`, "changes");
     }
-    return new ChangeSet(ask(() => raw.checkChangeSet(text)));
+    return new ChangeSet(call(() => raw.checkChangeSet(text)));
   }
 
   /** @internal Of a text that the module wrote. */
@@ -46,17 +47,17 @@ export class ChangeSet {
 
   /** The changes without their content, by path; a rename is one row. */
   summary(): ChangeSummary[] {
-    return JSON.parse(ask(() => raw.changeSetSummary(this.#text))) as ChangeSummary[];
+    return JSON.parse(call(() => raw.changeSetSummary(this.#text))) as ChangeSummary[];
   }
 
   /** A unified diff for people: of a binary file it only says that it differs. */
   diff(): string {
-    return ask(() => raw.changeSetDiff(this.#text, false));
+    return call(() => raw.changeSetDiff(this.#text, false));
   }
 
   /** The same for `git apply`, with the whole content of binary files. */
   patch(): string {
-    return ask(() => raw.changeSetDiff(this.#text, true));
+    return call(() => raw.changeSetDiff(this.#text, true));
   }
 
   /**
@@ -64,20 +65,12 @@ export class ChangeSet {
    * was moved, `before` is what it was at its old place; of a link, both are where it points.
    */
   sides(path: string): { before?: Uint8Array; after?: Uint8Array } {
-    const [before, after] = ask(() => raw.changeSetSides(this.#text, pathText(path))) as (Uint8Array | undefined)[];
+    const [before, after] = call(() => raw.changeSetSides(this.#text, pathText(path))) as (Uint8Array | undefined)[];
     return { ...(before && { before }), ...(after && { after }) };
   }
 
   /** This one, and then the one of an overlay that lies over this one's: both in one. */
   then(above: ChangeSet): ChangeSet {
-    return new ChangeSet(ask(() => raw.changeSetThen(this.#text, ChangeSet.textOf(above))));
-  }
-}
-
-function ask<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    throw toError(error);
+    return new ChangeSet(call(() => raw.changeSetThen(this.#text, ChangeSet.textOf(above))));
   }
 }

@@ -28,7 +28,14 @@ export class Engine implements Disposable {
     }
     const { modelName, workspace, deny, policies, limits, atBoundary, commit } = options;
     const port = new HostPort(options);
-    const text = toJson("options", { modelName, limits: bounded(limits), atBoundary, commit });
+    const text = toJson("options", {
+      modelName,
+      limits: bounded(limits),
+      atBoundary,
+      commit,
+      tools: port.tools,
+      runsCommands: options.runCommand !== undefined,
+    });
     const rules = toJson("options", { workspace, deny, policies });
     this.#handle = call(() => new raw.EngineHandle(text, rules, port, workspaceOf(options.tree)));
   }

@@ -1,15 +1,18 @@
+import { call, calling, toJson } from "./call.js";
 import { ChangeSet } from "./change-set.js";
-import { DisposedError, InputError, toError } from "./errors.js";
+import { DisposedError, TreeError } from "./errors.js";
 import { raw } from "./raw.js";
 import { contentBytes, keepOwn, pathText, treeOf, workspaceOf } from "./tree.js";
 import type { CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree } from "./types.js";
 
 /** Staged files over a tree that is never changed. It is a tree itself, so overlays stack. */
-export class Overlay implements Tree {
+export class Overlay implements Tree, Disposable {
   #handle: raw.OverlayHandle | undefined;
 
   constructor(base: Tree, quota: Quota = {}) {
-    this.#handle = sync(() => new raw.OverlayHandle(treeOf(base), JSON.stringify(quota)));
+    // The view of a tool is a handle already.
+    this.#handle =
+      base instanceof raw.OverlayHandle ? base : call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", quota)));
     if (new.target === Overlay) keepOwn(this, (writes) => (writes ? undefined : this.#use((handle) => handle.tree())));
   }
 
@@ -28,7 +31,7 @@ export class Overlay implements Tree {
     try {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
     } catch {
-      throw toError(JSON.stringify({ code: "unsupported", message: `${path} is not UTF-8; read gives its bytes`, path }));
+      throw new TreeError("unsupported", `${path} is not UTF-8; read gives its bytes`, path);
     }
   }
 
@@ -85,19 +88,17 @@ export class Overlay implements Tree {
     this.dispose();
   }
 
-  async #ask(call: (handle: raw.OverlayHandle) => Promise<unknown>): Promise<unknown> {
-    const answer = this.#use(call);
-    try {
-      return await answer;
-    } catch (error) {
-      throw toError(error);
-    }
+  #ask(work: (handle: raw.OverlayHandle) => Promise<unknown>): Promise<unknown> {
+    return calling(() => work(this.#get()));
   }
 
-  #use<T>(call: (handle: raw.OverlayHandle) => T): T {
-    const handle = this.#handle;
-    if (!handle) throw new DisposedError("disposed", "this Overlay was disposed of");
-    return sync(() => call(handle));
+  #use<T>(work: (handle: raw.OverlayHandle) => T): T {
+    return call(() => work(this.#get()));
+  }
+
+  #get(): raw.OverlayHandle {
+    if (this.#handle === undefined) throw new DisposedError("disposed", "the overlay was disposed of");
+    return this.#handle;
   }
 }
 
@@ -110,20 +111,6 @@ export class Overlay implements Tree {
  * to a {@link MemoryTree} a commit is one step.
  */
 export async function commit(tree: WritableTree, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
-  const text = ChangeSet.textOf(changes);
-  if (typeof options !== "object" || options === null) throw new InputError("options: must be an object", "options");
-  try {
-    const outcome: unknown = await raw.commit(workspaceOf(tree), text, JSON.stringify(options));
-    return JSON.parse(outcome as string) as CommitOutcome;
-  } catch (error) {
-    throw toError(error);
-  }
-}
-
-function sync<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    throw toError(error);
-  }
+  const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", options)));
+  return JSON.parse(outcome as string) as CommitOutcome;
 }

@@ -2,7 +2,19 @@
 import { Answers, single } from "./answers.js";
 import { toJson } from "./call.js";
 import { InputError } from "./errors.js";
-import type { ApprovalMode, EngineOptions, ModelEvent, ModelRequest, ToolCall, Verdict } from "./types.js";
+import { Overlay } from "./files.js";
+import type { raw } from "./raw.js";
+import type {
+  ApprovalMode,
+  CommandRequest,
+  EngineOptions,
+  ModelEvent,
+  ModelRequest,
+  ToolCall,
+  ToolSchema,
+  Tree,
+  Verdict,
+} from "./types.js";
 
 const MODES: readonly ApprovalMode[] = ["plan", "default", "auto-edit", "yolo"];
 
@@ -11,7 +23,7 @@ export class HostPort {
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
-    const { model, mode, consent } = options;
+    const { model, mode, consent, runCommand, tools } = options;
     if (typeof model?.stream !== "function") {
       throw new InputError("model: must be an object with a method `stream`", "model");
     }
@@ -19,7 +31,20 @@ export class HostPort {
     if (consent !== undefined && typeof consent !== "function") {
       throw new InputError("consent: must be a function", "consent");
     }
+    if (runCommand !== undefined && typeof runCommand !== "function") {
+      throw new InputError("runCommand: must be a function", "runCommand");
+    }
+    if (tools !== undefined && !Array.isArray(tools)) throw new InputError("tools: must be a list", "tools");
+    tools?.forEach((tool, number) => {
+      if (typeof tool?.run === "function") return;
+      throw new InputError(`tools[${number}].run: must be a function`, `tools[${number}].run`);
+    });
     this.#options = options;
+  }
+
+  /** The developer's tools as they are offered to a model. */
+  get tools(): ToolSchema[] {
+    return (this.#options.tools ?? []).map(({ name, description, parameters }) => ({ name, description, parameters }));
   }
 
   /** What is no mode lets nothing happen. */
@@ -36,6 +61,28 @@ export class HostPort {
   ask(request: string): Answers {
     const { model } = this.#options;
     return new Answers((signal) => events(model.stream(JSON.parse(request) as ModelRequest, signal)), "misconfigured");
+  }
+
+  command(request: string): Answers {
+    const { runCommand } = this.#options;
+    return single(async (signal) => {
+      const output = await runCommand?.(JSON.parse(request) as CommandRequest, signal);
+      return toJson("output", output);
+    }, "internal");
+  }
+
+  /** The view is the tool's as long as it runs. */
+  tool(number: number, args: string, handle: raw.OverlayHandle): Answers {
+    const tool = this.#options.tools?.[number];
+    return single(async (signal) => {
+      const view = new Overlay(handle as unknown as Tree);
+      try {
+        const output = await tool?.run(JSON.parse(args) as Record<string, unknown>, view, signal);
+        return typeof output === "string" ? output : output === undefined ? "" : toJson("output", output);
+      } finally {
+        view.dispose();
+      }
+    }, "internal");
   }
 
   consent(call: string, verdict: string): Answers {

@@ -1,15 +1,16 @@
-import { DisposedError, toError } from "./errors.js";
+import { call } from "./call.js";
+import { DisposedError } from "./errors.js";
 import { raw } from "./raw.js";
 import { contentBytes, keepOwn, pathText } from "./tree.js";
 import type { DirEntry, Metadata, WritableTree } from "./types.js";
 
 /** A workspace in memory. */
-export class MemoryTree implements WritableTree {
+export class MemoryTree implements WritableTree, Disposable {
   #handle: raw.MemoryHandle | undefined;
 
   /** Folders are made as needed. */
   constructor(files: Record<string, string | Uint8Array> = {}) {
-    this.#handle = new raw.MemoryHandle();
+    this.#handle = call(() => new raw.MemoryHandle());
     try {
       for (const [path, content] of Object.entries(files)) this.#write(path, content);
     } catch (error) {
@@ -85,12 +86,10 @@ export class MemoryTree implements WritableTree {
     this.#use((handle) => handle.write(pathText(path), contentBytes(content), executable));
   }
 
-  #use<T>(call: (handle: raw.MemoryHandle) => T): T {
-    if (!this.#handle) throw new DisposedError("disposed", "this MemoryTree was disposed of");
-    try {
-      return call(this.#handle);
-    } catch (error) {
-      throw toError(error);
-    }
+  #use<T>(work: (handle: raw.MemoryHandle) => T): T {
+    return call(() => {
+      if (this.#handle === undefined) throw new DisposedError("disposed", "the tree was disposed of");
+      return work(this.#handle);
+    });
   }
 }

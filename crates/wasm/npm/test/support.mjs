@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { init } from "headstart";
+
+await init();
 
 export const text = (bytes) => new TextDecoder().decode(bytes);
 
@@ -70,4 +74,36 @@ export function failsWith(Class, code, message, path) {
     if (path !== undefined) assert.equal(error.path, path);
     return true;
   };
+}
+
+/** A server on the loopback that answers as `answer(request, response, body)` says; closed when the test ends. */
+export async function serve(context, answer) {
+  const requests = [];
+  const server = createServer((request, response) => {
+    const body = [];
+    request.on("data", (piece) => body.push(piece));
+    request.on("end", () => {
+      const { method, url, headers } = request;
+      const text = Buffer.concat(body).toString();
+      requests.push({ method, url, headers, body: text });
+      answer(request, response, text);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { base: `http://127.0.0.1:${server.address().port}`, requests };
+}
+
+/** Everything that an answer is, and how it failed. */
+export async function collect(events) {
+  const all = [];
+  try {
+    for await (const event of events) all.push(event);
+  } catch (error) {
+    return { events: all, error };
+  }
+  return { events: all };
 }

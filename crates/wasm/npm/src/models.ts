@@ -1,0 +1,242 @@
+import { toError } from "./errors.js";
+import { raw } from "./raw.js";
+import type { EncodedRequest, FetchModelOptions, Model, ModelEvent, ModelRequest, ModelTimeouts } from "./types.js";
+import { keyText, Wire } from "./wire.js";
+import { withoutSecrets } from "./wire-url.js";
+
+/** So much of an error's body is read. */
+const BODY_BYTES = 16 * 1024;
+
+/** As long as a timer can be. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** A server that took the request, or part of it, and hung up. */
+const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
+
+/**
+ * A model over `fetch`.
+ *
+ * An answer is one request, made when it is first asked for. Nothing is made again: what failed for a moment (`rate_limited` with its
+ * `retryAfterMs`, `server`) is for you to repeat, and only where no piece of the answer was given. Redirects are not followed, for
+ * they would carry the conversation to another place. When the signal fires the connection is closed and the signal's reason is
+ * thrown; so it is closed when nobody reads on.
+ *
+ * In a browser everybody who can see the page can see the key, and the server has to allow the page (CORS); some want a header for
+ * that, which a `fetch` of yours can add.
+ */
+export function fetchModel(options: FetchModelOptions): Model {
+  const wire = new Wire(options);
+  const key = keyText(options.key);
+  const { needsKey, accept } = JSON.parse(wire.handle.describe()) as { needsKey: boolean; accept: string };
+  if (needsKey && key === "") throw toError(wire.handle.misconfigured("there is no key; set the option `key` to one"));
+  const { firstByteMs = 130_000, idleMs = 120_000, stalledMs = 600_000 } = options.timeouts ?? {};
+  const limits = { firstByteMs, idleMs, stalledMs };
+  const send = options.fetch;
+  return {
+    stream: (request, signal) => ({
+      [Symbol.asyncIterator]: () => {
+        const ending = new AbortController();
+        const exchange = new Exchange(wire, key, accept, limits, ending, send ?? ((url, init) => fetch(url, init)));
+        const events = answer(exchange, request, signal);
+        return {
+          next: () => events.next(),
+          // What waits for bytes is not to wait for them.
+          return: async () => {
+            ending.abort();
+            return events.return(undefined);
+          },
+        };
+      },
+    }),
+  };
+}
+
+async function* answer(exchange: Exchange, request: ModelRequest, signal: AbortSignal | undefined): AsyncGenerator<ModelEvent, undefined> {
+  const { ending } = exchange;
+  const forward = (): void => ending.abort(signal?.reason);
+  if (signal?.aborted) throw signal.reason;
+  signal?.addEventListener("abort", forward, { once: true });
+  let decoder = exchange.wire.open(request, exchange.key);
+  try {
+    const encoded = exchange.wire.encode(request, exchange.key);
+    const response = await exchange.send(encoded, decoder);
+    if (exchange.isDocument(response)) decoder = decoder.unstreamed();
+    const pieces = exchange.pieces(response, decoder);
+    while (!decoder.isClosed) {
+      const bytes = await pieces.next();
+      // What came whole counts where the connection broke, too.
+      const events = bytes === undefined ? decoder.end() : decoder.push(bytes);
+      yield* JSON.parse(events) as ModelEvent[];
+      const failure = decoder.failure();
+      if (failure !== undefined) throw toError(failure);
+    }
+    return undefined;
+  } finally {
+    signal?.removeEventListener("abort", forward);
+    ending.abort();
+    decoder.free();
+  }
+}
+
+type Limits = Record<keyof ModelTimeouts, number>;
+
+/** One request and its answer. */
+class Exchange {
+  constructor(
+    readonly wire: Wire,
+    readonly key: string,
+    readonly accept: string,
+    readonly limits: Limits,
+    /** Closes the connection. */
+    readonly ending: AbortController,
+    readonly fetch: (url: string, init: RequestInit) => Promise<Response>,
+  ) {}
+
+  /** The head of an answer that is one. */
+  async send({ url, ...init }: EncodedRequest, decoder: raw.DecoderHandle): Promise<Response> {
+    const { signal } = this.ending;
+    const options: RequestInit = { ...init, signal, redirect: "manual", credentials: "omit", referrerPolicy: "no-referrer" };
+    let response: Response;
+    try {
+      response = await this.within(this.limits.firstByteMs, () => this.fetch(url, options));
+    } catch (error) {
+      if (signal.aborted) throw reasonOf(signal);
+      throw toError(this.notSent(url, error, decoder));
+    }
+    if (response.type === "opaqueredirect" || (300 <= response.status && response.status < 400)) {
+      throw toError(this.wire.handle.stranger(redirect(response, url), this.key));
+    }
+    if (response.status !== 200) {
+      const body = await this.beginning(response);
+      throw toError(this.wire.handle.refused(response.status, retryAfterMs(response.headers), body, this.key));
+    }
+    if (mediaType(response).startsWith("text/html")) {
+      const page = await this.beginning(response);
+      throw toError(this.wire.handle.stranger(/^\s*</.test(page) ? page : `a web page: ${page}`, this.key));
+    }
+    return response;
+  }
+
+  /** Whether it comes as one JSON document, from a server that does not stream. Lines of JSON are such documents, too. */
+  isDocument(response: Response): boolean {
+    return mediaType(response).startsWith("application/json") && this.accept === "text/event-stream";
+  }
+
+  /** The bytes of an answer, and undefined at its end or where the connection broke. */
+  pieces(response: Response, decoder: raw.DecoderHandle): { next(): Promise<Uint8Array | undefined> } {
+    const { signal } = this.ending;
+    const { firstByteMs, idleMs, stalledMs } = this.limits;
+    const reader = response.body?.getReader();
+    let silence = firstByteMs;
+    let grown = { at: performance.now(), steps: 0 };
+    const next = async (): Promise<Uint8Array | undefined> => {
+      if (decoder.steps !== grown.steps) grown = { at: performance.now(), steps: decoder.steps };
+      // Signs of life go on for ever where the model behind them has died.
+      const left = grown.at + stalledMs - performance.now();
+      const [wait, told] = left < silence ? [left, stalledMs] : [silence, silence];
+      silence = idleMs;
+      try {
+        return (await this.within(wait, async () => reader?.read(), told))?.value;
+      } catch {
+        // All that matters may have come.
+        if (signal.aborted && !(decoder.isComplete && signal.reason instanceof Silence)) throw reasonOf(signal);
+        return undefined;
+      }
+    };
+    return { next };
+  }
+
+  /** As much of a body as is worth a moment. */
+  async beginning(response: Response): Promise<string> {
+    const reader = response.body?.getReader();
+    const text = new TextDecoder();
+    let [body, bytes] = ["", 0];
+    try {
+      while (reader !== undefined && bytes < BODY_BYTES) {
+        const { done, value } = await this.within(this.limits.idleMs, () => reader.read());
+        if (done) break;
+        body += text.decode(value.subarray(0, BODY_BYTES - bytes), { stream: true });
+        bytes += value.length;
+      }
+    } catch {
+      // What came is enough to go by.
+    }
+    return body + text.decode();
+  }
+
+  /** Waits so long, and for the signal. */
+  within<T>(ms: number, work: () => Promise<T>, told = ms): Promise<T> {
+    const { signal } = this.ending;
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const silent = (): void => this.ending.abort(new Silence(this.wire.handle.silent(Math.min(told, LONGEST_MS))));
+      const timer = setTimeout(silent, Math.max(0, Math.min(ms, LONGEST_MS)));
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", stop);
+      };
+      // The work may never end: nothing of it is to stay.
+      const stop = (): void => {
+        end();
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", stop, { once: true });
+      void (async () => work())().then(resolve, reject).finally(end);
+    });
+  }
+
+  /** The failure of a request that has no answer. */
+  notSent(url: string, error: unknown, decoder: raw.DecoderHandle): string {
+    const causes = [...chain(error)];
+    if (causes.some(({ code }) => HUNG_UP.includes(`${code}`))) {
+      decoder.end();
+      const failure = decoder.failure();
+      if (failure !== undefined) return failure;
+    }
+    const why = causes.map(({ message, code }) => `${message || (code ?? "")}`).filter((text) => text !== "");
+    // A browser tells a page nothing of why.
+    const hint = causes.length === 1 && typeof location !== "undefined" ? " (the server may not allow this page: CORS)" : "";
+    return this.wire.handle.unreachable(url, `${why.at(-1) ?? "fetch failed"}${hint}`, this.key);
+  }
+}
+
+/** Why a connection that was silent was closed. */
+class Silence {
+  constructor(readonly failure: string) {}
+}
+
+function reasonOf(signal: AbortSignal): unknown {
+  return signal.reason instanceof Silence ? toError(signal.reason.failure) : signal.reason;
+}
+
+/** An error, and what caused it. */
+function* chain(error: unknown): Generator<{ message?: unknown; code?: unknown }> {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) yield at;
+}
+
+function mediaType(response: Response): string {
+  return response.headers.get("content-type")?.toLowerCase() ?? "";
+}
+
+/** Where a redirect leads, without what could be a secret in it. */
+function redirect(response: Response, url: string): string {
+  const location = response.headers.get("location");
+  if (location === null) return response.status === 0 ? "a redirect" : `a redirect (${response.status})`;
+  let to = location;
+  try {
+    to = new URL(location, url).href;
+  } catch {
+    // As it is.
+  }
+  return `a redirect (${response.status}) to ${withoutSecrets(to)}`;
+}
+
+/** When the provider wants to be asked again. A date is compared with the response's own: a wrong clock here does no harm. */
+function retryAfterMs(headers: Headers): number | undefined {
+  const ms = headers.get("retry-after-ms")?.trim() ?? "";
+  if (/^\d+$/.test(ms)) return Number(ms);
+  const after = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000;
+  const wait = Date.parse(after) - Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}

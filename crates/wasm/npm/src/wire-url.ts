@@ -1,0 +1,45 @@
+// Where a request goes. The rules are those of the client in Rust (`forked-query/src/http/url.rs`).
+
+/** The base URL without what the wire format adds, or what people copy along with it; throws what is wrong with it, in words. */
+export function baseUrl(text: string, endings: readonly string[]): string {
+  const shown = withoutSecrets(text).slice(0, 300);
+  const wrong = (why: string): Error => new Error(`the base URL ${JSON.stringify(shown)} ${why}; it looks like https://HOST/v1`);
+  let url: URL;
+  try {
+    url = new URL(text.trim());
+  } catch {
+    throw wrong("is not valid");
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw wrong("is neither http nor https");
+  if (url.username !== "" || url.password !== "") {
+    throw new Error("the base URL holds a user name or password; they belong in the key");
+  }
+  if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
+    throw new Error("the base URL has a query or a fragment; leave them out");
+  }
+  let path = url.pathname.replace(/\/+$/, "");
+  for (const ending of endings) {
+    while (path.endsWith(ending)) path = path.slice(0, -ending.length);
+  }
+  url.pathname = path;
+  return url.href.replace(/\/$/, "");
+}
+
+/** Where a request goes. */
+export function requestUrl(base: string, path: string, query: string | null): string {
+  const url = new URL(base);
+  // Setting a path escapes what does not belong into one, a question mark in the name of a model for example.
+  url.pathname = url.pathname.replace(/\/+$/, "") + path;
+  url.search = query ?? "";
+  return url.href;
+}
+
+/** What may be shown of an address that need not be one: no user, no password, no query. */
+export function withoutSecrets(text: string): string {
+  const plain = text.split(/[?#]/, 1)[0] ?? "";
+  const at = plain.indexOf("://");
+  const [scheme, rest] = at < 0 ? ["", plain] : [plain.slice(0, at + 3), plain.slice(at + 3)];
+  const slash = rest.indexOf("/");
+  const [authority, path] = slash < 0 ? [rest, ""] : [rest.slice(0, slash), rest.slice(slash)];
+  return scheme + authority.slice(authority.lastIndexOf("@") + 1) + path;
+}

@@ -1,0 +1,35 @@
+// The examples of the README are run, and print what they say.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { format } from "node:util";
+
+const here = import.meta.resolve("headstart");
+const text = readFileSync(new URL("README.md", here), "utf8");
+const examples = [...text.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
+
+// The server of the example with `fetchModel`.
+globalThis.fetch = async (url, { method, headers }) => {
+  assert.deepEqual([String(url), method], ["http://localhost:11434/v1/chat/completions", "POST"]);
+  assert.ok(new Headers(headers).get("authorization"));
+  const answer = { choices: [{ delta: { content: "A letter." }, finish_reason: "stop" }] };
+  return new Response(`data: ${JSON.stringify(answer)}\n\ndata: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } });
+};
+
+test("there are examples", () => assert.ok(examples.length >= 3));
+
+for (const [number, code] of examples.entries()) {
+  test(`example ${number + 1}`, async () => {
+    const expected = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, printed]) => printed);
+    assert.ok(expected.length > 0);
+    const printed = [];
+    const { log } = console;
+    console.log = (...values) => printed.push(format(...values));
+    try {
+      await import(`data:text/javascript,${encodeURIComponent(code.replaceAll('"headstart"', JSON.stringify(here)))}`);
+    } finally {
+      console.log = log;
+    }
+    assert.deepEqual(printed, expected);
+  });
+}

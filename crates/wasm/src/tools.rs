@@ -1,0 +1,151 @@
+use std::collections::{BTreeMap, HashSet};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::{Either, select};
+use headstart_forked_query::ToolSchema;
+use headstart_tool_gate::{CallRef, Gate, GateContext, GitNeeds, Reason, clean_environment};
+use headstart_toolbox::{
+    CommandOutput, CommandRequest, CommandRunner, Surroundings, Tool, ToolContext, ToolError, Toolbox,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::clock::sleep;
+use crate::failure::{Failure, json};
+use crate::input::parse;
+use crate::overlay::OverlayHandle;
+use crate::port::Callbacks;
+
+/// What runs commands for the developer.
+pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
+
+/// [`CommandRequest`] in JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    command: String,
+    directory: String,
+    environment: BTreeMap<String, String>,
+    consented: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git: Option<GitNeeds>,
+    time_limit_ms: u64,
+    output_limit: usize,
+}
+
+/// [`CommandOutput`] in JSON.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    output: String,
+    #[serde(default = "went_well")]
+    exit_code: Option<i32>,
+    #[serde(default)]
+    timed_out: bool,
+    #[serde(default)]
+    truncated: bool,
+}
+
+/// What is left out; `null` says that a signal ended it.
+#[expect(clippy::unnecessary_wraps, reason = "a default of serde has the type of its field")]
+fn went_well() -> Option<i32> {
+    Some(0)
+}
+
+#[async_trait]
+impl CommandRunner for PortRunner {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        // The developer's own clock goes first, for it has what was printed so far.
+        let patience = request.time_limit.saturating_add(Duration::from_secs(1));
+        let answer = self.0.command(&json(&Request::of(request))).only();
+        match select(pin!(answer), pin!(sleep(patience))).await {
+            Either::Left((answer, _)) => {
+                let output: Output = parse("output", &answer.map_err(failed)?).map_err(failed)?;
+                let Output { output, exit_code, timed_out, truncated } = output;
+                Ok(CommandOutput { output, exit_code, timed_out, truncated })
+            }
+            Either::Right(_) => Ok(CommandOutput {
+                output: String::new(),
+                exit_code: None,
+                timed_out: true,
+                truncated: false,
+            }),
+        }
+    }
+}
+
+impl Request {
+    fn of(request: CommandRequest) -> Self {
+        let consented = request.surroundings == Surroundings::Users;
+        // A home that is not there holds no configuration that could name a program.
+        let mut environment = if consented { BTreeMap::new() } else { clean_environment("/nonexistent") };
+        environment.extend(request.environment);
+        Self {
+            command: request.command,
+            directory: request.directory.to_string(),
+            environment,
+            consented,
+            git: request.git,
+            time_limit_ms: u64::try_from(request.time_limit.as_millis()).unwrap_or(u64::MAX),
+            output_limit: request.output_limit,
+        }
+    }
+}
+
+/// A tool of the developer's. The gate knows none of them, so each is a boundary, and asked for in a turn.
+struct PortTool {
+    schema: ToolSchema,
+    number: usize,
+    callbacks: Arc<Callbacks>,
+}
+
+#[async_trait]
+impl Tool for PortTool {
+    fn schema(&self) -> ToolSchema {
+        self.schema.clone()
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let answers = {
+            let view = OverlayHandle::of(Arc::clone(context.view));
+            self.callbacks.tool(self.number, &json(args), view)
+        };
+        answers.only().await.map_err(failed)
+    }
+}
+
+/// Adds the developer's tools to the built-in ones.
+pub(crate) fn with_own_tools(
+    toolbox: Toolbox,
+    tools: Vec<ToolSchema>,
+    callbacks: &Arc<Callbacks>,
+) -> Result<Toolbox, Failure> {
+    let mut names = HashSet::new();
+    let mut toolbox = toolbox;
+    for (number, schema) in tools.into_iter().enumerate() {
+        check_name(&schema.name, &mut names)
+            .map_err(|problem| Failure::input(format!("tools[{number}].name"), problem))?;
+        toolbox = toolbox.with(Arc::new(PortTool { schema, number, callbacks: Arc::clone(callbacks) }));
+    }
+    Ok(toolbox)
+}
+
+fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    // Else the gate would judge the built-in tool, and another one would run.
+    let verdict = Gate::new().judge(CallRef { name, args: &Map::new() }, &GateContext::default());
+    if !matches!(verdict.reason, Reason::UnknownTool | Reason::DeniedTool) {
+        return Err(format!("{name:?} is a built-in tool, or another name of one; take another name"));
+    }
+    if names.insert(name.to_owned()) { Ok(()) } else { Err(format!("there are two tools {name:?}")) }
+}
+
+/// In words for the model.
+fn failed(failure: Failure) -> ToolError {
+    ToolError::Failed { message: failure.message }
+}

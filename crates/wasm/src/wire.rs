@@ -1,0 +1,185 @@
+use std::time::Duration;
+
+use headstart_forked_query::{Decoder, KeyHeader, KeyNeed, ModelError, ModelEvent, Provider};
+use serde::Serialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::exchange::{event_to_json, request_from_json};
+use crate::failure::{Failure, json};
+
+/// A provider's wire format. It knows no key: that comes with each call that needs it.
+#[wasm_bindgen]
+pub struct WireHandle(Provider);
+
+/// What is sent, without what JavaScript has at hand: the URL's beginning and the key.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Encoded {
+    path: String,
+    query: Option<&'static str>,
+    headers: Vec<(&'static str, &'static str)>,
+    /// The name of the key's header, and what is before the key in it.
+    key_header: (&'static str, &'static str),
+    body: String,
+}
+
+/// The part of a provider that JavaScript has to know.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Described<'a> {
+    base_url: &'a str,
+    /// What people copy along with a base URL.
+    endings: &'static [&'static str],
+    accept: &'static str,
+    /// Whether requests without a key are refused anyway.
+    needs_key: bool,
+}
+
+#[wasm_bindgen]
+impl WireHandle {
+    /// The provider of that name, at its own address or another one.
+    #[wasm_bindgen(constructor)]
+    pub fn new(name: &str, base_url: Option<String>) -> Result<Self, Failure> {
+        let preset = Provider::preset(name).ok_or_else(|| {
+            let names = "anthropic, dashscope, gemini, ollama, openai or responses";
+            Failure::input("provider", format!("must be {names}, and is {name:?}"))
+        })?;
+        let provider = match base_url {
+            Some(url) => preset.served_at(&url),
+            None => preset,
+        };
+        // JavaScript has no environment to look into.
+        Ok(Self(Provider { key_variable: "the option `key`".to_owned(), ..provider }))
+    }
+
+    /// What JavaScript has to know of it, as JSON.
+    pub fn describe(&self) -> String {
+        let Provider { base_url, wire, key, .. } = &self.0;
+        let (endings, accept) = (wire.base_url_endings(), wire.accept());
+        json(&Described { base_url, endings, accept, needs_key: *key == KeyNeed::Required })
+    }
+
+    /// The same at an address that was looked at.
+    pub fn at(&self, base_url: String) -> Self {
+        Self(Provider { base_url, ..self.0.clone() })
+    }
+
+    /// A request, as JSON.
+    pub fn encode(&self, request: &str) -> Result<String, Failure> {
+        let request = request_from_json(request)?;
+        let wire = &self.0.wire;
+        let mut headers = vec![("content-type", "application/json"), ("accept", wire.accept())];
+        headers.extend(wire.headers());
+        let key_header = match wire.key_header() {
+            KeyHeader::Bearer => ("authorization", "Bearer "),
+            KeyHeader::Named(name) => (name, ""),
+        };
+        let body = String::from_utf8(wire.encode(&request)).expect("works because it is JSON");
+        Ok(json(&Encoded { path: wire.path(&request.model), query: wire.query(), headers, key_header, body }))
+    }
+
+    /// A decoder for the answer to `request`, with the key that is to be in no error.
+    pub fn decoder(&self, request: &str, key: &str) -> Result<DecoderHandle, Failure> {
+        let decoder = Decoder::new(&self.0, &request_from_json(request)?).hiding(key);
+        Ok(DecoderHandle { decoder, failed: None })
+    }
+
+    /// The failure in an answer with this status.
+    pub fn refused(&self, status: u16, retry_after_ms: Option<f64>, body: &str, key: &str) -> String {
+        let wait = retry_after_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+        told(self.0.refused(status, wait, body, key))
+    }
+
+    /// The failure where somebody else answers.
+    pub fn stranger(&self, answered: &str, key: &str) -> String {
+        told(self.0.stranger(answered, key))
+    }
+
+    /// The failure where nobody does.
+    pub fn unreachable(&self, url: &str, why: &str, key: &str) -> String {
+        told(self.0.unreachable(url, why, key))
+    }
+
+    /// The failure where nothing came for so long.
+    pub fn silent(&self, ms: u32) -> String {
+        told(ModelError::Timeout { provider: self.0.label(), after: Duration::from_millis(ms.into()) })
+    }
+
+    /// The failure of a host that has not set it up.
+    pub fn misconfigured(&self, message: String) -> String {
+        told(ModelError::Misconfigured { provider: self.0.name.clone(), message })
+    }
+}
+
+fn told(error: ModelError) -> String {
+    Failure::from(error).to_json()
+}
+
+/// An answer on its way.
+#[wasm_bindgen]
+pub struct DecoderHandle {
+    decoder: Decoder,
+    /// Told after the events before it.
+    failed: Option<Failure>,
+}
+
+#[wasm_bindgen]
+impl DecoderHandle {
+    /// The answer comes as one JSON document.
+    pub fn unstreamed(self) -> Self {
+        Self { decoder: self.decoder.unstreamed(), failed: None }
+    }
+
+    /// The events in the next bytes, as a JSON text. What went wrong behind them is for `failure`.
+    pub fn push(&mut self, bytes: &[u8]) -> String {
+        let events = self.decoder.bytes(bytes);
+        self.tell(events)
+    }
+
+    /// The stream has ended.
+    pub fn end(&mut self) -> String {
+        let events = self.decoder.end();
+        self.tell(events)
+    }
+
+    /// What went wrong, once.
+    pub fn failure(&mut self) -> Option<String> {
+        self.failed.take().map(|failure| failure.to_json())
+    }
+
+    /// Whether nothing more can come.
+    #[wasm_bindgen(getter, js_name = isClosed)]
+    pub fn is_closed(&self) -> bool {
+        self.decoder.is_closed()
+    }
+
+    /// Whether all that matters has come.
+    #[wasm_bindgen(getter, js_name = isComplete)]
+    pub fn is_complete(&self) -> bool {
+        self.decoder.is_complete()
+    }
+
+    /// How often the answer grew.
+    #[wasm_bindgen(getter)]
+    pub fn steps(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "an answer is shorter than that")]
+        let steps = self.decoder.steps() as f64;
+        steps
+    }
+
+    fn tell(&mut self, events: Vec<Result<ModelEvent, ModelError>>) -> String {
+        let mut text = String::from("[");
+        for event in events {
+            match event.map(event_to_json) {
+                Ok(Some(event)) => {
+                    text.push_str(if text.len() == 1 { "" } else { "," });
+                    text.push_str(&event);
+                }
+                Ok(None) => {}
+                Err(error) => self.failed = Some(error.into()),
+            }
+        }
+        text.push(']');
+        text
+    }
+}
