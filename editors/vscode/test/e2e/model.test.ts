@@ -113,9 +113,12 @@ test("a server's refusal is told in the chat, and the prompt can be sent again",
   const workbench = await Workbench.open({ settings: SETTINGS, handlers });
   try {
     await workbench.send("hello");
-    await workbench.chat.locator(".note.error").waitFor();
+    await workbench.chat.locator(".note.error button", { hasText: "Set API key" }).waitFor();
     await workbench.status("idle");
     await workbench.picture("refusal");
+    // From the prompt back to the buttons above it.
+    await workbench.press("Shift+Tab", "Shift+Tab", "Enter");
+    await until("it was sent again", async () => (await workbench.chat.locator(".note.error").count()) === 2);
   } finally {
     await workbench.close();
   }
