@@ -1,3 +1,5 @@
+mod place;
+
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
@@ -5,6 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use self::place::json_path;
 use crate::Usage;
 
 /// The answers of a model, to be played again by [`Replay`](crate::Replay).
@@ -91,16 +94,15 @@ impl Recording {
         if text.trim_start().starts_with('[') {
             // serde would take a list for the fields in their order.
             let message = "expected an object with `turns` and `suggestions`".into();
-            return Err(RecordingError::Shape { path: place(".".into()), message });
+            return Err(RecordingError::Shape { path: TOP.to_owned(), message });
         }
         let mut parser = serde_json::Deserializer::from_str(text);
-        let recording: Self = serde_path_to_error::deserialize(&mut parser).map_err(|error| {
-            let path = error.path().to_string();
-            let message = error.into_inner();
-            if message.is_data() {
-                RecordingError::Shape { path: place(path), message: message.to_string() }
+        let recording = Self::deserialize(&mut parser).map_err(|error| {
+            let message = error.to_string();
+            if error.is_data() {
+                RecordingError::Shape { path: place(text, &error), message }
             } else {
-                RecordingError::Json { message: message.to_string() }
+                RecordingError::Json { message }
             }
         })?;
         parser.end().map_err(|error| RecordingError::Json { message: error.to_string() })?;
@@ -173,8 +175,12 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-fn place(path: String) -> String {
-    if path == "." { "its top level".into() } else { path }
+/// What a recording as a whole is called.
+const TOP: &str = "its top level";
+
+fn place(text: &str, error: &serde_json::Error) -> String {
+    let path = json_path(text, error);
+    if path.is_empty() { TOP.to_owned() } else { path }
 }
 
 #[cfg(test)]
@@ -220,6 +226,14 @@ mod tests {
             (
                 r#"{"suggestions":[null]}"#,
                 "the recording is not valid at suggestions[0]: invalid type: null, expected a string or an object with `text` at line 1 column 20",
+            ),
+            (
+                "{\"turns\":[{\"text\":\"a\"},\n{\"toolCalls\":[{\"name\":\"ls\",\"args\":[]}]}]}",
+                "the recording is not valid at turns[1].toolCalls[0].args: invalid type: sequence, expected a map at line 2 column 34",
+            ),
+            (
+                "7",
+                "the recording is not valid at its top level: invalid type: integer `7`, expected struct Recording at line 1 column 1",
             ),
         ];
         for (text, expected) in cases {

@@ -1,7 +1,7 @@
 mod moved;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -47,13 +47,13 @@ pub async fn resolve<'a>(
             return Err(TreeError::Escapes { path: change.path.clone() });
         }
     }
-    let listed: BTreeMap<_, _> =
+    let listed: HashMap<_, _> =
         changes.reads.iter().filter_map(|read| Some((&read.path, read.names.as_ref()?))).collect();
     let written_to: HashSet<_> = changes.changes.iter().map(|change| &change.path).collect();
     let mut parents = Parents { tree, written_to: &written_to, known: HashSet::new() };
     let moves = Moves::of(&changes.changes);
     let mut found = Vec::new();
-    let mut replaced = BTreeMap::new();
+    let mut replaced: Vec<(usize, Change)> = Vec::new();
     let mut merged = Vec::new();
     for (index, change) in changes.changes.iter().enumerate() {
         let looked_at = match parents.above(change).await? {
@@ -65,19 +65,19 @@ pub async fn resolve<'a>(
         match moves.follow(&changes.changes, change, looked_at, options.merge) {
             Written::AsItWas(_) => {}
             // Its user edited what was moved away from here, and what it came to: who knows which of both is meant.
-            Written::Merged(other) if replaced.contains_key(&index) => {
+            Written::Merged(other) if replaced.iter().any(|(place, _)| *place == index) => {
                 let side = metadata_at(tree, &other.path).await?.map(|now| ConflictSide::found(&now, None));
                 found.push(Conflict::about(change, ConflictKind::Modified, side));
             }
             Written::Merged(change) => {
                 merged.push(change.path.clone());
-                replaced.insert(index, change);
+                replaced.push((index, change));
             }
             Written::Followed(both) => {
                 let Followed { to, gone, moved, is_merged } = *both;
                 merged.extend(is_merged.then(|| moved.path.clone()));
-                replaced.insert(index, gone);
-                replaced.insert(to, moved);
+                replaced.push((index, gone));
+                replaced.push((to, moved));
             }
             conflict => {
                 let conflict = conflict.conflict();
@@ -105,16 +105,26 @@ pub async fn resolve<'a>(
         }
     }
     if !found.is_empty() {
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        return Ok(Resolution::Conflict(found));
+        return Ok(Resolution::Conflict(by_path(found)));
     }
-    merged.sort();
+    // A heap sorts with a tenth of the code that a slice's own sort takes for each type.
+    let merged = BinaryHeap::from(merged).into_sorted_vec();
     let committed = Committed { merged, stale_reads };
     let mut changes = Cow::Borrowed(changes);
     for (index, change) in replaced {
         changes.to_mut().changes[index] = change;
     }
     Ok(Resolution::Apply { changes, committed })
+}
+
+/// In the order of the paths, in which they mostly come.
+fn by_path(found: Vec<Conflict>) -> Vec<Conflict> {
+    let mut sorted: Vec<Conflict> = Vec::with_capacity(found.len());
+    for conflict in found {
+        let place = sorted.partition_point(|other| other.path <= conflict.path);
+        sorted.insert(place, conflict);
+    }
+    sorted
 }
 
 /// The folders above the changes: each is looked at once.

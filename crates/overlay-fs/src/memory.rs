@@ -243,7 +243,8 @@ impl Tree for MemoryTree {
             return Err(TreeError::NotADirectory { path: path.clone() });
         };
         let below = state.nodes.iter().filter(|(at, _)| at.parent().as_ref() == Some(&folder));
-        let mut entries: Vec<_> = below
+        // In the order of the paths, so in that of the names.
+        let entries = below
             .filter_map(|(at, node)| {
                 let kind = match node.what {
                     What::File { .. } => EntryKind::File,
@@ -254,7 +255,6 @@ impl Tree for MemoryTree {
                 Some(DirEntry { name: at.file_name()?.to_vec(), kind })
             })
             .collect();
-        entries.sort();
         Ok(entries)
     }
 

@@ -37,12 +37,11 @@ pub(crate) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
     }
     let (base, ours, theirs) = (as_text(base)?, as_text(ours)?, as_text(theirs)?);
     let (base, ours, theirs) = (lines(base), lines(ours), lines(theirs));
-    let (mut hunks, theirs) = (hunks(&base, &ours), hunks(&base, &theirs));
-    if hunks.iter().any(|ours| theirs.iter().any(|theirs| !ours.is_same(theirs) && ours.meets(theirs))) {
+    let (ours, theirs) = (hunks(&base, &ours), hunks(&base, &theirs));
+    if ours.iter().any(|ours| theirs.iter().any(|theirs| !ours.is_same(theirs) && ours.meets(theirs))) {
         return None;
     }
-    hunks.extend(theirs);
-    hunks.sort_by_key(|hunk| (hunk.old.start, hunk.old.end));
+    let mut hunks = in_order(ours, theirs);
     hunks.dedup_by(|a, b| a.is_same(b));
     let mut merged = String::new();
     let mut at = 0;
@@ -53,6 +52,21 @@ pub(crate) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
     }
     merged.extend(base[at..].iter().copied());
     Some(merged.into_bytes())
+}
+
+/// The hunks of both sides, each of which is in order, by their places.
+fn in_order<'a>(ours: Vec<Hunk<'a>>, theirs: Vec<Hunk<'a>>) -> Vec<Hunk<'a>> {
+    let mut hunks = Vec::with_capacity(ours.len() + theirs.len());
+    let mut theirs = theirs.into_iter().peekable();
+    let place = |hunk: &Hunk<'_>| (hunk.old.start, hunk.old.end);
+    for hunk in ours {
+        while let Some(first) = theirs.next_if(|other| place(other) < place(&hunk)) {
+            hunks.push(first);
+        }
+        hunks.push(hunk);
+    }
+    hunks.extend(theirs);
+    hunks
 }
 
 /// Neighbours are one hunk, so that hunks of one side never meet.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::shell::{Access, Extent, Findings, Judged, Span};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
@@ -47,12 +48,21 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
 const MAX_READING_EFFECTS: usize = 512;
 
 /// What an allowed command does: each of its programs prints, each path is read, in the order of the text.
-fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
-    commands.sort_unstable();
+fn reading_effects(commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
+    // A heap sorts with a tenth of the code that a slice's own sort takes for each type.
+    let mut commands = BinaryHeap::from(commands).into_sorted_vec();
     commands.dedup();
     let effect = |detail: String, span| Effect { kind: EffectKind::ReadOnly, detail, span: Some(span) };
-    let mut effects = Vec::with_capacity(commands.len() + accesses.len());
-    effects.extend(commands.into_iter().map(|span| effect("reads and prints".to_owned(), span)));
+    let mut effects: Vec<Effect> = Vec::with_capacity(commands.len() + accesses.len());
+    let place = |effect: &Effect| effect.span.map(|(start, end)| (start, Reverse(end)));
+    // They come almost in order.
+    let mut add = |effect: Effect| {
+        let at = effects.partition_point(|other| place(other) <= place(&effect));
+        effects.insert(at, effect);
+    };
+    for span in commands {
+        add(effect("reads and prints".to_owned(), span));
+    }
     let mut whole = Vec::new();
     for access in accesses {
         // The workspace as a whole is read once or many times: git says so at each of its commands.
@@ -62,13 +72,12 @@ fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) 
             }
             whole.push(access.extent);
         }
-        effects.push(effect(says(access), access.span));
+        add(effect(says(access), access.span));
     }
     if effects.is_empty() {
         // Assignments, tests and arithmetic.
         effects.push(effect("computes, and reads nothing".to_owned(), (0, length)));
     }
-    effects.sort_by_key(|effect| effect.span.map(|(start, end)| (start, Reverse(end))));
     effects.truncate(MAX_READING_EFFECTS);
     effects
 }
@@ -125,14 +134,14 @@ fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verd
 }
 
 fn read_paths(accesses: &[Access]) -> Vec<String> {
-    let mut paths: Vec<_> = accesses.iter().map(|access| access.path.clone()).collect();
-    paths.sort();
-    paths.dedup();
     // A folder stands for what is below it only where it is read so.
     let whole = accesses.iter().any(|access| access.path.is_root());
     if whole {
         return vec![".".to_owned()];
     }
+    let paths: BinaryHeap<_> = accesses.iter().map(|access| &access.path).collect();
+    let mut paths = paths.into_sorted_vec();
+    paths.dedup();
     paths.iter().map(ToString::to_string).collect()
 }
 

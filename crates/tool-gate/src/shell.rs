@@ -8,6 +8,7 @@ mod judged;
 mod options;
 mod read;
 mod script;
+mod sorted;
 mod table;
 mod value;
 mod witness;

@@ -55,10 +55,7 @@ impl<'a> Arguments<'a> {
     /// A whole number that is not negative; `10.0` is one too, some models write it so.
     pub(crate) fn count(&self, name: &str) -> Result<Option<usize>, ToolError> {
         let Some(value) = self.value(name) else { return Ok(None) };
-        let whole = value.as_u64().or_else(|| {
-            let text = value.as_f64().filter(|number| number.fract() == 0.0)?.to_string();
-            text.parse().ok()
-        });
+        let whole = value.as_u64().or_else(|| value.as_f64().and_then(whole));
         let whole = whole.ok_or_else(|| self.mistyped(name, "a whole number that is not negative"))?;
         Ok(Some(usize::try_from(whole).unwrap_or(usize::MAX)))
     }
@@ -105,4 +102,15 @@ impl<'a> Arguments<'a> {
         };
         self.invalid(&format!("the argument {name} must be {expected}, not {found}"))
     }
+}
+
+/// A float that is a whole number, as one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it has no fraction and is not below zero; what is above the largest number is left out"
+)]
+fn whole(number: f64) -> Option<u64> {
+    let fits = number.is_sign_positive() && number.fract() == 0.0 && number < 18_446_744_073_709_551_616.0;
+    fits.then_some(number as u64)
 }

@@ -1,7 +1,7 @@
 // Makes the package from what `cargo xtask wasm` left in `build/ENTRY` (the module and wasm-bindgen's glue):
 // `node build.mjs OUTPUT [--dev]`. Start it through `cargo xtask wasm`.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -22,20 +22,26 @@ rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
 writeTypes();
 for (const entry of entries) {
-  writeModule(entry);
+  copyFileSync(shipped(entry.module), join(output, `${entry.module}.wasm`));
   await writeCode(entry);
 }
 writeRest();
+// Not shipped: it only tells how large the grammar is.
+shipped("grammar");
 
-/** The module as it is shipped. */
-function writeModule({ module }) {
+/** The file of a module as it is shipped: for developers as it is, else optimised for size. */
+function shipped(module) {
   const from = join(here, "build", module, "glue_bg.wasm");
-  const to = join(output, `${module}.wasm`);
-  if (dev) return copyFileSync(from, to);
+  if (dev) return from;
+  const to = join(here, "build", module, "small.wasm");
+  // The folder is made anew when the module has changed.
+  if (existsSync(to)) return to;
   // Packed memory makes the file smaller and what gzip makes of it larger. The section of target features stays:
   // without it the optimiser of a bundler would not know what it may use.
   const passes = ["-Oz", "--skip-pass=memory-packing", "--strip-debug", "--strip-producers"];
-  run(tool("wasm-opt"), [...passes, from, "-o", to]);
+  run(tool("wasm-opt"), [...passes, from, "-o", `${to}.new`]);
+  renameSync(`${to}.new`, to);
+  return to;
 }
 
 /** One bundle for browsers and bundlers; for Node one in CommonJS, which the ES module passes on: so there is one instance. */

@@ -41,15 +41,27 @@ impl Toolchain {
         )
     }
 
-    /// Builds the crate of the npm package; where its module is.
-    pub(super) fn build_package(&self, profile: Profile, features: &[&str]) -> Result<PathBuf, WasmError> {
+    /// Builds a module of the npm package's crate; where it is.
+    pub(super) fn build_package(&self, profile: Profile, what: &[&str]) -> Result<PathBuf, WasmError> {
         let profile = match profile {
             Profile::Small => "wasm",
             Profile::Dev => "wasm-dev",
         };
-        let arguments = [&["--lib", "--profile", profile], features].concat();
-        self.build("headstart-wasm", &arguments)?;
-        Ok(self.module(profile, "headstart_wasm"))
+        self.build("headstart-wasm", &[&["--profile", profile], what].concat())?;
+        Ok(match what {
+            ["--example", name] => self.module(&format!("{profile}/examples"), name),
+            _ => self.module(profile, "headstart_wasm"),
+        })
+    }
+
+    /// Runs the tests of the npm package's crate as WebAssembly, in Node.
+    pub(super) fn test_package(&self, bindgen: &Path) -> Result<(), WasmError> {
+        eprintln!("xtask: testing headstart-wasm as WebAssembly");
+        complete(
+            self.cargo(&["test", "-q", "-p", "headstart-wasm", "--target", TARGET, "--tests"])
+                .env(FLAGS_VARIABLE, &self.c_flags)
+                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{} test", bindgen.display())),
+        )
     }
 
     /// Builds a program of this workspace for this machine; where it is.

@@ -26,9 +26,14 @@ pub(super) struct Side<'a> {
 pub(super) fn rows(changes: &[Change]) -> Vec<Row<'_>> {
     let sources: HashMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
     let mut moved = HashSet::new();
-    let mut rows: Vec<_> = changes.iter().map(|change| row(change, &sources, &mut moved)).collect();
+    let mut rows: Vec<Row<'_>> = Vec::with_capacity(changes.len());
+    for change in changes {
+        let row = row(change, &sources, &mut moved);
+        // They are mostly in order.
+        let place = rows.partition_point(|other| other.path <= row.path);
+        rows.insert(place, row);
+    }
     rows.retain(|row| row.new.is_some() || !moved.contains(row.path));
-    rows.sort_by_key(|row| row.path);
     let is_only_folder = |row: &Row<'_>| {
         let is_folder =
             |side: &Option<Side<'_>>| side.as_ref().is_none_or(|side| side.kind == EntryKind::Directory);

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -75,8 +75,8 @@ impl State {
     }
 
     /// The names directly in the folder that something staged gives or takes; `None`: taken.
-    pub(super) fn names_in(&self, folder: &WorkspacePath) -> BTreeMap<Vec<u8>, Option<EntryKind>> {
-        let mut names = BTreeMap::new();
+    pub(super) fn names_in(&self, folder: &WorkspacePath) -> HashMap<Vec<u8>, Option<EntryKind>> {
+        let mut names = HashMap::new();
         for (path, entry) in self.below(folder) {
             let Some(rest) = path.strip_prefix(folder) else { continue };
             let Some(name) = rest.names().next() else { continue };

@@ -18,12 +18,11 @@ mod state;
 mod test;
 mod walk;
 
-use std::collections::BTreeSet;
-
 use headstart_workspace_path::WorkspacePath;
 
 use super::read::Reading;
 use super::script::{Script, Span};
+use super::sorted::Sorted;
 use super::table::lines::Printed;
 use super::value::Value;
 use super::{Access, Extent, Findings, Judged};
@@ -57,8 +56,8 @@ pub(crate) fn analyse(
         limit: false,
         work: 0,
         programs: 0,
-        known_paths: BTreeSet::new(),
-        judged_loops: BTreeSet::new(),
+        known_paths: Sorted::default(),
+        judged_loops: Sorted::default(),
         depth: 0,
         state: State::new(directory),
         jumps: Vec::new(),
@@ -71,7 +70,7 @@ pub(crate) fn analyse(
         reads_input: false,
         line_ends: LineEnds::Unknown,
         hardening: Hardening::default(),
-        substitutions: BTreeSet::new(),
+        substitutions: Sorted::default(),
         judged: Judged::default(),
     };
     judge.script(&reading.script);
@@ -105,9 +104,9 @@ pub(crate) struct Judge<'a> {
     /// How many programs are being judged, each started by the one before.
     programs: usize,
     /// What [`accesses`](Self::accesses) holds.
-    known_paths: BTreeSet<(WorkspacePath, Extent)>,
+    known_paths: Sorted<(WorkspacePath, Extent)>,
     /// Loops of which it is known whether they end: that does not change from walk to walk.
-    judged_loops: BTreeSet<Span>,
+    judged_loops: Sorted<Span>,
     /// How many lists the one that is walked stands in.
     depth: usize,
     pub(crate) state: State,
@@ -129,7 +128,7 @@ pub(crate) struct Judge<'a> {
     line_ends: LineEnds,
     hardening: Hardening,
     /// The substitutions that were walked, by their address.
-    substitutions: BTreeSet<*const Script>,
+    substitutions: Sorted<*const Script>,
     /// Which commands there are, and which policies decided.
     pub(super) judged: Judged,
 }

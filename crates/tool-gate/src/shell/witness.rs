@@ -4,6 +4,7 @@
 //! a text on which the grammar of the field does not agree is a boundary.
 
 use std::cell::Cell;
+use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
@@ -126,9 +127,9 @@ impl Witness {
         }
         let mut seen = Seen::default();
         self.visit(root, text.as_bytes(), &mut seen)?;
-        seen.command_starts.sort_unstable();
-        let mut ours = reading.command_starts.clone();
-        ours.sort_unstable();
+        // A heap sorts with a tenth of the code that a slice's own sort takes.
+        seen.command_starts = BinaryHeap::from(seen.command_starts).into_sorted_vec();
+        let ours = BinaryHeap::from(reading.command_starts.clone()).into_sorted_vec();
         if ours != seen.command_starts {
             let differs = ours.iter().zip(&seen.command_starts).find(|(ours, seen)| ours != seen);
             let start = match differs {

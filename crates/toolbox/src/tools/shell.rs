@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
@@ -89,7 +90,7 @@ fn told(done: &CommandOutput, context: ToolContext<'_>) -> String {
     match done.exit_code {
         _ if done.timed_out => {
             let limit = context.limits.command_time;
-            notes.push(format!("ended after {} s, the limit of time", limit.as_secs_f32()));
+            notes.push(format!("ended after {} s, the limit of time", seconds(limit)));
         }
         Some(0) => {}
         Some(code) => notes.push(format!("exit code {code}")),
@@ -98,4 +99,10 @@ fn told(done: &CommandOutput, context: ToolContext<'_>) -> String {
     let notes = notes.into_iter().map(|note| format!("[{note}]"));
     let printed = Some(printed.to_owned()).filter(|printed| !printed.is_empty());
     printed.into_iter().chain(notes).collect::<Vec<_>>().join("\n")
+}
+
+/// Seconds with as many decimals as they need.
+fn seconds(time: Duration) -> String {
+    let all = format!("{}.{:09}", time.as_secs(), time.subsec_nanos());
+    all.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,11 +1,12 @@
 //! The hardened form: what is inserted into the text, and which environment the programs need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Folder, Judge, LineEnds};
 use crate::shell::script::Span;
+use crate::shell::sorted::Sorted;
 use crate::shell::table::lines::{LINES, Printed, WORDS};
 use crate::shell::value::{Arg, Shape, Value};
 use crate::{GitNeeds, Hardened};
@@ -21,15 +22,15 @@ const GIT_VERSION: (u32, u32) = (2, 45);
 pub(super) struct Hardening {
     environment: BTreeMap<String, String>,
     /// Folders in which git is started.
-    git_folders: BTreeSet<WorkspacePath>,
+    git_folders: Sorted<WorkspacePath>,
     /// Text to insert, by place.
-    edits: BTreeMap<usize, String>,
+    edits: Sorted<usize, String>,
     /// How many bytes an insertion replaces, where it does.
-    replaced: BTreeMap<usize, usize>,
+    replaced: Sorted<usize, usize>,
     /// Where something was inserted since the body of an unrolled loop began.
-    pub(super) touched: BTreeSet<usize>,
+    pub(super) touched: Sorted<usize>,
     /// Filters to insert, by place.
-    filters: BTreeMap<usize, (&'static str, &'static str)>,
+    filters: Sorted<usize, (&'static str, &'static str)>,
     /// What a value may rest on.
     fixes: Vec<Fix>,
 }
@@ -51,11 +52,11 @@ impl Hardening {
         }
         for (place, (options, script)) in self.filters {
             let filter = format!(" | LC_ALL=C sed {options} '{script}'");
-            self.edits.entry(place).or_default().push_str(&filter);
+            self.edits.entry(place).push_str(&filter);
         }
         let mut command = String::with_capacity(text.len() + 64);
         let mut at = 0;
-        for (place, insertion) in &self.edits {
+        for (place, insertion) in self.edits.iter() {
             command.push_str(text.get(at..*place).unwrap_or_default());
             command.push_str(insertion);
             at = *place + self.replaced.get(place).unwrap_or(&0);
@@ -64,7 +65,7 @@ impl Hardening {
         let command = (!self.edits.is_empty()).then_some(command);
         let git = (!self.git_folders.is_empty()).then(|| GitNeeds {
             version: GIT_VERSION,
-            folders: self.git_folders.iter().map(ToString::to_string).collect(),
+            folders: self.git_folders.iter().map(|(folder, ())| folder.to_string()).collect(),
             hides: vec!["info/attributes".to_owned()],
         });
         Some(Hardened { environment: self.environment, command, git })
@@ -104,7 +105,7 @@ impl Judge<'_> {
 
     /// The hardened form has `text` in place of the `length` bytes at `at`.
     pub(crate) fn replace(&mut self, at: usize, length: usize, text: &str) {
-        self.hardening.replaced.insert(at, length);
+        *self.hardening.replaced.entry(at) = length;
         self.insert(at, text.to_owned());
     }
 
@@ -116,8 +117,8 @@ impl Judge<'_> {
     /// The hardened form has `text` inserted at `at`.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
         let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
-        self.hardening.touched.insert(at);
-        self.hardening.edits.insert(at, text);
+        self.hardening.touched.add(at);
+        *self.hardening.edits.entry(at) = text;
         if other {
             self.unknown("a command that would have to run in two ways", (at, at));
         }
@@ -132,7 +133,7 @@ impl Judge<'_> {
         self.set_environment(environment);
         for folder in &self.state.folders {
             if let Folder::Inside(folder) = folder {
-                self.hardening.git_folders.insert(folder.clone());
+                self.hardening.git_folders.add(folder.clone());
             }
         }
     }
@@ -183,16 +184,16 @@ impl Judge<'_> {
             }
             match fix {
                 Fix::Filter { at, nul: true } => {
-                    self.hardening.filters.insert(*at, ("-zE", LINES));
+                    *self.hardening.filters.entry(*at) = ("-zE", LINES);
                 }
                 Fix::Filter { at, nul: false } if words => {
-                    self.hardening.filters.insert(*at, ("-E", WORDS));
+                    *self.hardening.filters.entry(*at) = ("-E", WORDS);
                 }
                 Fix::Filter { at, nul: false } => {
-                    self.hardening.filters.entry(*at).or_insert(("-E", LINES));
+                    self.hardening.filters.insert_new(*at, ("-E", LINES));
                 }
                 Fix::WholeLines { at } => {
-                    self.hardening.edits.insert(*at, "IFS= ".to_owned());
+                    "IFS= ".clone_into(self.hardening.edits.entry(*at));
                 }
             }
         }

@@ -90,7 +90,7 @@ impl Judge<'_> {
 
     /// Walks the commands of a substitution.
     pub(super) fn substitution(&mut self, script: &Rc<Script>) {
-        self.substitutions.insert(Rc::as_ptr(script));
+        self.substitutions.add(Rc::as_ptr(script));
         self.in_subshell(|judge| judge.script(script));
     }
 
@@ -229,7 +229,7 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if self.judged_loops.insert(command.span) && !can_end(condition, body) {
+                if self.judged_loops.add(command.span) && !can_end(condition, body) {
                     self.refuse(
                         EffectKind::NonTerminating,
                         "a loop whose condition never changes",
@@ -332,14 +332,14 @@ impl Judge<'_> {
                 break;
             }
             self.assign(name, Value::Exact(value), span);
-            let mut before = std::mem::take(&mut self.hardening.touched);
+            let before = std::mem::take(&mut self.hardening.touched);
             self.script(body);
             let touched = self.hardening.touched.clone();
             if inserted.as_ref().is_some_and(|inserted| *inserted != touched) && !self.limit {
                 // An insertion would hold in a round that was proved without it.
                 self.unknown("a command that would have to run in two ways", span);
             }
-            self.hardening.touched.append(&mut before);
+            self.hardening.touched.add_all(before);
             inserted = Some(touched);
             // A jump may lead to the next value, or behind all of them.
             for place in 0..self.jumps.len() {

@@ -152,11 +152,24 @@ fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 }
 
 fn sleep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let seconds = |arg: &Arg| arg.text().and_then(|text| text.trim_end_matches('s').parse::<f64>().ok());
-    let all = args.iter().map(|arg| seconds(arg).unwrap_or(f64::INFINITY)).sum::<f64>();
-    if !(0.0..=30.0).contains(&all) {
+    let all = args.iter().try_fold(0_u64, |sum, arg| sum.checked_add(milliseconds(arg.text()?)?));
+    if all.is_none_or(|all| 30_000 < all) {
         judge.refuse(NonTerminating, "sleeps for long", span);
     }
+}
+
+/// How long `sleep` takes a text for, rounded up. By hand: reading any float would bring large tables into a small module.
+fn milliseconds(text: &str) -> Option<u64> {
+    let text = text.trim_end_matches('s');
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if whole.len() + part.len() == 0 || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let seconds = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };
+    let digits = part.bytes().chain(*b"000").take(3);
+    let thousandths = digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let rest = part.bytes().skip(3).any(|digit| digit != b'0');
+    seconds.checked_mul(1000)?.checked_add(thousandths + u64::from(rest))
 }
 
 pub(super) fn test(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
@@ -202,4 +215,33 @@ fn assigns_or_floods(format: &[u8]) -> bool {
         let digits = modifiers.iter().filter(|byte| byte.is_ascii_digit()).count();
         4 < digits || modifiers.contains(&b'*') || rest.first() == Some(&b'n')
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::milliseconds;
+
+    #[test]
+    fn a_time_is_read_as_sleep_reads_it() {
+        let cases = [
+            ("1", Some(1_000)),
+            ("2s", Some(2_000)),
+            ("0.25", Some(250)),
+            (".5", Some(500)),
+            ("5.", Some(5_000)),
+            ("30.0000", Some(30_000)),
+            ("30.0001", Some(30_001)),
+            ("", None),
+            (".", None),
+            ("s", None),
+            ("1m", None),
+            ("-1", None),
+            ("inf", None),
+            ("99999999999999999999", None),
+            ("18446744073709551615", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(milliseconds(text), expected, "{text}");
+        }
+    }
 }

@@ -1,0 +1,119 @@
+//! Which value of a JSON text a line and a column lie in.
+
+/// An object or a list that is open.
+enum Open {
+    /// The key that was read last.
+    Object(Option<String>),
+    /// How many values have begun, and whether another one is to come.
+    List(usize, bool),
+}
+
+/// The path of the value in a JSON text that a deserializer could not take, as in `turns[3].toolCalls[0].name`; empty at the
+/// top.
+///
+/// A deserializer that keeps its path would be made a second time for each type, for the sake of an error.
+pub fn json_path(text: &str, error: &serde_json::Error) -> String {
+    path_at(text, error.line(), error.column())
+}
+
+fn path_at(text: &str, line: usize, column: usize) -> String {
+    let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
+    let text = &text.as_bytes()[..text.len().min(start + column)];
+    let mut open: Vec<Open> = Vec::new();
+    let mut key_follows = false;
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let from = at;
+        at += 1;
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b':' => {}
+            b'}' | b']' => {
+                open.pop();
+                key_follows = false;
+            }
+            b',' => match open.last_mut() {
+                Some(Open::List(_, follows)) => *follows = true,
+                _ => key_follows = true,
+            },
+            _ => {
+                if let Some(Open::List(begun, follows @ true)) = open.last_mut() {
+                    *begun += 1;
+                    *follows = false;
+                }
+                match byte {
+                    b'{' => open.push(Open::Object(None)),
+                    b'[' => open.push(Open::List(0, true)),
+                    b'"' => at = end_of_string(text, at),
+                    _ => {}
+                }
+                if let (b'"', true, Some(Open::Object(key))) = (byte, key_follows, open.last_mut()) {
+                    *key = serde_json::from_slice(&text[from..at]).ok();
+                }
+                key_follows = *byte == b'{';
+            }
+        }
+    }
+    let mut path = String::new();
+    for open in open {
+        match open {
+            Open::Object(Some(key)) if path.is_empty() => path = key,
+            Open::Object(Some(key)) => path.extend([".", &key]),
+            Open::List(begun, _) if 0 < begun => path.extend(["[", &(begun - 1).to_string(), "]"]),
+            _ => {}
+        }
+    }
+    path
+}
+
+/// Behind the quote that closes the string which began before `at`.
+fn end_of_string(text: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = text.get(at) {
+        at += match byte {
+            b'"' => return at + 1,
+            b'\\' => 2,
+            _ => 1,
+        };
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_at;
+
+    #[test]
+    fn a_place_is_the_value_that_was_read_last() {
+        let text = "{\"a\": [1, {\"b \\\" c\": [[]],\n \"d\":\"],{\"}, \"x\"] , \"e\" : 3}";
+        let cases = [
+            (1, 0, ""),
+            (1, 1, ""),
+            (1, 4, "a"),
+            (1, 7, "a"),
+            (1, 8, "a[0]"),
+            (1, 11, "a[1]"),
+            (1, 19, "a[1].b \" c"),
+            (1, 22, "a[1].b \" c"),
+            (1, 23, "a[1].b \" c[0]"),
+            (2, 4, "a[1].d"),
+            (2, 10, "a[1].d"),
+            (2, 11, "a[1]"),
+            (2, 16, "a[2]"),
+            (2, 17, "a"),
+            (2, 23, "e"),
+            (2, 27, "e"),
+            (9, 9, ""),
+        ];
+        for (line, column, path) in cases {
+            assert_eq!(path_at(text, line, column), path, "{line}:{column}");
+        }
+    }
+
+    #[test]
+    fn no_text_and_no_place_panics() {
+        for text in ["", "\"", "\"\\", "]]", "}", ",", "[\u{e9}\"\u{e9}", "{\"a\\", ":\n\n"] {
+            for (line, column) in (0..4).flat_map(|line| (0..12).map(move |column| (line, column))) {
+                path_at(text, line, column);
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// How large the package's modules are, in bytes of `gzip -9`, against what they may be: a table, and exit code 1
+// if something is too large. `cargo xtask wasm` starts it after the build.
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+/** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
+const BUDGETS = {
+  "whole module": { goal: 330, limit: 866 },
+  "grammar and its parser": {},
+  "everything else": { goal: 130, limit: 658 },
+  core: { limit: 508 },
+};
+
+const [whole, core, grammar] = ["headstart", "core", "grammar"].map((module) =>
+  gzipped(new URL(`build/${module}/small.wasm`, import.meta.url)),
+);
+const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core };
+const rows = Object.entries(sizes).map(([part, size]) => ({ part, size, ...BUDGETS[part] }));
+for (const line of table(rows)) console.log(line);
+for (const { part, size, limit } of rows.filter(({ size, limit }) => limit < size)) {
+  console.error(`too large: ${part}, ${size.toFixed(1)} KiB of ${limit} KiB (the limits are in crates/wasm/npm/sizes.mjs)`);
+  process.exitCode = 1;
+}
+
+function table(rows) {
+  const cell = (value) => (value === undefined ? "" : String(value)).padStart(9);
+  const lines = rows.map(({ part, size, goal, limit }) => {
+    const met = goal === undefined ? "" : size <= goal ? "met" : "not met";
+    return `  ${part.padEnd(24)}${cell(size.toFixed(1))}${cell(goal)}${cell(met)}${cell(limit)}`;
+  });
+  return [`  ${"KiB, gzipped".padEnd(24)}${["size", "goal", "", "limit"].map(cell).join("")}`, ...lines];
+}
+
+function gzipped(file) {
+  return gzipSync(readFileSync(file), { level: 9 }).length / 1024;
+}

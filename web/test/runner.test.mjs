@@ -1,0 +1,127 @@
+// The page's own test runner against Node's, on the same files; and the page's few programs.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { start } from "./support.mjs";
+
+let site;
+before(async () => (site = await start()));
+after(() => site.close());
+
+/** Edits a file of the project as the visitor: all of it. */
+async function replace(visitor, path, text) {
+  await visitor.openFile(path);
+  await visitor.press("Control+a");
+  await visitor.page.keyboard.insertText(text);
+}
+
+/** Has the page run `npm test` and gives what it printed. */
+async function npmTest(visitor) {
+  const { page } = visitor;
+  await page.locator("#prompt").focus();
+  // Work that has read a file as it was before the edit would be a conflict.
+  await visitor.press("Escape");
+  await page.locator("#prompt").fill("run the tests");
+  await visitor.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.id === "question", undefined, { timeout: 15_000 });
+  await visitor.press("y");
+  await page.waitForSelector(".composer button.primary", { timeout: 30_000 });
+  const { messages } = await visitor.saved();
+  return messages.flatMap(({ parts }) => parts).filter(({ type, name }) => type === "toolResult" && name === "shell").at(-1).output;
+}
+
+/** What Node says of the same files. */
+async function inNode(files) {
+  const folder = await mkdtemp(join(tmpdir(), "web-runner-"));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const output = await new Promise((resolve) =>
+    execFile(process.execPath, ["--test", "--test-reporter=spec"], { cwd: folder, env }, (_error, stdout) => resolve(stdout)),
+  );
+  await rm(folder, { recursive: true });
+  return output;
+}
+
+const names = (output, mark) =>
+  [...output.split("failing tests:")[0].matchAll(new RegExp(`^ *${mark} (.+?)(?: \\([\\d.]+ms\\))?(?: # .*)?$`, "gm"))].map((match) => match[1]).sort();
+
+const MANY = `import { after, before, beforeEach, describe, it, test } from "node:test";
+import assert from "node:assert/strict";
+import { fold } from "../src/fold.js";
+let order = [];
+before(() => order.push("before"));
+test("deep equality", () => assert.deepEqual({ a: [1, new Map([["k", { z: 1 }]])] }, { a: [1, new Map([["k", { z: 1 }]])] }));
+test("deep inequality", () => assert.deepEqual({ a: 1 }, { a: 1, b: undefined }));
+test("not a number", () => assert.equal(NaN, NaN));
+test("minus zero", () => assert.equal(0, -0));
+test("throws", () => assert.throws(() => { throw new TypeError("no way"); }, { name: "TypeError", message: /way/ }));
+test("throws nothing", () => assert.throws(() => {}));
+test("throws another", () => assert.throws(() => { throw new Error("x"); }, /y/));
+test("rejects", async () => assert.rejects(async () => { throw new RangeError("r"); }, RangeError));
+test("waits", async () => { await new Promise((resolve) => setTimeout(resolve, 5)); assert.ok(true); });
+test("fails late", async () => { await null; assert.fail("late"); });
+test("throws a text", () => { throw "a text"; });
+test("matches", () => { assert.match(fold("É"), /e/); assert.doesNotMatch("a", /b/); assert.notEqual(1, 2); assert.notDeepEqual([1], [2]); });
+test.skip("is skipped", () => assert.fail());
+describe("outer", () => {
+  let count = 0;
+  beforeEach(() => { count += 1; });
+  it("counts one", () => assert.equal(count, 1));
+  describe("inner", () => { it("counts two", () => assert.equal(count, 2)); });
+  after(() => {});
+});
+test("subtests", async (t) => {
+  await t.test("a good one", () => {});
+  await t.test("a bad one", () => assert.ok(false));
+});
+test("before came first", () => assert.deepEqual(order, ["before"]));
+`;
+
+test("the page's runner and Node's agree, test by test", async () => {
+  const visitor = await site.open({});
+  await replace(visitor, "test/unique.test.js", MANY);
+  const here = await npmTest(visitor);
+  const there = await inNode(await visitor.files());
+  const suites = ["inner", "outer"];
+  const passed = names(here, "✔").filter((name) => !suites.includes(name));
+  assert.deepEqual(passed, names(there, "✔").filter((name) => !suites.includes(name)));
+  assert.ok(12 < passed.length, passed.join(", "));
+  assert.deepEqual(names(here, "✖"), names(there, "✖").filter((name) => !name.endsWith(".test.js")), here + there);
+  assert.match(here, /\[exit code 1\]/);
+  await visitor.done();
+});
+
+test("files that cannot be loaded, and other scripts, are told as what they are", async () => {
+  const visitor = await site.open({ allow: [/Failed to load|SyntaxError|Uncaught/] });
+  await replace(visitor, "test/unique.test.js", 'import { unique } from "../src/nowhere.js";\n');
+  assert.match(await npmTest(visitor), /✖ test\/unique\.test\.js\n\s+Cannot find module 'src\/nowhere\.js' imported from test\/unique\.test\.js/);
+  await replace(visitor, "test/unique.test.js", 'import fs from "node:fs";\n');
+  assert.match(await npmTest(visitor), /imports 'node:fs': this page has node:test and node:assert/);
+  await replace(visitor, "test/unique.test.js", "const a = ;\n");
+  assert.match(await npmTest(visitor), /✖ test\/unique\.test\.js\n\s+SyntaxError/);
+  await replace(visitor, "src/fold.js", 'import "./unique.js";\nexport const fold = (text) => text;\n');
+  await replace(visitor, "src/unique.js", 'import "./fold.js";\nexport const unique = (slug) => slug;\n');
+  assert.match(await npmTest(visitor), /import each other in a circle/);
+  await replace(visitor, "package.json", '{"name":"a","scripts":{"test":"vitest run"}}');
+  assert.match(await npmTest(visitor), /npm test would run "vitest run": this page has no such program/);
+  await replace(visitor, "package.json", '{"name":"a"}');
+  assert.match(await npmTest(visitor), /Missing script: "test"/);
+  await replace(visitor, "package.json", "{");
+  assert.match(await npmTest(visitor), /package\.json is not JSON/);
+  await visitor.done();
+});
+
+test("a test that does not end is ended", async () => {
+  const visitor = await site.open({});
+  await replace(visitor, "test/unique.test.js", 'import { test } from "node:test";\ntest("for ever", () => { for (;;); });\n');
+  const output = await npmTest(visitor);
+  assert.match(output, /✖ test\/unique\.test\.js\n\s+did not end in time/);
+  assert.match(output, /\[ended after .* the limit of time\]/);
+  await visitor.done();
+});
