@@ -49,21 +49,25 @@ export class Ahead {
 
   card(): AheadCard {
     const done = this.teller.calls.filter((call) => call.state === "done" || call.state === "failed").length;
-    const facts = [counted(done, "call"), `${counted(this.#files.length, "file")} staged`].join(", ");
+    const facts = [
+      ...(done === 0 ? [] : [counted(done, "call")]),
+      ...(this.#files.length === 0 ? [] : [`${counted(this.#files.length, "file")} staged`]),
+    ].join(", ");
+    const headline = (word: string) => (facts === "" ? word : `${word}: ${facts}`);
     const files = this.#files;
     const calls = this.teller.calls.map((call) => ({ ...call }));
     const ending = this.finished?.ending;
-    if (ending === undefined) return { state: "running", headline: `Working ahead: ${facts}`, calls, files };
+    if (ending === undefined) return { state: "running", headline: headline("Working ahead"), calls, files };
     switch (ending.status) {
       case "completed":
-        return { state: "ready", headline: `Ready: ${facts}`, calls, files };
+        return { state: "ready", headline: headline("Ready"), calls, files };
       case "boundary": {
         const call = this.finished?.pendingCall;
         const waitsFor = call && `${call.name} ${subjectOf(call)}: ${ending.verdict.detail}`;
-        return { state: "waits", headline: `Waits for your consent: ${facts}`, calls, files, ...(waitsFor && { waitsFor }) };
+        return { state: "waits", headline: headline("Waits for your consent"), calls, files, ...(waitsFor && { waitsFor }) };
       }
       default:
-        return { state: "stopped", headline: `Stopped early: ${facts}`, calls, files };
+        return { state: "stopped", headline: headline("Stopped early"), calls, files };
     }
   }
 }

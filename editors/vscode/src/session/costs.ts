@@ -46,6 +46,6 @@ function none(): Spent {
 /** 950, 1.2k, 3.4M */
 export function shortNumber(number: number): string {
   if (number < 1_000) return String(number);
-  const [value, unit] = number < 999_950 ? [number / 1_000, "k"] : [number / 1_000_000, "M"];
+  const [value, unit] = number < 999_500 ? [number / 1_000, "k"] : [number / 1_000_000, "M"];
   return `${value < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
 }

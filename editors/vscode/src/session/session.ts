@@ -338,7 +338,7 @@ export class Session {
       this.costs.add("turns", cost);
       teller.ended(ending.status);
       this.#keepHistory(transcript);
-      const last = endingNote(ending);
+      const last = endingNote(ending, promptOf(transcript));
       if (last) this.#add(last);
       this.#over();
       this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
@@ -402,7 +402,7 @@ export class Session {
       return this.#runTurn({ transcript }, work.teller);
     }
     this.#keepHistory(transcript);
-    const told = endingNote(ending);
+    const told = endingNote(ending, work.prompt);
     if (told) this.#add(told);
     this.#over();
     if (ending.status === "completed" && this.#options.settings().enabled) this.#nextAsked = this.#ask(work);
@@ -493,6 +493,10 @@ export class Session {
   #changed(): void {
     if (!this.#disposed) this.#options.changed();
   }
+}
+
+function promptOf({ messages: [first] }: Transcript): string {
+  return first?.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("") ?? "";
 }
 
 function conflictLine({ path, kind }: Conflict): string {

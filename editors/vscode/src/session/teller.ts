@@ -113,7 +113,7 @@ export function note(tone: "info" | "warning" | "error", text: string, actions?:
 }
 
 /** How a run ended, if that is worth a line. */
-export function endingNote(ending: Finished["ending"]): Item | undefined {
+export function endingNote(ending: Finished["ending"], prompt: string): Item | undefined {
   switch (ending.status) {
     case "completed":
       return undefined;
@@ -122,7 +122,10 @@ export function endingNote(ending: Finished["ending"]): Item | undefined {
     case "exhausted":
       return note("warning", `Stopped at the limit: ${ending.limit}.`);
     case "failed":
-      return note("error", ending.error);
+      return note("error", ending.error, [
+        { title: "Try again", action: "submit", text: prompt },
+        ...(/\bkey\b/.test(ending.error) ? [{ title: "Set API key", action: "command", command: "headstart.setApiKey" } as const] : []),
+      ]);
     case "aborted":
       return note("info", "Stopped.");
   }

