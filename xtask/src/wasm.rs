@@ -12,7 +12,6 @@ use xxhash_rust::xxh3::xxh3_128;
 use self::toolchain::{TARGET, Toolchain};
 use crate::rules::PURE_CRATES;
 
-const PROBE: &str = "wasm-probe";
 /// The one module whose functions ours may import: what wasm-bindgen writes beside it.
 const GLUE: &str = "./glue_bg.js";
 
@@ -64,6 +63,11 @@ pub(crate) enum WasmError {
         "{program} is not installed; install Node.js 20 or later with npm (Debian: apt-get install nodejs npm)"
     )]
     NoNode { program: &'static str },
+    #[error(
+        "no Chromium (looked for {}); install it (Debian: apt-get install --no-install-recommends chromium), \
+         or name one in CHROMIUM", .tried.join(", ")
+    )]
+    NoBrowser { tried: Vec<String> },
 }
 
 /// Builds the npm package: `target/npm/headstart`, and the archive that npm would publish, whose path it returns.
@@ -77,11 +81,12 @@ pub(crate) fn build(repository: &Path, profile: Profile) -> Result<PathBuf, Wasm
         bind(&bindgen, &module, &source.join("build").join(name))?;
     }
     npm::install(&source)?;
-    let archive = npm::package(&source, &toolchain.target_folder, profile)?;
-    if profile == Profile::Small {
-        complete(Command::new("node").arg(source.join("sizes.mjs")))?;
-    }
-    Ok(archive)
+    npm::package(&source, &toolchain.target_folder, profile)
+}
+
+/// Prints how large the modules are; an error if one is larger than it may be.
+pub(crate) fn check_sizes(repository: &Path) -> Result<(), WasmError> {
+    complete(Command::new("node").arg(repository.join("crates/wasm/npm/sizes.mjs")))
 }
 
 /// Writes the bindings of a module to a folder, unless they are there.
@@ -93,12 +98,12 @@ fn bind(bindgen: &Path, module: &Path, folder: &Path) -> Result<(), WasmError> {
         return Ok(());
     }
     replace_folder(folder)?;
-    complete(Command::new(bindgen).arg(module).arg(folder))?;
+    complete(Command::new(bindgen).arg("generate").arg(module).arg(folder))?;
     forbid_imports(&folder.join("glue_bg.wasm"), &[GLUE])?;
     std::fs::write(&seen, now).map_err(|source| WasmError::File { path: seen, source })
 }
 
-/// Builds every pure crate on its own, then the probe; checks and runs the probe.
+/// Builds every pure crate on its own, runs the tests of the package's crate as WebAssembly, and tries the packed package.
 pub(crate) fn test(repository: &Path) -> Result<(), WasmError> {
     npm::require()?;
     let toolchain = Toolchain::find(repository)?;
@@ -106,14 +111,23 @@ pub(crate) fn test(repository: &Path) -> Result<(), WasmError> {
         // One by one: built together, one crate's features would hide what another one lacks.
         toolchain.build(&format!("headstart-{package}"), &[])?;
     }
-    toolchain.build(PROBE, &["--release"])?;
-    let module = toolchain.module("release", PROBE);
-    forbid_imports(&module, &[])?;
-    eprintln!(
-        "xtask: {} pure crates build for {TARGET}; the linked module imports nothing",
-        PURE_CRATES.len()
-    );
-    complete(Command::new("node").arg(repository.join("xtask/wasm-probe/run.mjs")).arg(&module))
+    let bindgen = toolchain.build_tool("xtask-bindgen")?;
+    toolchain.test_package(&bindgen)?;
+    try_out(repository, &[])
+}
+
+/// Installs the package, built anew where it is stale, in projects of its own, and runs them; `tests` are some of their files.
+pub(crate) fn try_out(repository: &Path, tests: &[&str]) -> Result<(), WasmError> {
+    let archive = build(repository, Profile::Small)?;
+    npm::try_out(&repository.join("crates/wasm/npm"), &archive, tests)
+}
+
+/// Runs the tests of a front end, over the package, built anew where it is stale.
+pub(crate) fn test_front_end(repository: &Path, folder: &str) -> Result<(), WasmError> {
+    npm::require()?;
+    npm::require_browser()?;
+    build(repository, Profile::Small)?;
+    npm::test(&repository.join(folder))
 }
 
 /// An error if the module imports from another module than the allowed ones.

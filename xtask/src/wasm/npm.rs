@@ -5,6 +5,9 @@ use std::process::{Command, Stdio};
 
 use super::{Profile, WasmError, complete};
 
+/// Where `trial/browser.mjs` and the front ends look, too.
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
 /// Whether Node and npm are there.
 pub(super) fn require() -> Result<(), WasmError> {
     for program in ["node", "npm"] {
@@ -15,6 +18,29 @@ pub(super) fn require() -> Result<(), WasmError> {
         }
     }
     Ok(())
+}
+
+/// Whether there is a browser that the tests can start.
+pub(super) fn require_browser() -> Result<(), WasmError> {
+    let named = std::env::var("CHROMIUM").ok();
+    let tried = named.map_or_else(|| BROWSERS.map(str::to_owned).to_vec(), |name| vec![name]);
+    let found = tried.iter().any(|program| {
+        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+    });
+    if found { Ok(()) } else { Err(WasmError::NoBrowser { tried }) }
+}
+
+/// Tries the archive in projects beside it.
+pub(super) fn try_out(source: &Path, archive: &Path, tests: &[&str]) -> Result<(), WasmError> {
+    require_browser()?;
+    let folder = archive.with_file_name("trial");
+    complete(Command::new("node").arg(source.join("trial.mjs")).arg(archive).arg(folder).args(tests))
+}
+
+/// Runs the tests of a package.
+pub(super) fn test(folder: &Path) -> Result<(), WasmError> {
+    install(folder)?;
+    complete(Command::new("npm").current_dir(folder).args(["test", "--silent"]))
 }
 
 /// The packages that `package-lock.json` names, if they are not there yet.

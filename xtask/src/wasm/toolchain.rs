@@ -54,6 +54,16 @@ impl Toolchain {
         })
     }
 
+    /// Runs the tests of the npm package's crate as WebAssembly, in Node.
+    pub(super) fn test_package(&self, bindgen: &Path) -> Result<(), WasmError> {
+        eprintln!("xtask: testing headstart-wasm as WebAssembly");
+        complete(
+            self.cargo(&["test", "-q", "-p", "headstart-wasm", "--target", TARGET, "--tests"])
+                .env(FLAGS_VARIABLE, &self.c_flags)
+                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{} test", bindgen.display())),
+        )
+    }
+
     /// Builds a program of this workspace for this machine; where it is.
     pub(super) fn build_tool(&self, package: &str) -> Result<PathBuf, WasmError> {
         eprintln!("xtask: building {package}");

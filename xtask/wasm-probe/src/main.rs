@@ -3,6 +3,7 @@
 //!
 //! The exit code is 0, or the number of the first step (counted from 1) that gave a wrong answer.
 
+mod providers;
 mod speculate;
 mod verdicts;
 
@@ -15,13 +16,14 @@ use headstart_workspace_path::{PathError, WorkspacePath};
 /// What a step shows, and the step itself: whether it gave the right answer.
 type Step = (&'static str, fn() -> bool);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("a path cannot leave the workspace", path_stays_inside),
     ("the filter keeps a prompt and refuses praise", filter_judges),
     ("the controller shows a suggestion after its delay", suggestion_is_shown),
     ("the gate tells a command that reads from one that writes", gate_judges),
     ("verdicts are those of the native build", verdicts::verdicts_are_those_of_the_native_build),
     ("the worst texts get a verdict", verdicts::the_worst_texts_get_a_verdict),
+    ("every wire format is written and read", providers::formats_are_spoken),
     ("a recording is speculated and accepted", speculate::recording_is_accepted),
 ];
 

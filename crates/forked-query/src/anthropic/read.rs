@@ -1,7 +1,6 @@
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Error, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
 /// Reads the events of a message: its usage comes in two parts.
@@ -16,7 +15,7 @@ impl Reader {
         if kind == "error" || (kind.is_empty() && event.get("error").is_some()) {
             return Err(Wrong::Error(event.get("error").unwrap_or(&event).clone()));
         }
-        match serde_json::from_value(event)? {
+        match Event::from_json(event)? {
             Event::MessageStart { message } => self.usage(message.usage, answer),
             Event::ContentBlockStart { index, content_block } => match content_block {
                 StartedBlock::Text { text } => answer.text(text),
@@ -56,7 +55,7 @@ impl Reader {
 
     /// What is said later counts, as far as it is said.
     fn usage(&mut self, usage: Option<Value>, answer: &mut Answer) {
-        let Some(Ok(usage)) = usage.map(serde_json::from_value::<WireUsage>) else { return };
+        let Some(Ok(usage)) = usage.map(WireUsage::from_json) else { return };
         let before = &self.usage;
         self.usage = WireUsage {
             input_tokens: usage.input_tokens.or(before.input_tokens),
@@ -70,38 +69,47 @@ impl Reader {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
-    MessageStart {
-        message: StartedMessage,
-    },
-    ContentBlockStart {
-        #[serde(default)]
-        index: u64,
-        content_block: StartedBlock,
-    },
-    ContentBlockDelta {
-        #[serde(default)]
-        index: u64,
-        delta: Delta,
-    },
-    MessageDelta {
-        delta: MessageDelta,
-        usage: Option<Value>,
-    },
+    MessageStart { message: StartedMessage },
+    ContentBlockStart { index: u64, content_block: StartedBlock },
+    ContentBlockDelta { index: u64, delta: Delta },
+    MessageDelta { delta: MessageDelta, usage: Option<Value> },
     MessageStop,
-    #[serde(other)]
     Other,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Event {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(match fields.must::<String>("type")?.as_str() {
+            "message_start" => Self::MessageStart { message: fields.must("message")? },
+            "content_block_start" => Self::ContentBlockStart {
+                index: fields.or_default("index")?,
+                content_block: fields.must("content_block")?,
+            },
+            "content_block_delta" => {
+                Self::ContentBlockDelta { index: fields.or_default("index")?, delta: fields.must("delta")? }
+            }
+            "message_delta" => {
+                Self::MessageDelta { delta: fields.must("delta")?, usage: fields.may("usage")? }
+            }
+            "message_stop" => Self::MessageStop,
+            _ => Self::Other,
+        })
+    }
+}
+
 struct StartedMessage {
     usage: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+impl FromJson for StartedMessage {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { usage: fields.may("usage")? })
+    }
+}
+
 enum StartedBlock {
     Text {
         text: Option<String>,
@@ -110,46 +118,80 @@ enum StartedBlock {
         thinking: Option<String>,
     },
     ToolUse {
-        #[serde(default)]
         id: String,
-        #[serde(default)]
         name: String,
         input: Option<Value>,
     },
     /// Redacted thoughts, tools that the provider itself runs.
-    #[serde(other)]
     Other,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+impl FromJson for StartedBlock {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(match fields.must::<String>("type")?.as_str() {
+            "text" => Self::Text { text: fields.may("text")? },
+            "thinking" => Self::Thinking { thinking: fields.may("thinking")? },
+            "tool_use" => Self::ToolUse {
+                id: fields.or_default("id")?,
+                name: fields.or_default("name")?,
+                input: fields.may("input")?,
+            },
+            _ => Self::Other,
+        })
+    }
+}
+
 #[expect(clippy::enum_variant_names, reason = "they are the provider's names")]
 enum Delta {
-    TextDelta {
-        text: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
-    #[serde(other)]
+    TextDelta { text: String },
+    ThinkingDelta { thinking: String },
+    InputJsonDelta { partial_json: String },
     Other,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Delta {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(match fields.must::<String>("type")?.as_str() {
+            "text_delta" => Self::TextDelta { text: fields.must("text")? },
+            "thinking_delta" => Self::ThinkingDelta { thinking: fields.must("thinking")? },
+            "input_json_delta" => Self::InputJsonDelta { partial_json: fields.must("partial_json")? },
+            _ => Self::Other,
+        })
+    }
+}
+
 struct MessageDelta {
     stop_reason: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+impl FromJson for MessageDelta {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { stop_reason: fields.may("stop_reason")? })
+    }
+}
+
+#[derive(Debug, Default)]
 #[expect(clippy::struct_field_names, reason = "they are the provider's names")]
 struct WireUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+}
+
+impl FromJson for WireUsage {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            input_tokens: fields.may("input_tokens")?,
+            output_tokens: fields.may("output_tokens")?,
+            cache_read_input_tokens: fields.may("cache_read_input_tokens")?,
+            cache_creation_input_tokens: fields.may("cache_creation_input_tokens")?,
+        })
+    }
 }
 
 impl WireUsage {

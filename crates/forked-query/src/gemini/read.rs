@@ -1,7 +1,6 @@
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Error, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
 /// Takes one piece of an answer, or several in a list, from a gateway that does not stream events.
@@ -12,7 +11,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));
     }
-    let piece: Piece = serde_json::from_value(event)?;
+    let piece = Piece::from_json(event)?;
     for candidate in piece.candidates.unwrap_or_default() {
         if candidate.index.unwrap_or(0) != 0 {
             continue;
@@ -90,16 +89,23 @@ fn meaning(what: &str, reason: &str, message: Option<String>) -> Wrong {
     Wrong::Meaning(format!("{what} ({reason}){message}"))
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Piece {
     candidates: Option<Vec<Candidate>>,
     prompt_feedback: Option<Feedback>,
     usage_metadata: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromJson for Piece {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            candidates: fields.may("candidates")?,
+            prompt_feedback: fields.may("promptFeedback")?,
+            usage_metadata: fields.may("usageMetadata")?,
+        })
+    }
+}
+
 struct Candidate {
     index: Option<u64>,
     content: Option<Content>,
@@ -107,13 +113,29 @@ struct Candidate {
     finish_message: Option<String>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Candidate {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            index: fields.may("index")?,
+            content: fields.may("content")?,
+            finish_reason: fields.may("finishReason")?,
+            finish_message: fields.may("finishMessage")?,
+        })
+    }
+}
+
 struct Content {
     parts: Option<Vec<WirePart>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromJson for Content {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { parts: fields.may("parts")? })
+    }
+}
+
 struct WirePart {
     text: Option<String>,
     thought: Option<bool>,
@@ -121,21 +143,42 @@ struct WirePart {
     function_call: Option<FunctionCall>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for WirePart {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            text: fields.may("text")?,
+            thought: fields.may("thought")?,
+            thought_signature: fields.may("thoughtSignature")?,
+            function_call: fields.may("functionCall")?,
+        })
+    }
+}
+
 struct FunctionCall {
     id: Option<String>,
     name: Option<String>,
     args: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromJson for FunctionCall {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { id: fields.may("id")?, name: fields.may("name")?, args: fields.may("args")? })
+    }
+}
+
 struct Feedback {
     block_reason: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromJson for Feedback {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { block_reason: fields.may("blockReason")? })
+    }
+}
+
 #[expect(clippy::struct_field_names, reason = "they are the provider's names")]
 struct WireUsage {
     prompt_token_count: Option<u64>,
@@ -143,6 +186,19 @@ struct WireUsage {
     cached_content_token_count: Option<u64>,
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
+}
+
+impl FromJson for WireUsage {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            prompt_token_count: fields.may("promptTokenCount")?,
+            tool_use_prompt_token_count: fields.may("toolUsePromptTokenCount")?,
+            cached_content_token_count: fields.may("cachedContentTokenCount")?,
+            candidates_token_count: fields.may("candidatesTokenCount")?,
+            thoughts_token_count: fields.may("thoughtsTokenCount")?,
+        })
+    }
 }
 
 impl From<WireUsage> for Usage {

@@ -1,7 +1,6 @@
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Error, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
 /// Takes one line.
@@ -9,7 +8,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));
     }
-    let line: Line = serde_json::from_value(event)?;
+    let line = Line::from_json(event)?;
     if let Some(message) = line.message {
         answer.thought(message.thinking);
         answer.text(message.content);
@@ -38,31 +37,64 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     Ok(())
 }
 
-#[derive(Deserialize)]
 struct Line {
     message: Option<WireMessage>,
-    #[serde(default)]
     done: bool,
     done_reason: Option<String>,
     prompt_eval_count: Option<u64>,
     eval_count: Option<u64>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Line {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            message: fields.may("message")?,
+            done: fields.or_default("done")?,
+            done_reason: fields.may("done_reason")?,
+            prompt_eval_count: fields.may("prompt_eval_count")?,
+            eval_count: fields.may("eval_count")?,
+        })
+    }
+}
+
 struct WireMessage {
     content: Option<String>,
     thinking: Option<String>,
     tool_calls: Option<Vec<WireCall>>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for WireMessage {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            content: fields.may("content")?,
+            thinking: fields.may("thinking")?,
+            tool_calls: fields.may("tool_calls")?,
+        })
+    }
+}
+
 struct WireCall {
     id: Option<String>,
     function: Function,
 }
 
-#[derive(Deserialize)]
+impl FromJson for WireCall {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { id: fields.may("id")?, function: fields.must("function")? })
+    }
+}
+
 struct Function {
     name: Option<String>,
     arguments: Option<Value>,
+}
+
+impl FromJson for Function {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { name: fields.may("name")?, arguments: fields.may("arguments")? })
+    }
 }

@@ -1,7 +1,6 @@
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Error, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
 /// Takes one chunk of a chat completion, or a whole one, from a server that does not stream.
@@ -10,7 +9,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));
     }
-    let chunk: Chunk = serde_json::from_value(event)?;
+    let chunk = Chunk::from_json(event)?;
     let choices = chunk.choices.unwrap_or_default();
     for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
         // A server that does not stream sends a message where the others send deltas.
@@ -29,13 +28,18 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     Ok(())
 }
 
-#[derive(Deserialize)]
 struct Chunk {
     choices: Option<Vec<Choice>>,
     usage: Option<Value>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Chunk {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { choices: fields.may("choices")?, usage: fields.may("usage")? })
+    }
+}
+
 struct Choice {
     index: Option<u64>,
     delta: Option<Delta>,
@@ -43,7 +47,19 @@ struct Choice {
     finish_reason: Option<String>,
 }
 
-#[derive(Deserialize, Default)]
+impl FromJson for Choice {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            index: fields.may("index")?,
+            delta: fields.may("delta")?,
+            message: fields.may("message")?,
+            finish_reason: fields.may("finish_reason")?,
+        })
+    }
+}
+
+#[derive(Default)]
 struct Delta {
     content: Option<String>,
     refusal: Option<String>,
@@ -52,17 +68,43 @@ struct Delta {
     tool_calls: Option<Vec<CallDelta>>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Delta {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            content: fields.may("content")?,
+            refusal: fields.may("refusal")?,
+            reasoning_content: fields.may("reasoning_content")?,
+            reasoning: fields.may("reasoning")?,
+            tool_calls: fields.may("tool_calls")?,
+        })
+    }
+}
+
 struct CallDelta {
     index: Option<u64>,
     id: Option<String>,
     function: Option<FunctionDelta>,
 }
 
-#[derive(Deserialize, Default)]
+impl FromJson for CallDelta {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { index: fields.may("index")?, id: fields.may("id")?, function: fields.may("function")? })
+    }
+}
+
+#[derive(Default)]
 struct FunctionDelta {
     name: Option<String>,
     arguments: Option<Value>,
+}
+
+impl FromJson for FunctionDelta {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { name: fields.may("name")?, arguments: fields.may("arguments")? })
+    }
 }
 
 impl From<CallDelta> for Fragment {
@@ -78,7 +120,6 @@ impl From<CallDelta> for Fragment {
     }
 }
 
-#[derive(Deserialize)]
 struct WireUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
@@ -87,7 +128,19 @@ struct WireUsage {
     prompt_cache_hit_tokens: Option<u64>,
 }
 
-#[derive(Deserialize, Default)]
+impl FromJson for WireUsage {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            prompt_tokens: fields.may("prompt_tokens")?,
+            completion_tokens: fields.may("completion_tokens")?,
+            prompt_tokens_details: fields.may("prompt_tokens_details")?,
+            prompt_cache_hit_tokens: fields.may("prompt_cache_hit_tokens")?,
+        })
+    }
+}
+
+#[derive(Default)]
 #[expect(clippy::struct_field_names, reason = "they are the providers' names")]
 struct PromptDetails {
     cached_tokens: Option<u64>,
@@ -95,6 +148,17 @@ struct PromptDetails {
     cache_creation_input_tokens: Option<u64>,
     /// Of OpenAI, whose newer models charge for it.
     cache_write_tokens: Option<u64>,
+}
+
+impl FromJson for PromptDetails {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            cached_tokens: fields.may("cached_tokens")?,
+            cache_creation_input_tokens: fields.may("cache_creation_input_tokens")?,
+            cache_write_tokens: fields.may("cache_write_tokens")?,
+        })
+    }
 }
 
 impl From<WireUsage> for Usage {

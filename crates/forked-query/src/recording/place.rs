@@ -57,8 +57,8 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
     for open in open {
         match open {
             Open::Object(Some(key)) if path.is_empty() => path = key,
-            Open::Object(Some(key)) => path += &format!(".{key}"),
-            Open::List(begun, _) if 0 < begun => path += &format!("[{}]", begun - 1),
+            Open::Object(Some(key)) => path.extend([".", &key]),
+            Open::List(begun, _) if 0 < begun => path.extend(["[", &(begun - 1).to_string(), "]"]),
             _ => {}
         }
     }

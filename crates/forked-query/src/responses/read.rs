@@ -1,9 +1,8 @@
 use std::collections::HashSet;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Error, Value};
 
-use crate::wire::{Answer, Fragment, Wrong};
+use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
 /// Reads the events of a response. They are numbered, so that one that comes twice is noticed.
@@ -23,7 +22,7 @@ impl Reader {
         }
         // A gateway that does not stream sends the response alone.
         if kind.is_empty() && event.get("object").is_some_and(|object| object == "response") {
-            return self.whole(serde_json::from_value(event)?, answer);
+            return self.whole(Response::from_json(event)?, answer);
         }
         if let Some(number) = event.get("sequence_number").and_then(Value::as_u64) {
             if self.last_number.is_some_and(|last| number <= last) {
@@ -31,7 +30,7 @@ impl Reader {
             }
             self.last_number = Some(number);
         }
-        match serde_json::from_value(event)? {
+        match Event::from_json(event)? {
             Event::Text { delta } | Event::Refusal { delta } => answer.text(Some(delta)),
             Event::ReasoningSummary { delta } | Event::Reasoning { delta } => answer.thought(Some(delta)),
             Event::Arguments { delta } if delta.is_empty() => {}
@@ -91,64 +90,84 @@ impl Reader {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type")]
 enum Event {
-    #[serde(rename = "response.output_text.delta")]
     Text { delta: String },
-    #[serde(rename = "response.refusal.delta")]
     Refusal { delta: String },
-    #[serde(rename = "response.reasoning_summary_text.delta")]
     ReasoningSummary { delta: String },
-    #[serde(rename = "response.reasoning_text.delta")]
     Reasoning { delta: String },
-    #[serde(rename = "response.function_call_arguments.delta")]
-    Arguments {
-        #[serde(default)]
-        delta: String,
-    },
-    #[serde(rename = "response.output_item.done")]
-    ItemDone {
-        #[serde(default)]
-        output_index: u64,
-        item: Item,
-    },
-    #[serde(rename = "response.completed")]
+    Arguments { delta: String },
+    ItemDone { output_index: u64, item: Item },
     Completed { response: Response },
-    #[serde(rename = "response.incomplete")]
     Incomplete { response: Response },
-    #[serde(rename = "response.failed")]
     Failed { response: Response },
-    #[serde(other)]
     Other,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+impl FromJson for Event {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(match fields.must::<String>("type")?.as_str() {
+            "response.output_text.delta" => Self::Text { delta: fields.must("delta")? },
+            "response.refusal.delta" => Self::Refusal { delta: fields.must("delta")? },
+            "response.reasoning_summary_text.delta" => {
+                Self::ReasoningSummary { delta: fields.must("delta")? }
+            }
+            "response.reasoning_text.delta" => Self::Reasoning { delta: fields.must("delta")? },
+            "response.function_call_arguments.delta" => {
+                Self::Arguments { delta: fields.or_default("delta")? }
+            }
+            "response.output_item.done" => Self::ItemDone {
+                output_index: fields.or_default("output_index")?,
+                item: fields.must("item")?,
+            },
+            "response.completed" => Self::Completed { response: fields.must("response")? },
+            "response.incomplete" => Self::Incomplete { response: fields.must("response")? },
+            "response.failed" => Self::Failed { response: fields.must("response")? },
+            _ => Self::Other,
+        })
+    }
+}
+
 enum Item {
     FunctionCall {
-        #[serde(default)]
         call_id: String,
-        #[serde(default)]
         name: String,
         arguments: Option<Value>,
     },
     Message {
-        #[serde(default)]
         content: Vec<Part>,
     },
     /// Reasoning, and the provider's own tools.
-    #[serde(other)]
     Other,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Item {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(match fields.must::<String>("type")?.as_str() {
+            "function_call" => Self::FunctionCall {
+                call_id: fields.or_default("call_id")?,
+                name: fields.or_default("name")?,
+                arguments: fields.may("arguments")?,
+            },
+            "message" => Self::Message { content: fields.or_default("content")? },
+            _ => Self::Other,
+        })
+    }
+}
+
 struct Part {
     text: Option<String>,
     refusal: Option<String>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Part {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { text: fields.may("text")?, refusal: fields.may("refusal")? })
+    }
+}
+
 struct Response {
     output: Option<Vec<Item>>,
     usage: Option<Value>,
@@ -156,22 +175,60 @@ struct Response {
     incomplete_details: Option<Incomplete>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Response {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            output: fields.may("output")?,
+            usage: fields.may("usage")?,
+            error: fields.may("error")?,
+            incomplete_details: fields.may("incomplete_details")?,
+        })
+    }
+}
+
 struct Incomplete {
     reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+impl FromJson for Incomplete {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self { reason: fields.may("reason")? })
+    }
+}
+
 struct WireUsage {
     input_tokens: Option<u64>,
     input_tokens_details: Option<InputDetails>,
     output_tokens: Option<u64>,
 }
 
-#[derive(Deserialize, Default)]
+impl FromJson for WireUsage {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            input_tokens: fields.may("input_tokens")?,
+            input_tokens_details: fields.may("input_tokens_details")?,
+            output_tokens: fields.may("output_tokens")?,
+        })
+    }
+}
+
+#[derive(Default)]
 struct InputDetails {
     cached_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
+}
+
+impl FromJson for InputDetails {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            cached_tokens: fields.may("cached_tokens")?,
+            cache_write_tokens: fields.may("cache_write_tokens")?,
+        })
+    }
 }
 
 impl From<WireUsage> for Usage {

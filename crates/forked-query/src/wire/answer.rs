@@ -1,9 +1,9 @@
 use std::collections::HashSet;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::calls::{Calls, Fragment};
+use super::fields::FromJson;
 use crate::{FinishReason, ModelEvent, ToolCall, Usage};
 
 /// What is wrong with an event.
@@ -60,8 +60,8 @@ impl Answer {
     }
 
     /// A usage that cannot be read is no reason to lose an answer.
-    pub(crate) fn usage_as<T: DeserializeOwned + Into<Usage>>(&mut self, usage: Option<Value>) {
-        let usage: Option<T> = usage.and_then(|usage| serde_json::from_value(usage).ok());
+    pub(crate) fn usage_as<T: FromJson + Into<Usage>>(&mut self, usage: Option<Value>) {
+        let usage: Option<T> = usage.and_then(|usage| T::from_json(usage).ok());
         self.grow(usage.map(|usage| ModelEvent::Usage(usage.into())));
     }
 

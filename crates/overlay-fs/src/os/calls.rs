@@ -1,6 +1,7 @@
 //! The system calls of a commit. Each does all or nothing, none follows a link, and none that moves ever overwrites.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use cap_std::fs::Dir;
 use rustix::fd::{AsFd, OwnedFd};
@@ -68,6 +69,11 @@ pub(super) fn look(at: Place<'_>) -> Result<Found> {
     Ok(found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
+/// What is at a path from outside the workspace, wherever links in it lead.
+pub(super) fn look_through(path: &Path) -> Result<Found> {
+    Ok(found(&rustix::fs::stat(path)?))
+}
+
 /// What is open.
 pub(super) fn look_at(file: impl AsFd) -> Result<Found> {
     Ok(found(&rustix::fs::fstat(file)?))
@@ -77,6 +83,23 @@ pub(super) fn look_at(file: impl AsFd) -> Result<Found> {
 pub(super) fn open(at: Place<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     rustix::fs::openat(at.folder, at.name, READ, Mode::empty())
+}
+
+/// Opens a file for both, where its names do not lead elsewhere.
+pub(super) fn open_to_write(at: Place<'_>) -> Result<OwnedFd> {
+    before("open", at.name)?;
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(at.folder, at.name, flags, Mode::empty())
+}
+
+/// Reads the start of an open file; `false`: it is shorter.
+pub(super) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<bool> {
+    loop {
+        match rustix::io::pread(&file, &mut *start, 0) {
+            Err(Errno::INTR) => {}
+            outcome => return outcome.map(|count| count == start.len()),
+        }
+    }
 }
 
 /// The content of an open file, as far as `len` bytes and one more to show that there is more.
@@ -136,7 +159,7 @@ pub(super) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
 /// Makes a file where nothing is; its permission bits are `mode` without what the process's umask takes.
 pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
     before("create", at.name)?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
     done!(Done::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
     if !content.is_empty() {
@@ -147,9 +170,10 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
 
 /// Writes to the end of a file that this process made.
 pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()> {
-    // In two parts, so that a test can stop between them.
-    let (start, rest) = content.split_at(content.len() / 2);
-    for part in [start, rest] {
+    // In two parts where a test may stop between them.
+    let half = if cfg!(feature = "failpoints") { content.len() / 2 } else { 0 };
+    let (start, rest) = content.split_at(half);
+    for part in [start, rest].into_iter().filter(|part| cfg!(feature = "failpoints") || !part.is_empty()) {
         before("write", name)?;
         write_all(file, part)?;
         done!({
@@ -158,6 +182,19 @@ pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()>
         });
     }
     Ok(())
+}
+
+/// Writes the start of an open file anew. What it says is for processes that live, so no record of it is needed.
+pub(super) fn overwrite(file: &OwnedFd, name: &OsStr, start: &[u8]) -> Result<()> {
+    before("overwrite", name)?;
+    loop {
+        match rustix::io::pwrite(file, start, 0) {
+            Ok(count) if count == start.len() => return Ok(()),
+            Ok(_) => return Err(Errno::IO),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {

@@ -5,7 +5,6 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::OsTree;
 use super::attributes::{keep_attributes, keep_owner, permission_bits};
 use super::calls::{self, Found, Place, Time};
 use super::clock::Clock;
@@ -18,15 +17,16 @@ use super::plan::tampered;
 use super::seen::{Seen, Stamp, Vouched, hold_file};
 use super::stage::{self, touch};
 use super::staging::{self, Staging};
+use super::{OsTree, os_name};
 use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind};
 
-/// Whether what waits in a staging folder was written a moment ago, by the call that looks at it.
+/// Whether what goes in is in the staging folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fresh {
-    /// Yes: only the files' last touches are missing.
-    Yes,
-    /// No: somebody may have changed it, and its times are those of the staging.
-    No,
+pub(super) enum Stage {
+    /// Nothing is there: it is still to be written.
+    Missing,
+    /// It was prepared: somebody may have changed it, and its times are those of the preparation.
+    Waiting,
 }
 
 /// What a file that goes in is like, besides its content.
@@ -52,7 +52,7 @@ pub(super) struct Old<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits<'a> {
     pub(super) at: Place<'a>,
-    pub(super) fresh: Fresh,
+    pub(super) stage: Stage,
     pub(super) vouched: Option<&'a Vouched>,
     /// The permission bits of a new program, if another process wrote it.
     pub(super) bits: Option<u32>,
@@ -153,8 +153,8 @@ fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
     Ok(touch(staging, staging::OWNER)?.changed)
 }
 
-/// Makes what waits for a change as it will be in the workspace, and says what it is then, and whether something of it is not
-/// on the medium that was there before.
+/// Makes what goes in for a change as it will be in the workspace, and says what it is then, and whether the file is still to
+/// be put on the medium.
 pub(super) fn ready(
     waits: Waits<'_>,
     change: &Change,
@@ -171,16 +171,17 @@ pub(super) fn ready(
 }
 
 fn ready_link(
-    Waits { at, fresh, .. }: Waits<'_>,
+    Waits { at, stage, .. }: Waits<'_>,
     change: &Change,
     target: &Vec<u8>,
     hash: Option<ContentHash>,
     like: Like<'_>,
 ) -> Result<(Seen, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
-    let is_ours = fresh == Fresh::Yes || calls::read_link(at).is_ok_and(|found| found == *target);
-    if !is_ours {
-        return Err(tampered(&change.path, at));
+    match stage {
+        Stage::Missing => calls::make_link(at, os_name(target)).map_err(failed)?,
+        Stage::Waiting if calls::read_link(at).is_ok_and(|found| found == *target) => {}
+        Stage::Waiting => return Err(tampered(&change.path, at)),
     }
     let mut found = calls::look(at).map_err(failed)?;
     if let Like::New(inherited) = like
@@ -199,43 +200,36 @@ fn ready_file(
     like: Like<'_>,
 ) -> Result<(Seen, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
-    let Waits { at, mut fresh, vouched, bits } = waits;
+    let Waits { at, mut stage, vouched, bits } = waits;
     let modified = match like {
-        // Where only the bits change, the time is that of the content. At another place a build must see it as new.
-        Like::Old(Old { found, base, .. }) => {
-            let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
-            is_same.then_some(found.modified)
+        Like::Old(Old { found, base, .. }) => time_of(change, content, base, found),
+        Like::New(inherited) => {
+            if let Some(staged) = look_if_vouched(&waits, change)?
+                && has_all_of_new(&waits, &staged, executable, inherited)
+            {
+                calls::set_modified_at(at, None).map_err(failed)?;
+                return Ok((Seen::new(&staged, hash), false));
+            }
+            None
         }
-        Like::New(_) => None,
     };
-    if let Some(vouched) = vouched.filter(|_| fresh == Fresh::No) {
-        let staged = look_at_waiting(at, change)?;
-        if vouched.vouches_for(&staged) && has_all(vouched, &staged, like, executable, bits) {
-            // A build that ran since the content was staged must see it as newer than what it built.
-            calls::set_modified_at(at, modified).map_err(failed)?;
-            return Ok((Seen::new(&staged, hash), false));
-        }
-    }
-    let mut file = match calls::open(at) {
-        Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, at)),
-        opened => opened.map_err(failed)?,
+    let mut open = match stage {
+        Stage::Waiting => Some(open_waiting(&waits, change, content)?),
+        Stage::Missing => None,
     };
-    let mut staged = calls::look_at(&file).map_err(failed)?;
-    if staged.kind != EntryKind::File || staged.links != 1 || staged.len != content.len() as u64 {
-        return Err(tampered(&change.path, at));
-    }
-    let is_known = fresh == Fresh::Yes || vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
-    if !is_known && calls::read(&file, staged.len).map_err(failed)? != *content {
-        return Err(tampered(&change.path, at));
-    }
-    let mut is_unsynced = false;
-    if vouched.is_some_and(|vouched| vouched.like.is_some()) && fresh == Fresh::No {
+    if open.is_some() && vouched.is_some_and(|vouched| vouched.like.is_some()) {
         // It has what its user's file had once; that of it which this one has no more must not stay.
         calls::remove_file(at).map_err(failed)?;
-        file = stage::write(at, content, executable).map_err(failed)?;
-        staged = calls::look_at(&file).map_err(failed)?;
-        (fresh, is_unsynced) = (Fresh::Yes, true);
+        (open, stage) = (None, Stage::Missing);
     }
+    let (file, staged) = match open {
+        Some(open) => open,
+        None => {
+            let file = stage::write(at, content, executable).map_err(failed)?;
+            let staged = calls::look_at(&file).map_err(failed)?;
+            (file, staged)
+        }
+    };
     let is_touched = match like {
         Like::Old(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
         Like::New(inherited) => {
@@ -248,8 +242,8 @@ fn ready_file(
             inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched
         }
     };
-    is_unsynced |= is_touched;
-    if modified.is_some() || fresh == Fresh::No {
+    let is_unsynced = is_touched || stage == Stage::Missing;
+    if modified.is_some() || stage == Stage::Waiting {
         calls::set_modified(&file, modified).map_err(failed)?;
     } else if !is_touched {
         return Ok((Seen::new(&staged, hash), is_unsynced));
@@ -258,22 +252,65 @@ fn ready_file(
     Ok((Seen::new(&now, hash), is_unsynced))
 }
 
-fn look_at_waiting(at: Place<'_>, change: &Change) -> Result<Found, Stop> {
-    match calls::look(at) {
-        Err(Errno::NOENT) => Err(tampered(&change.path, at)),
-        found => found.map_err(|error| Stop::io(&change.path, error)),
+/// Opens the file that waits; an error where it does not hold what it should.
+fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Vec<u8>) -> Result<(OwnedFd, Found), Stop> {
+    let failed = |error: Errno| Stop::io(&change.path, error);
+    let file = match calls::open(waits.at) {
+        Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),
+        opened => opened.map_err(failed)?,
+    };
+    let staged = calls::look_at(&file).map_err(failed)?;
+    if staged.kind != EntryKind::File || staged.links != 1 || staged.len != content.len() as u64 {
+        return Err(tampered(&change.path, waits.at));
+    }
+    let is_known = waits.vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
+    if !is_known && calls::read(&file, staged.len).map_err(failed)? != *content {
+        return Err(tampered(&change.path, waits.at));
+    }
+    Ok((file, staged))
+}
+
+/// The same, if all but its time was made so before, and is still so. A file of its user's is at, or moves to, the place.
+pub(super) fn as_prepared(
+    waits: Waits<'_>,
+    change: &Change,
+    hash: Option<ContentHash>,
+    base: &Change,
+    found: &Found,
+) -> Result<Option<Seen>, Stop> {
+    let ChangeKind::Write { content, .. } = &change.kind else { return Ok(None) };
+    if !waits.vouched.is_some_and(|vouched| vouched.is_like(found)) {
+        return Ok(None);
+    }
+    let Some(staged) = look_if_vouched(&waits, change)? else { return Ok(None) };
+    // A build that ran since the content was staged must see it as newer than what it built.
+    calls::set_modified_at(waits.at, time_of(change, content, base, found))
+        .map_err(|error| Stop::io(&change.path, error))?;
+    Ok(Some(Seen::new(&staged, hash)))
+}
+
+/// The time to be given to a file; `None`: now. Where only the bits change, it is that of the content. At another place a build
+/// must see it as new.
+fn time_of(change: &Change, content: &Vec<u8>, base: &Change, found: &Found) -> Option<Time> {
+    let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
+    is_same.then_some(found.modified)
+}
+
+/// What is there, if it is known to be what was written.
+fn look_if_vouched(waits: &Waits<'_>, change: &Change) -> Result<Option<Found>, Stop> {
+    let Some(vouched) = waits.vouched.filter(|_| waits.stage == Stage::Waiting) else { return Ok(None) };
+    match calls::look(waits.at) {
+        Ok(staged) => Ok(Some(staged).filter(|staged| vouched.vouches_for(staged))),
+        Err(Errno::NOENT) => Err(tampered(&change.path, waits.at)),
+        Err(error) => Err(Stop::io(&change.path, error)),
     }
 }
 
-/// Whether what waits has all that it is to have, but for its time.
-fn has_all(vouched: &Vouched, staged: &Found, like: Like<'_>, executable: bool, bits: Option<u32>) -> bool {
-    match like {
-        Like::Old(old) => vouched.is_like(old.found),
-        Like::New(inherited) => {
-            let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
-            vouched.like.is_none() && !bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
-        }
-    }
+/// Whether a file that waits has all that a new one gets, but for its time.
+fn has_all_of_new(waits: &Waits<'_>, staged: &Found, executable: bool, inherited: &Inherited) -> bool {
+    let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
+    let was_like_another = waits.vouched.is_some_and(|vouched| vouched.like.is_some());
+    !was_like_another && !waits.bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
 }
 
 fn bits_wanted(executable: bool) -> u32 {

@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
@@ -85,11 +86,13 @@ pub(super) struct Owner {
 /// A private folder in which new files wait and old ones are kept.
 #[derive(Debug)]
 pub(super) struct Staging {
-    home: Dir,
+    home: Arc<Dir>,
     pub(super) folder: Dir,
     pub(super) name: String,
     /// For people.
     pub(super) told: String,
+    /// Tells this folder from any other, also from a copy of it.
+    identity: OnceLock<String>,
     /// The kernel gives it back when the process dies.
     lock: Option<OwnedFd>,
     /// By the number of the change; none for what was just written.
@@ -108,9 +111,9 @@ impl Staging {
         calls::make_folder(place(&home.folder, &name), 0o700)?;
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
-        let home = home.folder.try_clone()?;
-        let (lock, vouched, reserved, bits) = Default::default();
-        let mut staging = Self { home, folder, name, told, lock, vouched, reserved, bits };
+        let home = home.folder.clone();
+        let (identity, lock, vouched, reserved, bits) = Default::default();
+        let mut staging = Self { home, folder, name, told, identity, lock, vouched, reserved, bits };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -154,9 +157,9 @@ impl Staging {
         }
         let told = home.told(name);
         let can_be_brought = home.path.is_none();
-        let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        let (lock, vouched, reserved, bits) = Default::default();
-        let staging = Self { home, folder, name, told, lock, vouched, reserved, bits };
+        let (home, name) = (home.folder.clone(), name.to_owned());
+        let (identity, lock, vouched, reserved, bits) = Default::default();
+        let staging = Self { home, folder, name, told, identity, lock, vouched, reserved, bits };
         if can_be_brought && staging.is_brought()? {
             return Ok(None);
         }
@@ -175,12 +178,15 @@ impl Staging {
             journal => journal?,
         };
         let identity = self.identity()?;
-        Ok(journal.is_some_and(|journal| !journal.is_of(&identity)))
+        Ok(journal.is_some_and(|journal| !journal.is_of(identity)))
     }
 
-    /// Tells this folder from any other, also from a copy of it.
-    pub(super) fn identity(&self) -> io::Result<String> {
-        identity(&self.folder)
+    pub(super) fn identity(&self) -> io::Result<&str> {
+        if let Some(identity) = self.identity.get() {
+            return Ok(identity);
+        }
+        let found = identity(&self.folder)?;
+        Ok(self.identity.get_or_init(|| found))
     }
 
     pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
@@ -230,14 +236,14 @@ impl Staging {
         Ok((Phase::Idle, None))
     }
 
-    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time is later than `after`,
-    /// whatever the clock says.
-    pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<()> {
+    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time, which it returns, is
+    /// later than `after`, whatever the clock says.
+    pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<Time> {
         self.mark(phase, &journal.to_bytes(), after, sync)
     }
 
     /// Enters a phase from none.
-    pub(super) fn mark(&self, phase: Phase, journal: &[u8], after: Time, sync: bool) -> io::Result<()> {
+    pub(super) fn mark(&self, phase: Phase, journal: &[u8], after: Time, sync: bool) -> io::Result<Time> {
         if LARGEST < journal.len() as u64 {
             return Err(io::Error::other("these are more changes than one journal can hold"));
         }
@@ -250,19 +256,22 @@ impl Staging {
             created = calls::create(self.at(DRAFT), 0o600, journal)?;
             &created
         };
-        if after != Time::default() && calls::look_at(file)?.modified <= after {
+        let mut written = calls::look_at(file)?.modified;
+        if written <= after {
             let (seconds, part) = after;
-            let next = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
-            calls::set_modified(file, Some(next))?;
+            written = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
+            calls::set_modified(file, Some(written))?;
         }
         if sync {
             calls::sync(file, OsStr::new(DRAFT))?;
         }
-        self.go(Phase::Idle, phase, sync)
+        self.go(Phase::Idle, phase, sync)?;
+        Ok(written)
     }
 
     /// Makes the file for the journal of a commit that may come.
     pub(super) fn reserve(&mut self) -> io::Result<()> {
+        self.identity()?;
         self.reserved = Some(calls::create(self.at(DRAFT), 0o600, b"")?);
         Ok(())
     }

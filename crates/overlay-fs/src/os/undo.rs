@@ -153,7 +153,7 @@ impl OsTree {
             let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
             stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
         }
-        let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?, steps);
+        let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?.to_owned(), steps);
         staging.begin(Phase::Undoing, &journal, Time::default(), self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {

@@ -53,7 +53,9 @@ impl OsTree {
     /// it, there is none.
     pub(super) fn adopt(&self, changes: ContentHash) -> Option<Staging> {
         let home = self.homes.outside_if_there().ok()??;
-        for name in home.names().ok()? {
+        // What is kept for undos is none that waits.
+        let is_kept = |name: &String| self.undoable().contains_key(name);
+        for name in home.names().ok()?.into_iter().filter(|name| !is_kept(name)) {
             let Ok(Some(staging)) = Staging::open(&home, &name) else { continue };
             let is_it = matches!(staging.phase(), Ok(Phase::Waiting))
                 && staging

@@ -22,8 +22,8 @@ export class WorkspaceFiles implements Files {
 
   async stat(path: string): Promise<Found | undefined> {
     const uri = await this.#inside(path);
-    const unsaved = unsavedIn(uri);
-    if (unsaved !== undefined) return { kind: "file", size: bytesOf(unsaved).length };
+    const unsaved = await unsavedIn(uri);
+    if (unsaved !== undefined) return { kind: "file", size: unsaved.length };
     try {
       const { type, size, mtime } = await vscode.workspace.fs.stat(uri);
       const kind = kindOf(type);
@@ -39,8 +39,8 @@ export class WorkspaceFiles implements Files {
 
   async read(path: string): Promise<Uint8Array> {
     const uri = await this.#inside(path);
-    const unsaved = unsavedIn(uri);
-    if (unsaved !== undefined) return bytesOf(unsaved);
+    const unsaved = await unsavedIn(uri);
+    if (unsaved !== undefined) return unsaved;
     try {
       if (kindOf((await vscode.workspace.fs.stat(uri)).type) === "other") {
         throw this.#fail("unsupported", `${path} is no regular file`, path);
@@ -169,10 +169,18 @@ export class WorkspaceFiles implements Files {
   }
 }
 
-/** The text of an open document that its user has not saved: it is what they have. */
-function unsavedIn(uri: vscode.Uri): string | undefined {
+/** An open document that its user has not saved, as it would be saved: it is what they have. */
+async function unsavedIn(uri: vscode.Uri): Promise<Uint8Array | undefined> {
   const address = uri.toString();
-  return vscode.workspace.textDocuments.find((one) => one.isDirty && one.uri.toString() === address)?.getText();
+  const document = vscode.workspace.textDocuments.find((one) => one.isDirty && one.uri.toString() === address);
+  if (document === undefined) return undefined;
+  // A document does not show the mark, and saving it writes it again: nobody has removed it.
+  const hasMark = startsWithMark((await bytesAt(uri)) ?? new Uint8Array());
+  return bytesOf((hasMark ? "\ufeff" : "") + document.getText());
+}
+
+function startsWithMark([first, second, third]: Uint8Array): boolean {
+  return first === 0xef && second === 0xbb && third === 0xbf;
 }
 
 /** The document for a text, opened if it is not; `undefined` for what is no text or is shown in another encoding. */

@@ -5,9 +5,10 @@ import { Workbench } from "./workbench.js";
 
 const EDIT = { file_path: "CHANGELOG.md", old_string: "## Unreleased\n", new_string: "## Unreleased\n\n- `top` is new.\n" };
 
-/** A first answer without work, and then work on the changelog. */
+/** A first turn that only reads (too short a conversation has no suggestion), and then work on the changelog. */
 const RECORDING: Recording = {
   turns: [
+    { toolCalls: [{ name: "ls", args: { path: "." } }] },
     { text: "There is a changelog." },
     { toolCalls: [{ name: "read_file", args: { file_path: "CHANGELOG.md" } }] },
     { toolCalls: [{ name: "edit", args: EDIT }] },
@@ -19,13 +20,18 @@ const RECORDING: Recording = {
 
 async function staged(files: Record<string, string> = {}): Promise<Workbench> {
   const workbench = await Workbench.open({ recording: RECORDING, files, settings: { "files.autoSave": "off" } });
-  await workbench.openFile("CHANGELOG.md");
-  await workbench.send("is there a changelog?");
-  await workbench.ghost("update the changelog");
-  await workbench.status("ready");
-  await workbench.page.locator(".tab", { hasText: "CHANGELOG.md" }).click();
-  await workbench.press("Control+Home");
-  return workbench;
+  try {
+    await workbench.openFile("CHANGELOG.md");
+    await workbench.send("is there a changelog?");
+    await workbench.ghost("update the changelog");
+    await workbench.status("ready");
+    await workbench.focusEditor();
+    await workbench.press("Control+Home");
+    return workbench;
+  } catch (error) {
+    await workbench.close();
+    throw error;
+  }
 }
 
 test("an unsaved edit in the same place is a conflict, and is kept", { timeout: 90_000 }, async () => {
@@ -60,7 +66,8 @@ test("an unsaved edit in another place is merged, stays unsaved, and one undo ta
     await workbench.editorShows("- And this is mine.");
     await workbench.picture("merged");
     assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined, "what the user has not saved is not saved for them");
-    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).click();
+    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
+    await workbench.focusEditor();
     await workbench.press("Control+z");
     await workbench.editorShows("- `top` is new.", false);
     await workbench.editorShows("- And this is mine.");
@@ -86,9 +93,35 @@ test("lines that end as on Windows are kept, and so is a byte order mark", { tim
     await workbench.status("ready");
     await workbench.press("Tab");
     await workbench.stored("CHANGELOG.md", (now) => now !== undefined, "is written");
-    assert.equal(workbench.server.stored.get("CHANGELOG.md"), text.replace("## Unreleased", "## Unreleased: soon"));
+    await workbench.stored("CHANGELOG.md", (now) => now === text.replace("## Unreleased", "## Unreleased: soon"), "is the same but for the edit");
   } finally {
     await workbench.picture("windows-last");
+    await workbench.close();
+  }
+});
+
+test("an edit that the editor cannot make leaves all as it was", { timeout: 90_000 }, async () => {
+  const write = (file_path: string) => ({ name: "write_file", args: { file_path, content: "made\n" } });
+  const turns = RECORDING.turns?.map((turn) =>
+    turn.toolCalls?.[0]?.name === "edit" ? { toolCalls: [...turn.toolCalls, write("a-first.md"), write("refused.md")] } : turn,
+  ) ?? [];
+  const workbench = await Workbench.open({ recording: { ...RECORDING, turns } });
+  try {
+    await workbench.openFile("CHANGELOG.md");
+    await workbench.send("is there a changelog?");
+    await workbench.ghost("update the changelog");
+    await workbench.status("ready");
+    await workbench.press("Tab");
+    await workbench.chat.locator(".note.warning", { hasText: "nothing was changed" }).waitFor();
+    await workbench.picture("refused");
+    await workbench.stored("a-first.md", (now) => now === null || now === undefined, "is not there");
+    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
+    await workbench.editorShows("top", false);
+    assert.equal(await workbench.page.locator(".tab.dirty").count(), 0);
+    // The conversation does not hold work that was not applied: what was staged can still be looked at.
+    await workbench.chat.locator(".note.warning button", { hasText: "Show what was staged" }).waitFor();
+  } finally {
+    await workbench.picture("refused-last");
     await workbench.close();
   }
 });

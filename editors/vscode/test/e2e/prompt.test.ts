@@ -5,6 +5,7 @@ import { Workbench, until } from "./workbench.js";
 
 const RECORDING: Recording = {
   turns: [
+    { toolCalls: [{ name: "ls", args: { path: "." } }] },
     { text: "There is a changelog." },
     { toolCalls: [{ name: "write_file", args: { file_path: "ahead.md", content: "ahead\n" } }] },
     { text: "Written ahead." },
@@ -56,7 +57,7 @@ test("Escape dismisses, Tab in an editor is a tab, and a view that was away come
     await workbench.openFile("README.md");
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
-    await workbench.page.locator(".tab", { hasText: "README.md" }).click();
+    await workbench.focusEditor();
     await workbench.press("Control+Home", "Tab");
     await workbench.editorShows("    # wordcount");
     assert.equal(await workbench.chat.locator(".user").count(), 1);
@@ -102,10 +103,10 @@ test("a first try: without a folder, without a key, in a dark window", { timeout
 test("what is missing for a model is said, and the prompt is not lost", { timeout: 90_000 }, async () => {
   const workbench = await Workbench.open();
   try {
-    await workbench.status("no model yet");
     await workbench.send("hello");
     await workbench.chat.locator(".note", { hasText: "No model is chosen yet" }).waitFor();
     assert.equal(await workbench.input.inputValue(), "hello");
+    await workbench.status("no model yet");
     assert.equal(await workbench.chat.locator(".note button").count(), 3);
   } finally {
     await workbench.picture("missing-last");

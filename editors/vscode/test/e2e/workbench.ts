@@ -138,6 +138,12 @@ export class Workbench {
     await this.page.locator(".tab.active", { hasText: name }).waitFor();
   }
 
+  /** Gives the keys to the editor. */
+  async focusEditor(): Promise<void> {
+    await this.press("Control+1");
+    await this.page.locator(".editor-group-container.active .monaco-editor.focused").waitFor();
+  }
+
   /** The lines that the active editor shows. */
   async editorText(): Promise<string> {
     const lines = await this.page.locator(".editor-group-container.active .editor-instance .view-lines").last().evaluate((box) =>

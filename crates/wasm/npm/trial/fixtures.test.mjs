@@ -1,0 +1,87 @@
+// The fixtures come out of the package as they come out of the crates: natively and as WebAssembly they are tried in
+// `crates/wasm/tests/fixtures.rs`. What counts is the JSON, byte for byte.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import * as headstart from "headstart";
+
+const { FollowupController, MemoryTree, Overlay, commit, filterSuggestion, judge, recordedModel, speculate } = headstart;
+
+/** How each kind of fixture runs: its file's name, and what comes out of an input. */
+const runs = { filter: filterSuggestion, controller, gate: ({ call, context }) => judge(call, context), overlay, speculation };
+
+function controller({ config, events }) {
+  const followup = new FollowupController(config);
+  return events.map(({ now, event }) => ({ effects: followup.handle(event, now), visible: followup.visible ?? null }));
+}
+
+async function overlay({ files, operations }) {
+  const tree = new MemoryTree(files);
+  const staged = new Overlay(tree);
+  for (const [name, path, argument] of operations) {
+    const content = Array.isArray(argument) ? Uint8Array.from(argument) : argument;
+    await staged[name](path, content);
+  }
+  const changes = staged.changeSet();
+  const usage = staged.usage();
+  const { type } = await commit(tree, changes);
+  return {
+    changeSet: changes,
+    summary: changes.summary(),
+    diff: changes.diff(),
+    patch: changes.patch(),
+    usage,
+    committed: type === "committed",
+    files: filesOf(tree),
+  };
+}
+
+/** Without times: they pass here. */
+async function speculation({ files, mode, prompt, recording }) {
+  const tree = new MemoryTree(files);
+  const run = speculate({ model: recordedModel(recording, { speed: Infinity }), tree, mode, prompt });
+  const events = [];
+  for await (const event of run) events.push(event);
+  const { ending, transcript, changes, pendingCall, cost } = await run.finished;
+  const before = filesOf(tree);
+  // It may still be asked for, and an accept does not wait for it.
+  await run.next();
+  const { type, ...given } = await run.accept();
+  const accepted =
+    type === "accepted" ? { type, changes: given.changes, merged: given.merged, next: given.next ?? null } : { type };
+  return {
+    events,
+    ending,
+    transcript,
+    changes,
+    pendingCall: pendingCall ?? null,
+    cost: [cost.turns, cost.toolCalls, cost.stagedFiles, cost.stagedBytes],
+    before,
+    accepted,
+    after: filesOf(tree),
+  };
+}
+
+/** Every file in the order of its path; as bytes, so that nothing is lost. */
+function filesOf(tree) {
+  const files = Object.entries(tree.snapshot()).sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+  return Object.fromEntries(files.map(([path, content]) => [path, [...content]]));
+}
+
+for (const [name, run] of Object.entries(runs)) {
+  test(`fixtures: ${name}`, async () => {
+    const cases = JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), "utf8"));
+    assert.ok(0 < cases.length);
+    for (const { input, output } of cases) {
+      const [here, wanted] = [await run(input), output].map((value) => JSON.stringify(value));
+      const place = wanted.split("").findIndex((unit, index) => unit !== here[index]);
+      const from = Math.max(0, place - 60);
+      assert.ok(here === wanted, `${JSON.stringify(input)}: from ${place} on\n  ${here.slice(from, from + 200)}\nis not\n  ${wanted.slice(from, from + 200)}`);
+    }
+  });
+}
+
+test("every fixture has its run", () => {
+  const names = readdirSync(new URL("fixtures", import.meta.url)).map((file) => file.replace(".json", ""));
+  assert.deepEqual(names.sort(), Object.keys(runs).sort());
+});

@@ -1,0 +1,16 @@
+// A classic script in one file: esbuild knows no assets, so the module's bytes are in it.
+import * as headstart from "headstart";
+import bytes from "headstart/headstart.wasm";
+import { scenario } from "../../scenario.mjs";
+
+async function main() {
+  const unaided = await headstart.init().catch((error) => error.code);
+  if (unaided !== "not_loaded") throw new Error(`without the bytes: ${unaided}`);
+  await headstart.init(bytes);
+  return scenario(headstart);
+}
+
+main().then(
+  (outcome) => (globalThis.outcome = outcome),
+  (error) => (globalThis.outcome = { failed: String(error?.stack ?? error) }),
+);

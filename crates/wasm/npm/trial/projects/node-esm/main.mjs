@@ -1,0 +1,5 @@
+// Without `init`: in Node the module loads at its first use.
+import * as headstart from "headstart";
+import { scenario } from "../../scenario.mjs";
+
+console.log(JSON.stringify(await scenario(headstart)));

@@ -1,0 +1,71 @@
+//! The fixtures of `fixtures/` come out the same wherever they run: natively and as WebAssembly here, and through the npm
+//! package in `npm/trial/fixtures.test.mjs`. What counts is the JSON, byte for byte.
+//!
+//! After a change that is meant, `UPDATE_FIXTURES=1 cargo test -p headstart-wasm --test fixtures` writes what comes out now.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/run.rs"]
+mod run;
+
+use serde_json::Value;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// The text of a fixture, and whatever is to be tried on its inputs.
+fn check(name: &str, text: &str, run: fn(&Value) -> Value) {
+    let mut cases: Vec<Value> = serde_json::from_str(text).unwrap();
+    assert!(!cases.is_empty());
+    let mut failed = Vec::new();
+    for case in &mut cases {
+        let output = run(&case["input"]);
+        if output.to_string() != case["output"].to_string() {
+            failed.push(format!("{}\n  expected {}\n  and got  {output}", case["input"], case["output"]));
+        }
+        case["output"] = output;
+    }
+    if !failed.is_empty() && !update(name, &cases) {
+        panic!("{name}: {} of {} differ\n{}", failed.len(), cases.len(), failed.join("\n"));
+    }
+}
+
+/// Whether the file was written anew, as somebody wanted.
+#[cfg(not(target_arch = "wasm32"))]
+fn update(name: &str, cases: &[Value]) -> bool {
+    if std::env::var_os("UPDATE_FIXTURES").is_none() {
+        return false;
+    }
+    let rows: Vec<String> = cases.iter().map(|case| format!("  {case}")).collect();
+    let path = format!("{}/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    std::fs::write(path, format!("[\n{}\n]\n", rows.join(",\n"))).unwrap();
+    true
+}
+
+#[cfg(target_arch = "wasm32")]
+fn update(_: &str, _: &[Value]) -> bool {
+    false
+}
+
+#[test]
+fn the_filter() {
+    check("filter", include_str!("../fixtures/filter.json"), run::filter);
+}
+
+#[test]
+fn logs_of_the_controller() {
+    check("controller", include_str!("../fixtures/controller.json"), run::controller);
+}
+
+#[test]
+fn verdicts() {
+    check("gate", include_str!("../fixtures/gate.json"), run::gate);
+}
+
+#[test]
+fn change_sets() {
+    check("overlay", include_str!("../fixtures/overlay.json"), run::overlay);
+}
+
+#[test]
+fn whole_speculations() {
+    check("speculation", include_str!("../fixtures/speculation.json"), run::speculation);
+}
