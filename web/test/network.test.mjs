@@ -111,22 +111,12 @@ async function completions() {
   return { asked, origin, close: () => (server.closeAllConnections(), server.close()) };
 }
 
-async function useOwn(visitor, { baseUrl, model, key }) {
-  const { page } = visitor;
-  await page.getByRole("button", { name: /^Model:/ }).click();
-  await page.getByLabel("A model of your own.").check();
-  await page.getByLabel("Base URL").fill(baseUrl);
-  await page.locator('input[name="model"]').fill(model);
-  await page.locator('input[name="key"]').fill(key);
-  await page.getByRole("button", { name: "Use it" }).click();
-}
-
 test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async (t) => {
   const api = await completions();
   t.after(api.close);
   const visitor = await site.open({});
   const { page } = visitor;
-  await useOwn(visitor, { baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key-of-a-visitor" });
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key-of-a-visitor" });
   await page.locator("#prompt").fill("what is this?");
   await page.locator("#prompt").focus();
   await visitor.press("Enter");
@@ -155,10 +145,10 @@ test("a wrong address, model or form is told in words", async (t) => {
   t.after(api.close);
   const visitor = await site.open({ allow: [/Failed to load resource|net::ERR|CORS/] });
   const { page } = visitor;
-  await useOwn(visitor, { baseUrl: "not a url", model: "m", key: "" });
+  await visitor.useOwn({ baseUrl: "not a url", model: "m", key: "" });
   assert.match(await page.locator("dialog.settings [role=alert]").innerText(), /must begin with http/);
   await visitor.press("Escape");
-  await useOwn(visitor, { baseUrl: `${api.origin}/v1`, model: "unknown", key: "" });
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "unknown", key: "" });
   const ask = async () => {
     await page.locator("#prompt").fill("what is this?");
     await page.locator("#prompt").focus();
