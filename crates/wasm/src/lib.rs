@@ -22,6 +22,7 @@ mod input;
 mod model;
 mod options;
 mod overlay;
+mod panic;
 mod port;
 mod promise;
 mod recorded;

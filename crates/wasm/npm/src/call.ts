@@ -1,5 +1,6 @@
 // Calls into the module: values go in as JSON, and what it throws comes out as an error of this package.
-import { InputError, messageOf, toError } from "./errors.js";
+import { HeadstartError, InputError, messageOf, toError } from "./errors.js";
+import { raw } from "./raw.js";
 
 /** The JSON of an argument. */
 export function toJson(name: string, value: unknown): string {
@@ -23,17 +24,51 @@ export function textOf(name: string, value: unknown): string {
 /** Runs a call into the module. */
 export function call<T>(work: () => T): T {
   try {
+    watch();
     return work();
   } catch (thrown) {
-    throw toError(thrown);
+    throw explained(thrown);
   }
 }
 
 /** Runs a call into the module that is answered later. */
-export async function calling<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw toError(thrown);
-  }
+export function calling<T>(work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    waiting.add(reject);
+    const forget = () => waiting.delete(reject);
+    try {
+      watch();
+      work().then(
+        (answer) => (forget(), resolve(answer)),
+        (thrown: unknown) => (forget(), reject(explained(thrown))),
+      );
+    } catch (thrown) {
+      forget();
+      reject(explained(thrown));
+    }
+  });
+}
+
+/** Those who wait for the module; after a panic nobody else would answer them. */
+const waiting = new Set<(error: HeadstartError) => void>();
+
+let watching = false;
+
+function watch(): void {
+  if (watching) return;
+  raw.onPanic(panicked);
+  watching = true;
+}
+
+function panicked(message: string): void {
+  panic = new HeadstartError("internal", `internal error, please report it: ${message}`);
+  for (const reject of waiting) reject(panic);
+  waiting.clear();
+}
+
+/** What the module said before its last trap, which itself says nothing. */
+let panic: HeadstartError | undefined;
+
+function explained(thrown: unknown): HeadstartError {
+  return thrown instanceof WebAssembly.RuntimeError && panic !== undefined ? panic : toError(thrown);
 }

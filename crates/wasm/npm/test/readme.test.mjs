@@ -8,6 +8,14 @@ const here = import.meta.resolve("headstart");
 const text = readFileSync(new URL("README.md", here), "utf8");
 const examples = [...text.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 
+// The server of the example with `fetchModel`.
+globalThis.fetch = async (url, { method, headers }) => {
+  assert.deepEqual([String(url), method], ["http://localhost:11434/v1/chat/completions", "POST"]);
+  assert.ok(new Headers(headers).get("authorization"));
+  const answer = { choices: [{ delta: { content: "A letter." }, finish_reason: "stop" }] };
+  return new Response(`data: ${JSON.stringify(answer)}\n\ndata: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } });
+};
+
 test("there are examples", () => assert.ok(examples.length >= 3));
 
 for (const [number, code] of examples.entries()) {

@@ -1,0 +1,219 @@
+// The engine: work that runs ahead, and turns.
+import type { ChangeSet } from "./change-set.js";
+import type { Overlay } from "./files.js";
+import type { ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
+import type { ApprovalMode, GitNeeds, PolicyRule, ToolCall, Verdict } from "./types-gate.js";
+import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
+
+/** How much a speculation may spend; each limit has an ending of its own. `Infinity` is no limit. */
+export interface Limits {
+  /** Answers of the model. Default: 20. */
+  turns?: number | undefined;
+  /** Entries of the transcript. Default: 100. */
+  messages?: number | undefined;
+  /** Tokens read and written, cached ones included. Default: 400,000. */
+  tokens?: number | undefined;
+  /** Milliseconds. Default: five minutes. */
+  timeMs?: number | undefined;
+  /** How many steps run ahead, each on top of the one before. Default: 1. */
+  depth?: number | undefined;
+  /** How many suggestions for what comes after are asked for, up to 3. Default: 1. */
+  candidates?: number | undefined;
+  /** How much may be staged. */
+  staged?: Quota | undefined;
+}
+
+/** A command for the system's shell. */
+export interface CommandRequest {
+  /** For `bash -c`. */
+  command: string;
+  /** Where it runs: a folder in the workspace; `.` is the workspace itself. */
+  directory: string;
+  /**
+   * Not consented: the whole environment of the command. Consented: variables over the user's own.
+   */
+  environment: Record<string, string>;
+  /**
+   * Whether the user approved this very command. If not, the gate has shown from its text that it only reads: run it with nothing but
+   * `environment`, and in a sandbox if you have one.
+   */
+  consented: boolean;
+  /** What has to hold if it starts git; else answer with an error instead. */
+  git?: GitNeeds;
+  /** End it then. A second later nobody waits for it any more, and the signal fires. */
+  timeLimitMs: number;
+  /** Keep at most so many bytes of output. */
+  outputLimit: number;
+}
+
+/** What came of a command. */
+export interface CommandOutput {
+  /** Standard output and standard error, in the order they came. */
+  output: string;
+  /** 0 if it is left out; `null`: a signal ended it. */
+  exitCode?: number | null | undefined;
+  timedOut?: boolean;
+  /** Whether output was cut. */
+  truncated?: boolean;
+}
+
+/** A tool of your own. */
+export interface Tool extends ToolSchema {
+  /**
+   * Runs it. What it gives is for the model: a string, or what JSON can say. What it throws is told to the model. What it writes to
+   * `view` is in the tree when it ends; the view is its own as long as it runs.
+   */
+  run(args: Record<string, unknown>, view: Overlay, signal: AbortSignal): MaybePromise<unknown>;
+}
+
+/** What an engine works with. */
+export interface EngineOptions {
+  /** Who is asked. */
+  model: Model;
+  /** The provider's name of the model, for its requests. */
+  modelName?: string | undefined;
+  /** The real files. Only an accept and a turn in the foreground write to it. */
+  tree: WritableTree;
+  /**
+   * How much may be done without asking; a function is asked for every call and at every accept. One that throws, or gives no mode,
+   * counts as `plan`. Default: `default`, in which a speculation stops at the first write: for most hosts `auto-edit` is right.
+   */
+  mode?: ApprovalMode | (() => ApprovalMode) | undefined;
+  /** Where the workspace is, in paths of the model. Default: `/workspace`. */
+  workspace?: string | undefined;
+  /** Paths that no tool may touch, as in `.gitignore`. */
+  deny?: string[] | undefined;
+  /** What the user adds to what the gate knows of programs. */
+  policies?: PolicyRule[] | undefined;
+  /**
+   * Runs a command; without it there is no `shell` tool. What the command can reach is up to you: the gate judges its text. What this
+   * throws is told to the model. The signal fires when the command is not wanted any more.
+   */
+  runCommand?: ((request: CommandRequest, signal: AbortSignal) => Promise<CommandOutput>) | undefined;
+  /** Tools of your own: never run ahead; in a turn they ask for consent. */
+  tools?: Tool[] | undefined;
+  limits?: Limits | undefined;
+  /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */
+  atBoundary?: "commit" | "discard" | undefined;
+  /** What becomes of files that changed meanwhile. */
+  commit?: CommitOptions | undefined;
+  /**
+   * Asks the user whether a call may run. In turns only, never for a speculation. `stop` ends the turn there. Default: `decline`.
+   */
+  consent?: ((call: ToolCall, verdict: Verdict) => MaybePromise<"run" | "decline" | "stop">) | undefined;
+}
+
+/** What happens in a run. Calls and results come in pairs, also where several ran at the same time. */
+export type RunEvent =
+  /** Words of the model, as they come. */
+  | { type: "text"; text: string }
+  /** A call runs, or is about to. */
+  | { type: "toolCall"; call: ToolCall }
+  /** It has its result, as the model will read it. */
+  | { type: "toolResult"; result: ToolResult };
+
+/** Where a speculation is. */
+export type Status = "running" | "completed" | "boundary" | "exhausted" | "failed" | "aborted";
+
+/** How a run ended. */
+export type Ending =
+  /** The model said its last word. */
+  | { status: "completed" }
+  /** A call needs the user's consent. */
+  | { status: "boundary"; verdict: Verdict }
+  /** A limit was reached; `output` is the provider's limit on one answer. */
+  | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" }
+  /** An error, in words. */
+  | { status: "failed"; error: string }
+  | { status: "aborted" };
+
+/** What a run cost. */
+export interface Cost extends Usage {
+  /** Answers of the model. */
+  turns: number;
+  /** Calls that ran. */
+  toolCalls: number;
+  /** Paths staged. */
+  stagedFiles: number;
+  /** Content staged, in bytes. */
+  stagedBytes: number;
+  /** Milliseconds spent waiting for the model. */
+  modelMs: number;
+  /** Milliseconds spent in tools. */
+  toolMs: number;
+  /** Milliseconds from the start of the work to its end. */
+  workMs: number;
+}
+
+/** What a run adds to a conversation. It is legal wherever the run was cut. */
+export interface Transcript {
+  /** The prompt first, every call with its result. Append these to the conversation. */
+  messages: Message[];
+  /** What the model said after the last finished call, the next call included. */
+  rest: Part[];
+  /** Whether `rest` continues the last message of the model. */
+  restContinues: boolean;
+  /** Results of calls of `rest` that stand behind one without a result. */
+  ready?: ToolResult[];
+}
+
+/** All that is left of a speculation when its work has ended. */
+export interface Finished {
+  id: string;
+  prompt: string;
+  ending: Ending;
+  transcript: Transcript;
+  /** What it would change. */
+  changes: ChangeSet;
+  /** The call that needs consent. */
+  pendingCall?: ToolCall;
+  cost: Cost;
+}
+
+/** What is left of a turn when it has ended. */
+export interface TurnFinished {
+  ending: Ending;
+  transcript: Transcript;
+  cost: Cost;
+}
+
+/** How an accept ended. */
+export type Acceptance =
+  /** The changes are in the tree. */
+  | {
+      type: "accepted";
+      changes: ChangeSummary[];
+      /** Of these, files that changed meanwhile as well: they hold both edits. */
+      merged: string[];
+      /** What the work read and what changed since, where `commit.staleReads` allows it. */
+      staleReads: Conflict[];
+      /** What is added to the conversation. If the work had not ended, `engine.turn` goes on with it. */
+      transcript: Transcript;
+      /** The call that needs consent: `engine.turn` asks for it. */
+      pendingCall?: ToolCall;
+      ending: Ending;
+      /** The suggestion for what comes after, if it is there already. */
+      next?: string;
+      /** Milliseconds of work that the user did not wait for. */
+      timeSavedMs: number;
+    }
+  /** The tree changed where the work rests on it. Nothing was changed. */
+  | { type: "conflict"; conflicts: Conflict[] }
+  /** A call that ran is not allowed any more. Nothing was changed. */
+  | { type: "withdrawn"; call: ToolCall; verdict: Verdict }
+  /** There is nothing to give: nothing was done, or it was aborted. */
+  | { type: "nothing" }
+  /** It stopped at a boundary, and `atBoundary` is `discard`. */
+  | { type: "discarded" };
+
+/** A guess, or why there is none. */
+export type Suggested =
+  | { suggestion: string; /** Further ones, best first. */ others: string[]; usage: Usage; suppressed?: never }
+  | {
+      /** `early_conversation`, `empty`, `error`, `plan_mode`, or the code of the filter's rule. */
+      suppressed: string;
+      usage: Usage;
+      /** What went wrong, where it was the model. */
+      error?: string;
+      suggestion?: never;
+    };

@@ -1,0 +1,136 @@
+// The gate.
+
+/**
+ * How much the user lets an agent do without being asked. `plan`: reads run, nothing is written. `default`: reads run, every write
+ * asks. `auto-edit`: edits of files run, too. `yolo`: the user's own turns ask nothing; a speculation treats it as `auto-edit`.
+ */
+export type ApprovalMode = "plan" | "default" | "auto-edit" | "yolo";
+
+/** What a verdict depends on besides the call. */
+export interface GateContext {
+  /** Default: `default`. */
+  mode?: ApprovalMode | undefined;
+  /** Where the workspace is: an absolute path, which relative ones start from. Default: `/workspace`. */
+  workspace?: string | undefined;
+  /** Paths that no tool may touch, as in `.gitignore`: `.env`, `*.pem`, `/config/prod.yml`. */
+  deny?: string[] | undefined;
+  /** What the user adds to what the gate knows of programs. */
+  policies?: PolicyRule[] | undefined;
+}
+
+/** A rule about a program: `{ program: "terraform", words: ["show"], decision: "allow" }`. */
+export interface PolicyRule {
+  /** Its plain name. */
+  program: string;
+  /** The words behind the name: a sub-command. */
+  words?: string[] | undefined;
+  /**
+   * For an allow: every option that may be given, as `--check`, `--format=json`, `--format=VALUE`, `--format VALUE` or `-jVALUE`. For a
+   * boundary: options of which one must be there.
+   */
+  options?: string[] | undefined;
+  /** For an allow: what else may be given. Default: `none`. */
+  operands?: "none" | "files" | "any" | undefined;
+  /** `allow`: it only reads, you say. `boundary`: it asks first, whatever the gate knows of it. */
+  decision: "allow" | "boundary";
+  /** Why, for people. */
+  reason?: string | undefined;
+  /** Commands that this rule must decide; checked when it is taken on. */
+  match?: string[] | undefined;
+  /** Commands that it must not decide. */
+  not_match?: string[] | undefined;
+}
+
+/** What a call would do. */
+export type EffectKind =
+  | "readOnly"
+  | "writesWorkspace"
+  | "writesOutside"
+  | "network"
+  | "executes"
+  | "readsOutside"
+  | "environment"
+  | "nonTerminating"
+  | "unknown";
+
+/** Why the gate decided so, for programs. */
+export type VerdictReason =
+  | "read_only"
+  | "staged_write"
+  | "invalid_argument"
+  | "ambiguous_path"
+  | "write_tool_no_auto"
+  | "outside_workspace"
+  | "denied_path"
+  | "protected_path"
+  | "denied_tool"
+  | "unknown_tool"
+  | "writes"
+  | "network"
+  | "executes"
+  | "reads_outside"
+  | "environment"
+  | "reads_staged"
+  | "policy"
+  | "non_terminating"
+  | "not_understood"
+  | "limit";
+
+/** What the gate says of a call. */
+export interface Verdict {
+  /** `allow`: it runs. `redirect`: it runs, and its writes are staged. `boundary`: it does not run without consent. */
+  decision: "allow" | "redirect" | "boundary";
+  /** Why, for programs. */
+  reason: VerdictReason;
+  /** Why, for people. */
+  detail: string;
+  /** What it would do. */
+  effects: {
+    kind: EffectKind;
+    detail: string;
+    /** Where in a shell command, in bytes of UTF-8; `classifyShell` has `parts` in JavaScript's own offsets. */
+    span?: [from: number, to: number];
+  }[];
+  /** Paths in the workspace that may be read: `.` is all of it, a folder stands for all below it. Complete unless a boundary. */
+  reads: string[];
+  /** Paths in the workspace that are written, where they are known. */
+  writes: string[];
+  /** How an allowed command must run, where its plain form could do more than read. */
+  hardened?: Hardened;
+}
+
+/** The form in which an allowed command must run, over an environment without anything that names programs. */
+export interface Hardened {
+  /** Variables that must be set. */
+  environment: Record<string, string>;
+  /** The command to run instead. */
+  command?: string;
+  /** What has to hold where it starts git. */
+  git?: GitNeeds;
+}
+
+/** What no variable can make git do, so that you have to see to it before the command runs; else it must not run. */
+export interface GitNeeds {
+  /** `git version` is at least this. */
+  version: [major: number, minor: number];
+  /** Folders of the workspace from which git looks for a repository. */
+  folders: string[];
+  /** Files below `.git` that must not be there. */
+  hides: string[];
+}
+
+/** A verdict on a shell command, with its parts. */
+export interface Classified extends Verdict {
+  /** Where in the command each effect comes from, sorted by `from`, in UTF-16 units as in `command.slice(from, to)`. They may overlap. */
+  parts: { from: number; to: number; kind: EffectKind; detail: string }[];
+}
+
+/** A call of a tool, as a model wrote it. */
+export interface ToolCall {
+  /** Pairs it with its result; unique in a conversation. */
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  /** What the provider wants to see again with the call. */
+  signature?: string;
+}
