@@ -88,7 +88,7 @@ pub use pairing::{PairingError, check_pairing, repair_pairing};
 pub use provider::{KeyNeed, Provider};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use recorder::{Clock, Recorder};
-pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError};
+pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError, json_path};
 pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
 pub use scrub::{SCRUBBED, Scrubber};

@@ -7,6 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use self::place::json_path;
 use crate::Usage;
 
 /// The answers of a model, to be played again by [`Replay`](crate::Replay).
@@ -178,7 +179,7 @@ fn is_zero(number: &u64) -> bool {
 const TOP: &str = "its top level";
 
 fn place(text: &str, error: &serde_json::Error) -> String {
-    let path = place::place(text, error.line(), error.column());
+    let path = json_path(text, error);
     if path.is_empty() { TOP.to_owned() } else { path }
 }
 

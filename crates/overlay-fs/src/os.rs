@@ -1,6 +1,7 @@
 //! A workspace on a real disk. Everything goes through one directory handle.
 
 mod apply;
+mod attributes;
 mod calls;
 mod clock;
 mod commit;
@@ -12,6 +13,7 @@ mod inherit;
 mod journal;
 mod known;
 mod lock;
+mod looks;
 mod names;
 mod options;
 mod origin;
@@ -19,6 +21,7 @@ mod orphans;
 mod plan;
 mod process;
 mod read;
+mod ready;
 mod recover;
 mod seen;
 mod stage;
@@ -26,6 +29,7 @@ mod staging;
 mod sweep;
 #[cfg(feature = "failpoints")]
 mod trace;
+mod turn;
 mod undo;
 mod waiting;
 
@@ -41,6 +45,7 @@ use cap_std::fs::{Dir, MetadataExt as _};
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
+use self::calls::{Found, Time};
 use self::clock::Clock;
 use self::commit::discard_prepared;
 use self::home::Homes;
@@ -48,6 +53,7 @@ use self::known::Known;
 pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
 use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
+use self::turn::Turn;
 pub use self::undo::UndoOutcome;
 use crate::{ContentHash, EntryKind, Fingerprint, Metadata, TreeError};
 
@@ -63,6 +69,8 @@ use crate::{ContentHash, EntryKind, Fingerprint, Metadata, TreeError};
 #[derive(Debug)]
 pub struct OsTree {
     root: Dir,
+    /// Its file system.
+    device: u64,
     homes: Homes,
     clock: Clock,
     options: OsOptions,
@@ -72,6 +80,8 @@ pub struct OsTree {
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
     /// What is known of the staging folders.
     known: Mutex<Known>,
+    /// The last turn that this tree had.
+    turn: Mutex<Option<Turn>>,
     /// What was kept for undos when this tree last looked.
     undoable: Mutex<Undoable>,
     /// What was found half done and ended.
@@ -93,13 +103,26 @@ impl OsTree {
         let hidden = hidden.and_then(|(root, state)| home::within(root, state));
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
             let homes = Homes::new(root.try_clone()?, opened_at, options.state.clone())?;
+            let device = calls::look_at(&root)?.device;
             let clock = Clock::of(&root)?;
-            Ok((root, homes, clock))
+            Ok((root, device, homes, clock))
         });
         match opened {
-            Ok((root, homes, clock)) => {
-                let (prepared, known, undoable, notes) = Default::default();
-                Ok(Self { root, homes, clock, options, hidden, prepared, known, undoable, notes })
+            Ok((root, device, homes, clock)) => {
+                let (prepared, known, turn, undoable, notes) = Default::default();
+                Ok(Self {
+                    root,
+                    device,
+                    homes,
+                    clock,
+                    options,
+                    hidden,
+                    prepared,
+                    known,
+                    turn,
+                    undoable,
+                    notes,
+                })
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
@@ -120,6 +143,10 @@ impl OsTree {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Option<Turn>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn undoable(&self) -> MutexGuard<'_, Undoable> {
@@ -179,21 +206,37 @@ fn tree_error(path: &WorkspacePath, error: &io::Error) -> TreeError {
     }
 }
 
-fn metadata_of(found: &cap_std::fs::Metadata) -> Metadata {
-    let kind = kind_of(found.file_type());
-    let len = if kind == EntryKind::Directory { 0 } else { found.len() };
-    let nanoseconds = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+fn metadata_of(found: &Found) -> Metadata {
+    let Found { kind, device, inode, len, links, .. } = *found;
+    let nanoseconds = |(seconds, part): Time| seconds.saturating_mul(1_000_000_000).saturating_add(part);
     let fingerprint = Fingerprint {
         kind,
-        device: found.dev(),
-        inode: found.ino(),
+        device,
+        inode,
         len,
-        mode: found.mode() & 0o7777,
-        modified_ns: nanoseconds(found.mtime(), found.mtime_nsec()),
-        changed_ns: nanoseconds(found.ctime(), found.ctime_nsec()),
+        mode: found.mode,
+        modified_ns: nanoseconds(found.modified),
+        changed_ns: nanoseconds(found.changed),
         young: false,
     };
-    Metadata { kind, len, executable: fingerprint.is_executable(), links: found.nlink(), fingerprint }
+    Metadata { kind, len, executable: fingerprint.is_executable(), links, fingerprint }
+}
+
+impl From<&cap_std::fs::Metadata> for Found {
+    fn from(found: &cap_std::fs::Metadata) -> Self {
+        let kind = kind_of(found.file_type());
+        Self {
+            kind,
+            inode: found.ino(),
+            device: found.dev(),
+            len: if kind == EntryKind::Directory { 0 } else { found.len() },
+            mode: found.mode() & 0o7777,
+            owner: (found.uid(), found.gid()),
+            links: found.nlink(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
 }
 
 fn kind_of(found: cap_std::fs::FileType) -> EntryKind {

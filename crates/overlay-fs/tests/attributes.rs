@@ -252,3 +252,54 @@ fn what_moves_keeps_what_is_its_own() {
         assert_eq!(moved.map(|(from, _)| told(&root.join(from))), expected);
     }
 }
+
+/// The file that waits for a commit.
+fn waiting(place: &Place) -> PathBuf {
+    let inside = |at: &Path| fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let homes = inside(&place.at("state/staging"));
+    let staging =
+        inside(&homes[0]).into_iter().find(|at| at.to_string_lossy().contains("-staging-")).unwrap();
+    ["0", "1"].map(|name| staging.join(name)).into_iter().find(|at| at.exists()).unwrap()
+}
+
+/// What can be given while its user still reads, is; and it is not what counts when they accept.
+#[test]
+fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
+    type Edit = fn(&Path);
+    let edits: [(&str, Edit); 6] = [
+        ("nothing", |_| {}),
+        ("its bits", |at| fs::set_permissions(at, fs::Permissions::from_mode(0o600)).unwrap()),
+        ("its list", |at| drop(run("setfacl", &["--remove-all"], at))),
+        ("an attribute", |at| drop(run("setfattr", &["-x", "user.note"], at))),
+        ("another value", |at| drop(run("setfattr", &["-n", "user.note", "-v", "else"], at))),
+        ("its owner", |at| lchown(at, Some(0), Some(0)).unwrap()),
+    ];
+    for (name, edit) in edits {
+        for is_moved in [false, true] {
+            let place = Place::new(true);
+            let file = place.at("workspace/file");
+            fs::write(&file, "one\n").unwrap();
+            dress(&file);
+            // A change in the tick of the clock in which it is looked at would not show.
+            std::thread::sleep(Duration::from_millis(30));
+            let tree = place.tree();
+            let overlay = Overlay::new(tree.clone(), Quota::default());
+            block_on(overlay.write(&path("file"), b"two\n".to_vec())).unwrap();
+            let mut new = file.clone();
+            if is_moved {
+                block_on(overlay.rename(&path("file"), &path("a"))).unwrap();
+                new = place.at("workspace/a");
+            }
+            block_on(tree.prepare(&overlay.change_set())).unwrap();
+            assert_eq!(told(&waiting(&place)), told(&file), "it is ready, {name}");
+            edit(&file);
+            let expected = told(&file);
+            commit(&tree, &overlay);
+            assert_eq!(
+                (fs::read_to_string(&new).unwrap().as_str(), told(&new)),
+                ("two\n", expected),
+                "{name}"
+            );
+        }
+    }
+}

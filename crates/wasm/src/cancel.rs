@@ -61,7 +61,7 @@ mod tests {
     use futures::executor::block_on;
     use futures::future::BoxFuture;
     use futures::stream::{BoxStream, StreamExt};
-    use futures::{FutureExt, poll, stream};
+    use futures::{FutureExt, Stream, poll, stream};
 
     use super::*;
 
@@ -83,9 +83,10 @@ mod tests {
 
     #[test]
     fn work_may_cancel_itself() {
-        let slot: Rc<RefCell<Option<Rc<Cancellable<dyn Future<Output = u8>>>>>> = Rc::default();
+        type Work = Rc<Cancellable<dyn Future<Output = u8>>>;
+        let slot: Rc<RefCell<Option<Work>>> = Rc::default();
         let own = Rc::clone(&slot);
-        let work: Rc<Cancellable<dyn Future<Output = u8>>> = Cancellable::new(Box::pin(async move {
+        let work: Work = Cancellable::new(Box::pin(async move {
             own.borrow().as_ref().unwrap().cancel();
             7
         }));
@@ -98,9 +99,9 @@ mod tests {
     fn a_stream_goes_on_until_it_is_cancelled() {
         let numbers: BoxStream<'static, u8> = stream::iter([1, 2, 3]).boxed();
         let work = Cancellable::new(Box::pin(numbers));
-        let mut next = || block_on(work.wait(|stream, context| futures::Stream::poll_next(stream, context)));
+        let next = || block_on(work.wait(Stream::poll_next));
         assert_eq!((next(), next()), (Some(Some(1)), Some(Some(2))));
         work.cancel();
-        assert_eq!(block_on(work.wait(|stream, context| futures::Stream::poll_next(stream, context))), None);
+        assert_eq!(block_on(work.wait(Stream::poll_next)), None);
     }
 }

@@ -38,11 +38,6 @@ impl Failure {
         if path.is_empty() { failure } else { failure.at(path) }
     }
 
-    /// What was used after its `dispose`.
-    pub(crate) fn disposed(what: &str) -> Self {
-        Self::new("disposed", format!("{what} was disposed of"))
-    }
-
     pub(crate) fn at(self, path: impl Into<String>) -> Self {
         Self { path: Some(path.into()), ..self }
     }

@@ -1,6 +1,7 @@
 //! What JavaScript gives, read; a mistake names the field.
 
 use headstart_followup_state::{Suggestion, filter};
+use headstart_forked_query::json_path;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -8,14 +9,13 @@ use crate::failure::Failure;
 
 /// Reads a JSON text that the facade made of the argument `name`.
 pub(crate) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Failure> {
-    let mut parser = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut parser).map_err(|error| {
-        let place = error.path().to_string();
-        let message = error.into_inner().to_string();
+    serde_json::from_str(text).map_err(|error| {
+        let place = json_path(text, &error);
+        let message = error.to_string();
         // The place in a text that nobody has seen.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let mut path = join(name, if place == "." { "" } else { &place });
+        let mut path = join(name, &place);
         if let Some(field) = missing {
             path = join(&path, field);
         }

@@ -39,7 +39,7 @@ struct Request {
 /// [`CommandOutput`] in JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Output {
+struct Ran {
     output: String,
     #[serde(default = "went_well")]
     exit_code: Option<i32>,
@@ -63,8 +63,8 @@ impl CommandRunner for PortRunner {
         let answer = self.0.command(&json(&Request::of(request))).only();
         match select(pin!(answer), pin!(sleep(patience))).await {
             Either::Left((answer, _)) => {
-                let output: Output = parse("output", &answer.map_err(failed)?).map_err(failed)?;
-                let Output { output, exit_code, timed_out, truncated } = output;
+                let ran: Ran = parse("output", &answer.map_err(failed)?).map_err(failed)?;
+                let Ran { output, exit_code, timed_out, truncated } = ran;
                 Ok(CommandOutput { output, exit_code, timed_out, truncated })
             }
             Either::Right(_) => Ok(CommandOutput {

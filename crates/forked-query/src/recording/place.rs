@@ -8,11 +8,15 @@ enum Open {
     List(usize, bool),
 }
 
-/// The path of the value that ends, or is read, at so many bytes of a line (both as an error of `serde_json` tells them), as
-/// in `turns[3].toolCalls[0].name`; empty at the top.
+/// The path of the value in a JSON text that a deserializer could not take, as in `turns[3].toolCalls[0].name`; empty at the
+/// top.
 ///
 /// A deserializer that keeps its path would be made a second time for each type, for the sake of an error.
-pub(super) fn place(text: &str, line: usize, column: usize) -> String {
+pub fn json_path(text: &str, error: &serde_json::Error) -> String {
+    path_at(text, error.line(), error.column())
+}
+
+fn path_at(text: &str, line: usize, column: usize) -> String {
     let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
     let text = &text.as_bytes()[..text.len().min(start + column)];
     let mut open: Vec<Open> = Vec::new();
@@ -75,7 +79,7 @@ fn end_of_string(text: &[u8], mut at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::path_at;
 
     #[test]
     fn a_place_is_the_value_that_was_read_last() {
@@ -100,7 +104,7 @@ mod tests {
             (9, 9, ""),
         ];
         for (line, column, path) in cases {
-            assert_eq!(place(text, line, column), path, "{line}:{column}");
+            assert_eq!(path_at(text, line, column), path, "{line}:{column}");
         }
     }
 
@@ -108,7 +112,7 @@ mod tests {
     fn no_text_and_no_place_panics() {
         for text in ["", "\"", "\"\\", "]]", "}", ",", "[\u{e9}\"\u{e9}", "{\"a\\", ":\n\n"] {
             for (line, column) in (0..4).flat_map(|line| (0..12).map(move |column| (line, column))) {
-                place(text, line, column);
+                path_at(text, line, column);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headstart_overlay_fs::{ChangeSet, Durability, OsTree, UndoOutcome, Workspace as _};
 
-use crate::measure::{Parts, Way, compare, timed};
+use crate::measure::{Parts, Took, Way, compare, timed};
 use crate::place::{FILE, Place, commit};
 
 const SIZES: [(usize, usize, &str); 5] = [
@@ -49,16 +49,26 @@ pub(crate) fn accepts_across(parts: &Parts) {
 fn accepts_of(part: &str, place: &Place) {
     let (fast, full) = (place.tree(Durability::Fast), place.tree(Durability::Full));
     let accept = |tree: &Arc<OsTree>, changes: ChangeSet| timed(|| commit(tree, changes)).0;
+    let after_a_while = |what: &dyn Fn() -> Took| {
+        Place::wait();
+        what()
+    };
     let without_sync = vec![
-        Way::new("std::fs::copy over existing", || timed(|| place.copy_over_existing()).0),
-        Way::new("prepared, Fast", || accept(&fast, place.prepared(&fast))),
-        Way::new("not prepared, Fast", || accept(&fast, place.staged(&fast))),
+        Way::new("std::fs::copy over existing", || after_a_while(&|| timed(|| place.copy_over_existing()).0)),
+        Way::new("prepared, Fast", || after_a_while(&|| accept(&fast, place.prepared(&fast)))),
+        Way::new("not prepared, Fast", || after_a_while(&|| accept(&fast, place.staged(&fast)))),
+        Way::new("prepared, Fast, files just saved", || {
+            place.copy_over_existing();
+            accept(&fast, place.prepared(&fast))
+        }),
     ];
     compare(part, without_sync);
     let with_sync = vec![
-        Way::new("std::fs::copy, and sync of files and folders", || timed(|| place.copy_and_sync()).0),
-        Way::new("prepared, Full", || accept(&full, place.prepared(&full))),
-        Way::new("not prepared, Full", || accept(&full, place.staged(&full))),
+        Way::new("std::fs::copy, and sync of files and folders", || {
+            after_a_while(&|| timed(|| place.copy_and_sync()).0)
+        }),
+        Way::new("prepared, Full", || after_a_while(&|| accept(&full, place.prepared(&full)))),
+        Way::new("not prepared, Full", || after_a_while(&|| accept(&full, place.staged(&full)))),
     ];
     compare(&format!("{part}, on the medium"), with_sync);
 }
@@ -73,6 +83,7 @@ pub(crate) fn undos(parts: &Parts) {
         let place = Place::new(parts.folder(), files, size);
         let tree = place.tree(Durability::Fast);
         let undo = || {
+            Place::wait();
             let changes = place.committed(&tree);
             let (time, outcome) = timed(|| tree.undo(&changes).unwrap());
             assert!(matches!(outcome, UndoOutcome::Undone { .. }), "{outcome:?}");

@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::{
@@ -18,7 +19,13 @@ pub(crate) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-/// A workspace of some files in ten folders, the same files in a folder to copy from, and a state folder.
+/// So many files are in one folder.
+const IN_FOLDER: usize = 10;
+
+/// Longer than a file's last change is too young for its times to show the next one.
+const A_WHILE: Duration = Duration::from_millis(25);
+
+/// A workspace of some files, ten in a folder, the same files in a folder to copy from, and a state folder.
 pub(crate) struct Place {
     folder: PathBuf,
     /// The same one, or one on another file system.
@@ -35,7 +42,7 @@ impl Place {
 
     /// The workspace in one folder; state, and what a copy copies from, in another one.
     pub(crate) fn across(folder: PathBuf, other: PathBuf, files: usize, size: usize) -> Self {
-        let files = (0..files).map(|number| format!("folder{}/file{number}", number % 10)).collect();
+        let files = (0..files).map(|number| format!("folder{}/file{number}", number / IN_FOLDER)).collect();
         let place = Self { folder, other, files, size, round: Cell::new(0) };
         for root in [place.root(), place.source()] {
             place.fill(&root);
@@ -92,6 +99,11 @@ impl Place {
                 fs::File::open(folder.path()).unwrap().sync_all().unwrap();
             }
         }
+    }
+
+    /// Nobody has written to the workspace for a while, as it is when its user reads an answer.
+    pub(crate) fn wait() {
+        std::thread::sleep(A_WHILE);
     }
 
     /// New content for all files.

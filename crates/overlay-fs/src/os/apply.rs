@@ -10,7 +10,7 @@ use super::calls::{self, Moved, Place, exchange, move_to_free};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Step};
 use super::plan::other_file_system;
-use super::seen::{Seen, hold, is_at, is_ours, look_if_there, place};
+use super::seen::{Seen, hold, hold_file, is_at, is_ours, look_if_there, place};
 use super::staging::Staging;
 use crate::{ConflictKind, EntryKind, TreeError};
 
@@ -103,7 +103,9 @@ impl<'a> Applied<'a> {
     /// Whether what came out is what was expected.
     fn check_taken(&self, step: &Step) -> Result<(), Stop> {
         let Some(old) = &step.old else { return Ok(()) };
-        let held = hold(self.staging.at(&step.name)).map_err(|error| Stop::io(&step.path, error))?;
+        let at = self.staging.at(&step.name);
+        let held = if old.kind == EntryKind::File { hold_file(at) } else { hold(at) };
+        let held = held.map_err(|error| Stop::io(&step.path, error))?;
         match difference(old, &held) {
             None => Ok(()),
             Some(kind) => Err(Stop::conflict(&step.path, kind)),

@@ -1,6 +1,7 @@
 //! The system calls of a commit. Each does all or nothing, none follows a link, and none that moves ever overwrites.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use cap_std::fs::Dir;
 use rustix::fd::{AsFd, OwnedFd};
@@ -14,6 +15,9 @@ use super::failpoints::before;
 #[cfg(feature = "failpoints")]
 use super::trace::{Done, slot};
 use crate::{ContentHash, EntryKind};
+
+/// Seconds and nanoseconds since the Unix epoch.
+pub(super) type Time = (i64, i64);
 
 /// A name in an open folder.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +37,9 @@ pub(super) struct Found {
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
     pub(super) links: u64,
-    pub(super) modified: (i64, i64),
+    pub(super) modified: Time,
     /// The last change to content, bits, owner or names; nobody can set it.
-    pub(super) changed: (i64, i64),
+    pub(super) changed: Time,
 }
 
 /// Notes what was done, for tests that ask for it.
@@ -65,6 +69,11 @@ pub(super) fn look(at: Place<'_>) -> Result<Found> {
     Ok(found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
+/// What is at a path from outside the workspace, wherever links in it lead.
+pub(super) fn look_through(path: &Path) -> Result<Found> {
+    Ok(found(&rustix::fs::stat(path)?))
+}
+
 /// What is open.
 pub(super) fn look_at(file: impl AsFd) -> Result<Found> {
     Ok(found(&rustix::fs::fstat(file)?))
@@ -74,6 +83,23 @@ pub(super) fn look_at(file: impl AsFd) -> Result<Found> {
 pub(super) fn open(at: Place<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     rustix::fs::openat(at.folder, at.name, READ, Mode::empty())
+}
+
+/// Opens a file for both, where its names do not lead elsewhere.
+pub(super) fn open_to_write(at: Place<'_>) -> Result<OwnedFd> {
+    before("open", at.name)?;
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(at.folder, at.name, flags, Mode::empty())
+}
+
+/// Reads the start of an open file; `false`: it is shorter.
+pub(super) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<bool> {
+    loop {
+        match rustix::io::pread(&file, &mut *start, 0) {
+            Err(Errno::INTR) => {}
+            outcome => return outcome.map(|count| count == start.len()),
+        }
+    }
 }
 
 /// The content of an open file, as far as `len` bytes and one more to show that there is more.
@@ -133,7 +159,7 @@ pub(super) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
 /// Makes a file where nothing is; its permission bits are `mode` without what the process's umask takes.
 pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
     before("create", at.name)?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
     done!(Done::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
     if !content.is_empty() {
@@ -144,9 +170,10 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
 
 /// Writes to the end of a file that this process made.
 pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()> {
-    // In two parts, so that a test can stop between them.
-    let (start, rest) = content.split_at(content.len() / 2);
-    for part in [start, rest] {
+    // In two parts where a test may stop between them.
+    let half = if cfg!(feature = "failpoints") { content.len() / 2 } else { 0 };
+    let (start, rest) = content.split_at(half);
+    for part in [start, rest].into_iter().filter(|part| cfg!(feature = "failpoints") || !part.is_empty()) {
         before("write", name)?;
         write_all(file, part)?;
         done!({
@@ -155,6 +182,19 @@ pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()>
         });
     }
     Ok(())
+}
+
+/// Writes the start of an open file anew. What it says is for processes that live, so no record of it is needed.
+pub(super) fn overwrite(file: &OwnedFd, name: &OsStr, start: &[u8]) -> Result<()> {
+    before("overwrite", name)?;
+    loop {
+        match rustix::io::pwrite(file, start, 0) {
+            Ok(count) if count == start.len() => return Ok(()),
+            Ok(_) => return Err(Errno::IO),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {
@@ -228,29 +268,40 @@ pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// Sets the time of the last modification: `None` is now.
-pub(super) fn set_modified(file: impl AsFd, modified: Option<(i64, i64)>) -> Result<()> {
+/// Sets the time of the last modification of an open file: `None` is now.
+pub(super) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Result<()> {
     before("set time", OsStr::new(""))?;
-    let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    if let Some((tv_sec, tv_nsec)) = modified {
-        let modified = Timespec { tv_sec, tv_nsec };
-        rustix::fs::futimens(&file, &Timestamps { last_access: omit, last_modification: modified })?;
-    } else {
-        let changed = Timestamps { last_access: omit, last_modification: now };
-        match rustix::fs::futimens(&file, &changed) {
-            // Of a file that belongs to another user only all times can be set, to those who may write it.
-            Err(Errno::PERM) => {
-                rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now })?;
-            }
-            outcome => outcome?,
-        }
-    }
+    set_times(modified, |times| rustix::fs::futimens(&file, times))?;
     done!({
         let Found { inode, modified, .. } = look_at(&file)?;
         Done::SetModified { inode, modified }
     });
     Ok(())
+}
+
+/// The same for what is at the place.
+pub(super) fn set_modified_at(at: Place<'_>, modified: Option<Time>) -> Result<()> {
+    before("set time", at.name)?;
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    set_times(modified, |times| rustix::fs::utimensat(at.folder, at.name, times, flags))?;
+    done!({
+        let Found { inode, modified, .. } = found(&rustix::fs::statat(at.folder, at.name, flags)?);
+        Done::SetModified { inode, modified }
+    });
+    Ok(())
+}
+
+fn set_times(modified: Option<Time>, set: impl Fn(&Timestamps) -> Result<()>) -> Result<()> {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let last_modification = modified.map_or(now, |(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
+    match set(&Timestamps { last_access, last_modification }) {
+        // Of a file that belongs to another user only all times can be set, to those who may write it.
+        Err(Errno::PERM) if modified.is_none() => {
+            set(&Timestamps { last_access: now, last_modification: now })
+        }
+        outcome => outcome,
+    }
 }
 
 /// Puts an open file on the medium.

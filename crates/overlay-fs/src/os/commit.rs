@@ -5,13 +5,16 @@ use std::io;
 use async_trait::async_trait;
 
 use super::apply::{Applied, Kept};
+use super::calls::Time;
 use super::folders::Stop;
 use super::home::Home;
 use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
+use super::looks::{FoundAt, Looks};
 use super::plan::Planner;
-use super::stage::{self, Fresh, Synced};
-use super::staging::{Phase, Staging, Time};
+use super::ready::{self, Stage};
+use super::stage::{self, Synced};
+use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
@@ -33,24 +36,28 @@ impl Workspace for OsTree {
         let name = digest.whole;
         let _lock = CommitLock::take(&self.root)?;
         let last = self.recover()?;
+        // Until the first step is made.
+        self.ends_turn(last);
         if options.repeated && self.holds(name)? {
             self.discard_waiting(name);
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
-        let (changes, committed) = match resolve(self, changes, options).await? {
+        let looks = Looks::new(self);
+        let (changes, committed) = match resolve(&looks, changes, options).await? {
             Resolution::Apply { changes, committed } => (changes, committed),
             Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
         };
         if changes.is_empty() {
             return Ok(CommitOutcome::Committed(committed));
         }
+        let found = looks.into_found();
         let mut prepared = self.take_waiting(name);
         if let Cow::Owned(_) = changes {
             // It was prepared without what its user did meanwhile, and is merged now.
             discard_prepared(prepared.take());
             digest = Digest { whole: name, ..Digest::of(&changes) };
         }
-        match self.apply(&changes, &digest, prepared, last) {
+        match self.apply((&changes, &digest, &found), prepared, last) {
             Ok(()) => Ok(CommitOutcome::Committed(committed)),
             Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
@@ -66,7 +73,8 @@ impl Workspace for OsTree {
         self.discard_waiting(digest.whole);
         {
             let _lock = CommitLock::take(&self.root)?;
-            self.recover()?;
+            let last = self.recover()?;
+            self.ends_turn(last);
             let bytes = changes.changes.iter().filter_map(|change| change.base_content.as_ref());
             let bytes = bytes.map(|content| content.len() as u64).sum();
             // What cannot be removed now is tried again, and told of by a sweep.
@@ -75,14 +83,16 @@ impl Workspace for OsTree {
         // Before an accept nothing appears in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
         let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
-        if self.is_full()
-            && let Err(error) = self.sync(&home, &staging, &stage::written(changes))
-        {
+        let mut done = self.give_all(&mut staging, changes).map_err(io::Error::from);
+        if self.is_full() && done.is_ok() {
+            done = self.sync(&home, &staging, &stage::written(changes));
+        }
+        if let Err(error) = done {
             discard(&staging);
             return Err(at_root(&error));
         }
         // Without it, an accept reads again what it puts in.
-        let _ = stage::vouch(&mut staging, &digest.changes);
+        let _ = ready::vouch(&mut staging, &digest.changes);
         if self.options.prepare == Preparing::ForAnyProcess {
             return staging.wait(self.is_full()).map_err(|error| at_root(&error));
         }
@@ -96,6 +106,9 @@ impl Workspace for OsTree {
         self.discard_waiting(Digest::of(changes).whole);
     }
 }
+
+/// What is to be done, and what was found where it is to be done.
+type Work<'a> = (&'a ChangeSet, &'a Digest, &'a FoundAt);
 
 impl OsTree {
     /// What was prepared for these changes, by this tree or by another process.
@@ -141,16 +154,12 @@ impl OsTree {
     }
 
     /// `last`: the time of the last commit that is kept.
-    fn apply(
-        &self,
-        changes: &ChangeSet,
-        digest: &Digest,
-        prepared: Option<Staging>,
-        last: Time,
-    ) -> Result<(), Stop> {
+    fn apply(&self, work: Work<'_>, prepared: Option<Staging>, last: Time) -> Result<(), Stop> {
+        let (_, digest, _) = work;
+        self.known().last = None;
         let mut planned = None;
         if let Some(staging) = prepared {
-            match self.plan(&staging, None, (changes, digest), last) {
+            match self.plan(&staging, None, work, last) {
                 Ok(journal) => planned = Some((staging, journal)),
                 // Much may have happened to what another process wrote.
                 Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
@@ -160,12 +169,12 @@ impl OsTree {
                 }
             }
         }
-        let (mut staging, journal) = if let Some(planned) = planned {
+        let (mut staging, (journal, begun)) = if let Some(planned) = planned {
             planned
         } else {
             let home = self.homes.for_new().map_err(Stop::at_root)?;
-            let staging = Self::stage(&home, changes, digest.whole)?;
-            let journal = self.plan(&staging, Some(&home), (changes, digest), last);
+            let staging = Staging::create(&home, digest.whole).map_err(Stop::at_root)?;
+            let journal = self.plan(&staging, Some(&home), work, last);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
         };
@@ -182,6 +191,7 @@ impl OsTree {
                 Err(error) => not_taken_back(stop, &error),
             });
         }
+        self.ends_turn(begun);
         staging.release();
         let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
         let limit = self.options.undo;
@@ -200,20 +210,21 @@ impl OsTree {
         &self,
         staging: &Staging,
         home: Option<&Home>,
-        (changes, digest): (&ChangeSet, &Digest),
+        (changes, digest, found): Work<'_>,
         last: Time,
-    ) -> Result<Journal, Stop> {
-        let fresh = if home.is_some() { Fresh::Yes } else { Fresh::No };
-        let planner = Planner::new(&self.root, staging, fresh)?;
+    ) -> Result<(Journal, Time), Stop> {
+        let stage = if home.is_some() { Stage::Missing } else { Stage::Waiting };
+        let planner = Planner::new((&self.root, self.device), found, staging, stage);
         let (steps, unsynced) = planner.plan(changes, &digest.changes)?;
         match home {
             _ if !self.is_full() => {}
             Some(home) => self.sync(home, staging, &unsynced).map_err(Stop::at_root)?,
             None => drop(stage::sync(staging, &unsynced).map_err(Stop::at_root)?),
         }
-        let journal = Journal::new(digest.whole, staging.identity().map_err(Stop::at_root)?, steps);
-        staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(Stop::at_root)?;
-        Ok(journal)
+        let identity = staging.identity().map_err(Stop::at_root)?.to_owned();
+        let journal = Journal::new(digest.whole, identity, steps);
+        let begun = staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(Stop::at_root)?;
+        Ok((journal, begun))
     }
 
     /// The steps are taken back: the folder goes, unless it holds what could not be put back.

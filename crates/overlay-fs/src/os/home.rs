@@ -3,6 +3,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
@@ -10,7 +11,7 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use super::calls;
+use super::calls::{self, Found};
 use super::names::names_in;
 use super::orphans;
 use super::seen::place;
@@ -24,20 +25,22 @@ pub(super) const STAGING: &str = "staging";
 /// from there, else in the workspace's own folder, where no view shows them.
 #[derive(Debug)]
 pub(super) struct Homes {
-    root: Dir,
+    root: Arc<Dir>,
     state: Option<PathBuf>,
     /// Where the workspace was opened, if that is known, for a sweep after it is gone.
     opened_at: Option<PathBuf>,
     /// Tells this workspace from others, wherever it is moved.
     pub(super) workspace: String,
+    /// The one in the state folder, as it was last found.
+    found: Mutex<Option<Home>>,
     /// Whether the names of the folders above those in the state folder are on the medium.
     is_synced: AtomicBool,
 }
 
 /// One folder in which staging folders are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Home {
-    pub(super) folder: Dir,
+    pub(super) folder: Arc<Dir>,
     /// Where it is; `None`: it is the workspace.
     pub(super) path: Option<PathBuf>,
 }
@@ -45,7 +48,15 @@ pub(super) struct Home {
 impl Homes {
     pub(super) fn new(root: Dir, opened_at: Option<PathBuf>, state: Option<PathBuf>) -> io::Result<Self> {
         let workspace = identity(&root)?;
-        Ok(Self { root, state, opened_at, workspace, is_synced: AtomicBool::new(false) })
+        let root = Arc::new(root);
+        Ok(Self {
+            root,
+            state,
+            opened_at,
+            workspace,
+            found: Mutex::default(),
+            is_synced: AtomicBool::new(false),
+        })
     }
 
     /// Those that are there. A folder that is not private to this user is none of ours.
@@ -58,14 +69,14 @@ impl Homes {
             },
             None => None,
         };
-        Ok(state.into_iter().chain([self.inside()?]).collect())
+        Ok(state.into_iter().chain([self.inside()]).collect())
     }
 
     /// The one for a new staging folder.
     pub(super) fn for_new(&self) -> io::Result<Home> {
         match self.outside()? {
             Some(home) => Ok(home),
-            None => self.inside(),
+            None => Ok(self.inside()),
         }
     }
 
@@ -107,12 +118,20 @@ impl Homes {
         Ok(())
     }
 
-    fn inside(&self) -> io::Result<Home> {
-        Ok(Home { folder: self.root.try_clone()?, path: None })
+    fn inside(&self) -> Home {
+        Home { folder: self.root.clone(), path: None }
     }
 
     /// `None`: not there, or not private.
     fn in_state(&self, state: &Path, make: bool) -> io::Result<Option<Home>> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.as_ref().is_none_or(|home| !home.is_where_it_was()) {
+            *found = self.open_in_state(state, make)?;
+        }
+        Ok(found.clone())
+    }
+
+    fn open_in_state(&self, state: &Path, make: bool) -> io::Result<Option<Home>> {
         if make {
             make_state(state)?;
         }
@@ -130,11 +149,21 @@ impl Homes {
             // Without it a sweep leaves what is here, so this is no reason to refuse the work.
             let _ = orphans::note(&folder, opened_at);
         }
-        Ok(Some(Home { folder, path: Some(state.join(STAGING).join(&self.workspace)) }))
+        let path = Some(state.join(STAGING).join(&self.workspace));
+        Ok(Some(Home { folder: Arc::new(folder), path }))
     }
 }
 
 impl Home {
+    /// Whether the folder that was found is still the one at its path, and private.
+    fn is_where_it_was(&self) -> bool {
+        let Some(path) = &self.path else { return true };
+        let (Ok(there), Ok(open)) = (calls::look_through(path), calls::look_at(&*self.folder)) else {
+            return false;
+        };
+        (there.device, there.inode) == (open.device, open.inode) && is_private_folder(&there)
+    }
+
     /// The names of the staging folders, sorted.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         names_in(&self.folder, |name| {
@@ -154,10 +183,13 @@ impl Home {
 
 /// Whether a folder belongs to this user, and nobody else can look into it or write to it.
 pub(super) fn is_private(folder: &Dir) -> io::Result<bool> {
-    let found = calls::look_at(folder)?;
-    Ok(found.kind == EntryKind::Directory
+    Ok(is_private_folder(&calls::look_at(folder)?))
+}
+
+fn is_private_folder(found: &Found) -> bool {
+    found.kind == EntryKind::Directory
         && found.owner.0 == rustix::process::geteuid().as_raw()
-        && found.mode & 0o777 == 0o700)
+        && found.mode & 0o777 == 0o700
 }
 
 /// The host's state folder as a path of the workspace, if it is one. It need not be there yet.

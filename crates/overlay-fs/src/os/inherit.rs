@@ -35,6 +35,12 @@ impl Inherited {
         self.group.is_none() && self.list.is_none() && new.owner.1 == rustix::process::getegid().as_raw()
     }
 
+    /// The same for a file.
+    pub(super) fn gives_nothing_to(&self, new: &Found) -> bool {
+        let group = self.group.unwrap_or_else(|| rustix::process::getegid().as_raw());
+        self.list.is_none() && new.owner.1 == group
+    }
+
     /// Makes a new file or folder as if the process had made it in this folder, with these bits if no umask takes of them;
     /// whether anything had to be done.
     pub(super) fn give(&self, new: &OwnedFd, found: &Found, wanted: u32) -> Result<bool> {

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::OsTree;
-use super::calls;
+use super::calls::{self, Time};
 use super::clock::Clock;
 use super::home::Home;
 use super::recover::size_of;
 use super::seen::{Stamp, look_if_there, place};
-use super::staging::{Phase, Staging, Time};
+use super::staging::{Phase, Staging};
 
 /// What this process has found out about the staging folders of a workspace, so that a commit need not open each to learn
 /// that nothing in it is half done: a phase is a name in the folder, and no name comes or goes without the folder's times.
@@ -20,6 +20,8 @@ pub(super) struct Known {
     homes: BTreeMap<IsState, (Stamp, Vec<String>)>,
     /// Of each folder in which nothing is half done: what it was then, and how far its commit got.
     ended: BTreeMap<(IsState, String), (Stamp, Reached)>,
+    /// When the last commit was made that is kept, if nothing was half done when this tree's last turn ended.
+    pub(super) last: Option<Time>,
 }
 
 /// Which of the two homes it is: the one in the state folder, or the workspace.
@@ -35,25 +37,47 @@ pub(super) struct Reached {
     pub(super) bytes: u64,
 }
 
+impl Known {
+    /// Whether there is no staging folder in a home.
+    pub(super) fn has_none(&mut self, home: &Home, clock: &Clock) -> io::Result<bool> {
+        Ok(self.names(home, clock)?.is_empty())
+    }
+
+    fn names(&mut self, home: &Home, clock: &Clock) -> io::Result<Vec<String>> {
+        let is_state = home.path.is_some();
+        let moment = Clock::now();
+        let found = calls::look_at(&*home.folder)?;
+        let stamp = Stamp::new(&found);
+        let names = match self.homes.remove(&is_state) {
+            Some((seen, names)) if seen == stamp => names,
+            _ => home.names()?,
+        };
+        if clock.shows_changes_since(moment, &found) {
+            self.homes.insert(is_state, (stamp, names.clone()));
+        }
+        Ok(names)
+    }
+}
+
 impl OsTree {
     /// Every staging folder's name, and how far its commit got; to be called with the commit lock. Those in which something
     /// may be half done are given, too.
-    pub(super) fn reached(&self) -> io::Result<Vec<(String, Reached, Option<Staging>)>> {
+    pub(super) fn reached(&self, homes: &[Home]) -> io::Result<Vec<(String, Reached, Option<Staging>)>> {
         let mut known = self.known();
-        let mut now = Known::default();
+        let mut ended = BTreeMap::new();
         let mut all = Vec::new();
-        for home in self.homes.existing()? {
-            for name in self.names(&home, &known, &mut now)? {
+        for home in homes {
+            for name in known.names(home, &self.clock)? {
                 let key = (home.path.is_some(), name.clone());
                 let moment = Clock::now();
                 let Some(found) = look_if_there(place(&home.folder, &name))? else { continue };
                 let stamp = Stamp::new(&found);
                 if let Some(before) = known.ended.get(&key).filter(|(seen, _)| *seen == stamp) {
                     all.push((name, before.1, None));
-                    now.ended.insert(key, *before);
+                    ended.insert(key, *before);
                     continue;
                 }
-                let Some(staging) = Staging::open(&home, &name)? else { continue };
+                let Some(staging) = Staging::open(home, &name)? else { continue };
                 let (phase, journal) = staging.marked()?;
                 let bytes = if phase == Phase::Committed && self.options.undo.accepts != 0 {
                     self.bytes_of(&staging)
@@ -66,28 +90,13 @@ impl OsTree {
                     continue;
                 }
                 if self.clock.shows_changes_since(moment, &found) {
-                    now.ended.insert(key, (stamp, reached));
+                    ended.insert(key, (stamp, reached));
                 }
                 all.push((name, reached, None));
             }
         }
-        *known = now;
+        known.ended = ended;
         Ok(all)
-    }
-
-    fn names(&self, home: &Home, known: &Known, now: &mut Known) -> io::Result<Vec<String>> {
-        let is_state = home.path.is_some();
-        let moment = Clock::now();
-        let found = calls::look_at(&home.folder)?;
-        let stamp = Stamp::new(&found);
-        let names = match known.homes.get(&is_state) {
-            Some((seen, names)) if *seen == stamp => names.clone(),
-            _ => home.names()?,
-        };
-        if self.clock.shows_changes_since(moment, &found) {
-            now.homes.insert(is_state, (stamp, names.clone()));
-        }
-        Ok(names)
     }
 
     fn bytes_of(&self, staging: &Staging) -> u64 {

@@ -50,7 +50,10 @@ fn open(root: &Dir) -> rustix::io::Result<OwnedFd> {
     openat(root, ".", flags, Mode::empty())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the lock of another process can only be waited for")]
-fn pause() {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the lock of another process, and a clock, can only be waited for"
+)]
+pub(super) fn pause() {
     std::thread::sleep(PAUSE);
 }

@@ -2,6 +2,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cap_fs_ext::DirExt as _;
@@ -16,6 +17,7 @@ use super::recover::drop_ended;
 use super::seen::place;
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
+use super::turn::TURN;
 use crate::TreeError;
 
 /// Beside the staging folders of a workspace in the host's state folder: where that workspace was last opened.
@@ -60,7 +62,7 @@ fn sweep_homes(path: &Path, unused_since: Duration) -> io::Result<Vec<Swept>> {
             folder => folder?,
         };
         if is_private(&folder)? && is_orphan(&folder, key)? {
-            let home = Home { folder, path: Some(path.join(key)) };
+            let home = Home { folder: Arc::new(folder), path: Some(path.join(key)) };
             sweep_home(&home, unused_since, &mut swept)?;
             remove_if_empty(&homes, &home, key)?;
         }
@@ -126,11 +128,11 @@ fn is_unused_since(folder: &Dir, unused_since: Duration) -> io::Result<bool> {
 fn remove_if_empty(homes: &Dir, home: &Home, key: &str) -> io::Result<()> {
     for entry in home.folder.entries()? {
         let name = entry?.file_name();
-        if name != NOTE && name != DRAFT {
+        if ![NOTE, DRAFT, TURN].iter().any(|ours| name == *ours) {
             return Ok(());
         }
     }
-    for name in [DRAFT, NOTE] {
+    for name in [DRAFT, TURN, NOTE] {
         match home.folder.remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -10,9 +10,11 @@ use super::calls::{self, Found, Place};
 use super::folders::{Folders, Stop};
 use super::inherit::Inherited;
 use super::journal::{Action, Hashes, Step};
+use super::looks::FoundAt;
 use super::origin::Origins;
+use super::ready::{self, Like, Old, Stage, Waits};
 use super::seen::Seen;
-use super::stage::{self, Fresh, Like};
+use super::stage;
 use super::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 
@@ -21,8 +23,7 @@ use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 pub(super) struct Planner<'a> {
     folders: Folders<'a>,
     staging: &'a Staging,
-    /// Whether this very call wrote what waits; else it is compared with the changes.
-    fresh: Fresh,
+    stage: Stage,
     steps: Vec<Step>,
     unsynced: Vec<String>,
     /// Folders that are there, or are made by the steps.
@@ -32,16 +33,22 @@ pub(super) struct Planner<'a> {
     origins: Origins<'a>,
     /// What a folder gives to what is new in it: the last one.
     inherited: Option<(WorkspacePath, Inherited)>,
+    /// What was found in the workspace when it was compared with what the changes rest on.
+    found: &'a FoundAt,
     /// The file system of the workspace's folder.
     device: u64,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(root: &'a Dir, staging: &'a Staging, fresh: Fresh) -> Result<Self, Stop> {
-        let device = calls::look_at(root).map_err(Stop::at_root)?.device;
+    pub(super) fn new(
+        (root, device): (&'a Dir, u64),
+        found: &'a FoundAt,
+        staging: &'a Staging,
+        stage: Stage,
+    ) -> Self {
         let folders = Folders::new(root);
         let (steps, unsynced, there, made, origins, inherited) = Default::default();
-        Ok(Self { folders, staging, fresh, steps, unsynced, there, made, origins, inherited, device })
+        Self { folders, staging, stage, steps, unsynced, there, made, origins, inherited, found, device }
     }
 
     /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
@@ -147,26 +154,29 @@ impl<'a> Planner<'a> {
     ) -> Result<Seen, Stop> {
         let name = number.to_string();
         let at = self.staging.at(&name);
-        let stamp = self.staging.stamps.get(number).and_then(Option::as_ref);
+        let vouched = self.staging.vouched.get(number);
         let origin = match self.origins.file(&change.path) {
             Some(gone) => Some((gone, self.look(&gone.path)?)),
             None => found.map(|found| (change, *found)),
         };
+        let waits = Waits { at, stage: self.stage, vouched, bits: self.staging.bits };
+        if let Some((base, found)) = &origin
+            && let Some(seen) = ready::as_prepared(waits, change, hashes.new, base, found)?
+        {
+            return Ok(seen);
+        }
         let inherited;
         let like = match &origin {
             Some((base, found)) if found.kind == EntryKind::File => {
-                Like::Old { at: self.folders.target(&base.path)?, found, base }
+                Like::Old(Old { at: self.folders.target(&base.path)?, found, base })
             }
             _ => {
                 inherited = self.inherited(&change.path)?;
                 Like::New(&inherited)
             }
         };
-        let fresh = self.fresh;
-        let (seen, has_other_bits) =
-            stage::ready(at, change, hashes.new, like, (fresh, stamp, self.staging.bits))?;
-        let is_file = matches!(change.kind, ChangeKind::Write { .. });
-        if has_other_bits || (fresh == Fresh::Yes && is_file) {
+        let (seen, is_unsynced) = ready::ready(waits, change, hashes.new, like)?;
+        if is_unsynced {
             self.unsynced.push(name);
         }
         Ok(seen)
@@ -192,8 +202,11 @@ impl<'a> Planner<'a> {
 
     fn look(&mut self, path: &WorkspacePath) -> Result<Found, Stop> {
         let device = self.device;
-        let target = self.folders.target(path)?;
-        match calls::look(target) {
+        let found = match self.found.get(path) {
+            Some(found) => Ok(*found),
+            None => calls::look(self.folders.target(path)?),
+        };
+        match found {
             Ok(found) if found.device == device => Ok(found),
             Ok(_) => Err(other_file_system(path)),
             Err(Errno::NOENT) => Err(Stop::conflict(path, ConflictKind::Deleted)),

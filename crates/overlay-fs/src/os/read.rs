@@ -23,7 +23,7 @@ impl Tree for OsTree {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         let now = Clock::now();
         let found = self.steadily(path, |root| root.symlink_metadata(os_path(path)))?;
-        let mut metadata = metadata_of(&found);
+        let mut metadata = metadata_of(&(&found).into());
         self.clock.date(&mut metadata.fingerprint, now);
         Ok(metadata)
     }
@@ -109,7 +109,7 @@ fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec
             found => (found, None),
         },
     };
-    Ok((metadata_of(&found), content))
+    Ok((metadata_of(&(&found).into()), content))
 }
 
 /// The metadata is taken first: then an edit while the content is read shows.

@@ -3,23 +3,35 @@ use std::io;
 use super::OsTree;
 use super::Undoable;
 use super::apply::Applied;
-use super::calls;
+use super::calls::{self, Time};
 use super::commit::at_root;
 use super::folders::Stop;
+use super::home::Home;
 use super::journal::Action;
 use super::lock::CommitLock;
 use super::seen::look_if_there;
-use super::staging::{Phase, Staging, Time};
+use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
 use crate::{ChangeSet, ContentHash, TreeError, WorkspacePath};
 
 impl OsTree {
     /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
     /// other process is at work. Gives the time of the last commit that is kept.
+    ///
+    /// Who ends their turn with nothing half done says so ([`ends_turn`](Self::ends_turn)): then nobody has to look again
+    /// until somebody else has a turn.
     pub(super) fn recover(&self) -> Result<Time, TreeError> {
+        let failed = |error: io::Error| at_root(&error);
+        let homes = self.homes.existing().map_err(failed)?;
+        let last = self.known().last.take();
+        if self.is_last_turn_ours(&homes).map_err(failed)?
+            && let Some(last) = last
+        {
+            return Ok(last);
+        }
         let mut kept = Undoable::new();
         let mut last = Time::default();
-        for (name, reached, half_done) in self.reached().map_err(|error| at_root(&error))? {
+        for (name, reached, half_done) in self.reached(&homes).map_err(failed)? {
             let phase = reached.phase;
             last = reached.journal.map_or(last, |journal| last.max(journal));
             if phase == Phase::Committed && self.options.undo.accepts != 0 {
@@ -39,6 +51,24 @@ impl OsTree {
         }
         *self.undoable() = kept;
         Ok(last)
+    }
+
+    /// Whether all is as this tree left it; from here on it is this tree's turn.
+    fn is_last_turn_ours(&self, homes: &[Home]) -> io::Result<bool> {
+        let mut is_ours = false;
+        for home in homes {
+            is_ours = match home.path {
+                Some(_) => self.take_turn(home)?,
+                // Who has another state folder commits in the workspace, and has no turn here.
+                None => is_ours && self.known().has_none(home, &self.clock)?,
+            };
+        }
+        Ok(is_ours)
+    }
+
+    /// Nothing is half done, and this is the time of the last commit that is kept. To be called with the commit lock.
+    pub(super) fn ends_turn(&self, last: Time) {
+        self.known().last = Some(last);
     }
 
     /// Takes back what was begun in this folder.

@@ -1,9 +1,10 @@
 use std::ffi::OsStr;
 use std::io;
 
+use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Found, Place};
+use super::calls::{self, Found, Place, Time};
 use crate::{ContentHash, EntryKind};
 
 /// What something on disk was at one moment: enough to know it again, and to know whether it was edited.
@@ -17,8 +18,8 @@ pub(super) struct Seen {
     pub(super) len: u64,
     /// Permission bits.
     pub(super) mode: u32,
-    /// Seconds and nanoseconds since the Unix epoch.
-    pub(super) modified: (i64, i64),
+    /// Of a file or link of which the hash is there it decides nothing.
+    pub(super) modified: Time,
     /// Of a file's content or a link's target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hash: Option<ContentHash>,
@@ -46,8 +47,8 @@ pub(super) struct Stamp {
     device: u64,
     inode: u64,
     len: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    modified: Time,
+    changed: Time,
 }
 
 impl Stamp {
@@ -63,6 +64,28 @@ impl Stamp {
     }
 }
 
+/// What is known of what waits for a change in a staging folder.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Vouched {
+    /// What the system said of the file when it held what it should.
+    pub(super) file: Option<Stamp>,
+    /// The file of its user whose bits, owner and attributes it was given, as that was then.
+    pub(super) like: Option<Stamp>,
+}
+
+impl Vouched {
+    /// Whether the file is known to hold what it should.
+    pub(super) fn vouches_for(&self, staged: &Found) -> bool {
+        self.file.is_some_and(|stamp| stamp.vouches_for(staged))
+    }
+
+    /// Whether what it was given is what this file of its user's has.
+    pub(super) fn is_like(&self, old: &Found) -> bool {
+        self.like.is_some_and(|stamp| stamp.vouches_for(old))
+    }
+}
+
 /// What a place holds: what the system says of it, and the hash of its content.
 pub(super) struct Held {
     pub(super) found: Found,
@@ -72,15 +95,24 @@ pub(super) struct Held {
 /// Reads what is at a place. A link is not followed; of a file that grows while it is read the hash is another one.
 pub(super) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
     let found = calls::look(at)?;
-    let (found, hash) = match found.kind {
-        EntryKind::File => {
-            let file = calls::open(at)?;
-            let found = calls::look_at(&file)?;
-            (found, Some(calls::hash(&file, found.len)?))
-        }
-        EntryKind::Symlink => (found, Some(ContentHash::of(&calls::read_link(at)?))),
-        _ => (found, None),
-    };
+    match found.kind {
+        EntryKind::File => hold_open(&calls::open(at)?),
+        EntryKind::Symlink => Ok(Held { found, hash: Some(ContentHash::of(&calls::read_link(at)?)) }),
+        _ => Ok(Held { found, hash: None }),
+    }
+}
+
+/// The same where a file is expected: with one call less if it is one.
+pub(super) fn hold_file(at: Place<'_>) -> rustix::io::Result<Held> {
+    match calls::open(at) {
+        Ok(file) => hold_open(&file),
+        Err(_) => hold(at),
+    }
+}
+
+fn hold_open(file: &OwnedFd) -> rustix::io::Result<Held> {
+    let found = calls::look_at(file)?;
+    let hash = if found.kind == EntryKind::File { Some(calls::hash(file, found.len)?) } else { None };
     Ok(Held { found, hash })
 }
 

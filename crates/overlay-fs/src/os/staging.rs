@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
@@ -8,13 +9,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Found, Place};
+use super::calls::{self, Found, Place, Time};
 use super::home::{Home, identity, is_private};
 use super::inherit::make_plain;
 use super::journal::Journal;
 use super::names::names_in;
 use super::process::Process;
-use super::seen::{Stamp, look_if_there, place};
+use super::seen::{Vouched, look_if_there, place};
 use crate::{ContentHash, EntryKind};
 
 const PREFIX: &str = ".headstart-staging-";
@@ -32,9 +33,6 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX.as_bytes())
         .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
 }
-
-/// Seconds and nanoseconds since the Unix epoch.
-pub(super) type Time = (i64, i64);
 
 /// How far it got, each a journal of that name. The first that is there counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,15 +86,17 @@ pub(super) struct Owner {
 /// A private folder in which new files wait and old ones are kept.
 #[derive(Debug)]
 pub(super) struct Staging {
-    home: Dir,
+    home: Arc<Dir>,
     pub(super) folder: Dir,
     pub(super) name: String,
     /// For people.
     pub(super) told: String,
+    /// Tells this folder from any other, also from a copy of it.
+    identity: OnceLock<String>,
     /// The kernel gives it back when the process dies.
     lock: Option<OwnedFd>,
-    /// Of the files that were found to hold what they should, by the number of the change.
-    pub(super) stamps: Vec<Option<Stamp>>,
+    /// By the number of the change; none for what was just written.
+    pub(super) vouched: Vec<Vouched>,
     /// An empty file for the journal of a commit that may come: to make a file can take longer than all the rest of it.
     reserved: Option<OwnedFd>,
     /// The permission bits of a new program, if another process wrote what is in it, perhaps with another umask.
@@ -111,9 +111,9 @@ impl Staging {
         calls::make_folder(place(&home.folder, &name), 0o700)?;
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
-        let home = home.folder.try_clone()?;
-        let (lock, stamps, reserved, bits) = Default::default();
-        let mut staging = Self { home, folder, name, told, lock, stamps, reserved, bits };
+        let home = home.folder.clone();
+        let (identity, lock, vouched, reserved, bits) = Default::default();
+        let mut staging = Self { home, folder, name, told, identity, lock, vouched, reserved, bits };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -157,9 +157,9 @@ impl Staging {
         }
         let told = home.told(name);
         let can_be_brought = home.path.is_none();
-        let (home, name) = (home.folder.try_clone()?, name.to_owned());
-        let (lock, stamps, reserved, bits) = Default::default();
-        let staging = Self { home, folder, name, told, lock, stamps, reserved, bits };
+        let (home, name) = (home.folder.clone(), name.to_owned());
+        let (identity, lock, vouched, reserved, bits) = Default::default();
+        let staging = Self { home, folder, name, told, identity, lock, vouched, reserved, bits };
         if can_be_brought && staging.is_brought()? {
             return Ok(None);
         }
@@ -178,12 +178,15 @@ impl Staging {
             journal => journal?,
         };
         let identity = self.identity()?;
-        Ok(journal.is_some_and(|journal| !journal.is_of(&identity)))
+        Ok(journal.is_some_and(|journal| !journal.is_of(identity)))
     }
 
-    /// Tells this folder from any other, also from a copy of it.
-    pub(super) fn identity(&self) -> io::Result<String> {
-        identity(&self.folder)
+    pub(super) fn identity(&self) -> io::Result<&str> {
+        if let Some(identity) = self.identity.get() {
+            return Ok(identity);
+        }
+        let found = identity(&self.folder)?;
+        Ok(self.identity.get_or_init(|| found))
     }
 
     pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
@@ -233,14 +236,14 @@ impl Staging {
         Ok((Phase::Idle, None))
     }
 
-    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time is later than `after`,
-    /// whatever the clock says.
-    pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<()> {
+    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time, which it returns, is
+    /// later than `after`, whatever the clock says.
+    pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<Time> {
         self.mark(phase, &journal.to_bytes(), after, sync)
     }
 
     /// Enters a phase from none.
-    pub(super) fn mark(&self, phase: Phase, journal: &[u8], after: Time, sync: bool) -> io::Result<()> {
+    pub(super) fn mark(&self, phase: Phase, journal: &[u8], after: Time, sync: bool) -> io::Result<Time> {
         if LARGEST < journal.len() as u64 {
             return Err(io::Error::other("these are more changes than one journal can hold"));
         }
@@ -253,19 +256,22 @@ impl Staging {
             created = calls::create(self.at(DRAFT), 0o600, journal)?;
             &created
         };
-        if after != Time::default() && calls::look_at(file)?.modified <= after {
+        let mut written = calls::look_at(file)?.modified;
+        if written <= after {
             let (seconds, part) = after;
-            let next = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
-            calls::set_modified(file, Some(next))?;
+            written = if part < 999_999_999 { (seconds, part + 1) } else { (seconds.saturating_add(1), 0) };
+            calls::set_modified(file, Some(written))?;
         }
         if sync {
             calls::sync(file, OsStr::new(DRAFT))?;
         }
-        self.go(Phase::Idle, phase, sync)
+        self.go(Phase::Idle, phase, sync)?;
+        Ok(written)
     }
 
     /// Makes the file for the journal of a commit that may come.
     pub(super) fn reserve(&mut self) -> io::Result<()> {
+        self.identity()?;
         self.reserved = Some(calls::create(self.at(DRAFT), 0o600, b"")?);
         Ok(())
     }

@@ -1,12 +1,13 @@
 use std::io;
 
 use super::apply::{Applied, difference, is_folder};
+use super::calls::Time;
 use super::commit::{at_root, not_put_back, not_taken_back};
 use super::folders::{Folders, Stop};
 use super::journal::{Action, Digest, Journal, Step};
 use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
-use super::staging::{Phase, Staging, Time};
+use super::staging::{Phase, Staging};
 use super::{OsTree, stage};
 use crate::{ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind, TreeError, WorkspacePath};
 
@@ -152,7 +153,7 @@ impl OsTree {
             let copies = made.iter().map(|step| &step.name).filter(|name| is_folder(staging.at(name)));
             stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
         }
-        let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?, steps);
+        let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?.to_owned(), steps);
         staging.begin(Phase::Undoing, &journal, Time::default(), self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
         let outcome = applied.apply(&journal.steps).and_then(|()| {

@@ -5,14 +5,14 @@ use rustix::io::Errno;
 use std::io;
 
 use super::OsTree;
-use super::calls;
-use super::staging::{OWNER, Phase, Staging, Time};
+use super::calls::{self, Time};
+use super::staging::{OWNER, Phase, Staging};
 use crate::ContentHash;
 
 impl Staging {
     /// Leaves it for whoever commits its changes: from here on it is nobody's, and stays when its process ends.
     pub(super) fn wait(mut self, sync: bool) -> io::Result<()> {
-        self.mark(Phase::Waiting, &serde_json::to_vec(&self.stamps)?, Time::default(), sync)?;
+        self.mark(Phase::Waiting, &serde_json::to_vec(&self.vouched)?, Time::default(), sync)?;
         self.release();
         Ok(())
     }
@@ -27,9 +27,13 @@ impl Staging {
         if self.phase()? != Phase::Waiting {
             return Ok(None);
         }
-        // Without it, what waits is read and compared.
-        self.stamps = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?).unwrap_or_default();
         self.hold(owner);
+        let Ok(vouched) = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?) else {
+            // What it was given may be what its user has taken away since.
+            self.remove(false)?;
+            return Ok(None);
+        };
+        self.vouched = vouched;
         self.leave(Phase::Waiting, false)?;
         self.bits = Some(self.bits_of_new()?);
         Ok(Some(self))
@@ -49,7 +53,9 @@ impl OsTree {
     /// it, there is none.
     pub(super) fn adopt(&self, changes: ContentHash) -> Option<Staging> {
         let home = self.homes.outside_if_there().ok()??;
-        for name in home.names().ok()? {
+        // What is kept for undos is none that waits.
+        let is_kept = |name: &String| self.undoable().contains_key(name);
+        for name in home.names().ok()?.into_iter().filter(|name| !is_kept(name)) {
             let Ok(Some(staging)) = Staging::open(&home, &name) else { continue };
             let is_it = matches!(staging.phase(), Ok(Phase::Waiting))
                 && staging

@@ -5,7 +5,7 @@ use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, TreeError, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
-use crate::place::{HOMES, Home, Place, committed, contents};
+use crate::place::{HOMES, Home, Place, committed, contents, wait_a_tick};
 
 const ERRORS: [Errno; 3] = [Errno::IO, Errno::NOSPC, Errno::ACCESS];
 
@@ -21,7 +21,10 @@ impl Try {
     fn begin(self, place: &Place, changes: &ChangeSet) {
         match self {
             Self::Commit => {}
-            Self::PreparedCommit => block_on(place.tree.prepare(changes)).unwrap(),
+            Self::PreparedCommit => {
+                wait_a_tick();
+                block_on(place.tree.prepare(changes)).unwrap();
+            }
             Self::Undo => assert_eq!(place.commit(changes), committed()),
         }
     }

@@ -12,7 +12,7 @@ use headstart_overlay_fs::{ChangeSet, CommitOptions, SweepOutcome, UndoOutcome, 
 use rustix::io::Errno;
 
 use crate::child::{order, process};
-use crate::place::{HOMES, Home, Place, committed, contents, open};
+use crate::place::{HOMES, Home, Place, committed, contents, open, wait_a_tick};
 
 /// Its order: the folder of the place, where staging folders are, what to do, and before which system call to die.
 #[test]
@@ -24,6 +24,9 @@ fn the_process_that_dies() {
     let changes = fs::read(format!("{folder}/changes.json")).unwrap();
     let changes: ChangeSet = serde_json::from_slice(&changes).unwrap();
     let tree = open(folder.as_ref(), home);
+    if what.starts_with("prepare") {
+        wait_a_tick();
+    }
     let plain = what == "commit without exchange";
     arm(move |point| match point.call {
         _ if point.number == number => Then::Die,

@@ -1,10 +1,13 @@
 //! What a process remembers of the staging folders, and what it sees all the same.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Then, arm, disarm};
-use headstart_overlay_fs::{ChangeSet, UndoOutcome, Workspace as _};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, TreeError, UndoOutcome, Workspace as _};
 
 use crate::killed::{dies, with_changes};
 use crate::place::{HOMES, Home, Place, committed, contents, open, path};
@@ -39,7 +42,7 @@ fn what_another_process_leaves_half_done_is_found_by_one_that_looked_there_befor
             (contents(&place.snapshot()), disarm())
         };
         let mut found = 0;
-        for number in (0..calls).step_by(calls / 12) {
+        for number in (0..calls).step_by(calls / 24) {
             let (place, _) = with_accepts(home);
             let before = contents(&place.snapshot());
             // The last ones may not be reached: it looks for the accept among folders with random names.
@@ -57,24 +60,73 @@ fn what_another_process_leaves_half_done_is_found_by_one_that_looked_there_befor
     }
 }
 
-/// An accept that finds what it knows looks at each that is kept, and opens none.
-#[test]
-fn what_is_kept_costs_an_accept_one_look_each() {
-    let calls = |accepts: usize| {
-        let place = Place::new(Home::State);
-        for number in 0..accepts {
-            std::thread::sleep(Duration::from_millis(25));
-            assert_eq!(place.commit(&another(&place, &number.to_string())), committed());
-        }
-        let last = another(&place, "last");
-        // It looks at those that are kept as well.
+/// The folder of the staging folders.
+fn home(place: &Place) -> PathBuf {
+    let homes = fs::read_dir(place.folder.path().join("state/staging")).unwrap();
+    homes.map(|home| home.unwrap().path()).next().unwrap()
+}
+
+/// How many calls an accept takes after so many others of the same process, and after something else that happened.
+fn calls_of_accept(accepts: usize, then: impl Fn(&Place)) -> usize {
+    let place = Place::new(Home::State);
+    for number in 0..accepts {
         std::thread::sleep(Duration::from_millis(25));
-        block_on(place.tree.prepare(&last)).unwrap();
-        arm(|_| Then::GoOn);
-        assert_eq!(place.commit(&last), committed());
-        disarm()
-    };
+        assert_eq!(place.commit(&another(&place, &number.to_string())), committed());
+    }
+    let last = another(&place, "last");
+    block_on(place.tree.prepare(&last)).unwrap();
+    then(&place);
+    arm(|_| Then::GoOn);
+    assert_eq!(place.commit(&last), committed());
+    disarm()
+}
+
+#[test]
+fn what_is_kept_costs_an_accept_nothing() {
     // A prepare leaves no more than two.
-    let (one, two) = (calls(1), calls(2));
-    assert_eq!(two, one + 1);
+    let [one, two] = [1, 2].map(|accepts| calls_of_accept(accepts, |_| {}));
+    assert_eq!(two, one);
+}
+
+/// Whoever had a turn in between may have left something half done.
+#[test]
+fn after_the_turn_of_another_an_accept_looks_again() {
+    let turn = |place: &Place| home(place).join("turn");
+    let alone = calls_of_accept(2, |_| {});
+    let with_another = calls_of_accept(2, |place| {
+        let other = open(place.folder.path(), Home::State);
+        assert_eq!(block_on(other.commit(&ChangeSet::default(), CommitOptions::default())), committed());
+    });
+    assert!(alone + 2 <= with_another, "{alone} {with_another}");
+    let forgotten = calls_of_accept(2, |place| fs::remove_file(turn(place)).unwrap());
+    assert!(alone + 2 <= forgotten, "{alone} {forgotten}");
+    let replaced = calls_of_accept(2, |place| {
+        let mine = fs::read(turn(place)).unwrap();
+        fs::rename(turn(place), home(place).join("workspace-draft")).unwrap();
+        fs::write(turn(place), mine).unwrap();
+    });
+    assert!(alone + 2 <= replaced, "{alone} {replaced}");
+}
+
+#[test]
+fn what_is_no_file_in_the_place_of_the_turn_is_not_written_to() {
+    let place = Place::new(Home::State);
+    // The first makes the folder.
+    for text in ["0", "1"] {
+        assert_eq!(place.commit(&another(&place, text)), committed());
+    }
+    let (turn, victim) = (home(&place).join("turn"), place.folder.path().join("victim"));
+    fs::write(&victim, "a text that is longer than a turn").unwrap();
+    for attack in
+        [|from: &Path, to: &Path| symlink(from, to), |from: &Path, to: &Path| fs::hard_link(from, to)]
+    {
+        fs::remove_file(&turn).unwrap();
+        attack(&victim, &turn).unwrap();
+        let outcome = place.commit(&another(&place, "2"));
+        assert!(
+            matches!(&outcome, Err(TreeError::Io { message, .. }) if message.contains("none of ours")),
+            "{outcome:?}"
+        );
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "a text that is longer than a turn");
+    }
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use futures::executor::block_on;
 use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
 use headstart_overlay_fs::{
-    ChangeSet, CommitOutcome, Conflict, ConflictKind, SweepOutcome, TreeError, UndoOutcome,
+    ChangeSet, CommitOutcome, Conflict, ConflictKind, SweepOutcome, TreeError, UndoOutcome, Workspace as _,
 };
 
-use crate::place::{HOMES, Home, Place, committed, contents, path};
+use crate::place::{HOMES, Home, Place, committed, contents, path, wait_a_tick};
 
 /// Does something to the workspace just before the first call of this kind for a name.
 fn just_before(
@@ -148,10 +148,14 @@ const EDITS: [(&str, &str, &str, Edit, ConflictKind); 12] = [
 
 #[test]
 fn what_its_user_does_in_the_last_moment_is_seen_and_kept() {
-    for home in HOMES {
+    for (home, is_prepared) in [(Home::Workspace, false), (Home::State, false), (Home::State, true)] {
         for (number, (at, call, name, edit, kind)) in EDITS.into_iter().enumerate() {
             let place = Place::new(home);
             let changes = place.staged();
+            if is_prepared {
+                wait_a_tick();
+                block_on(place.tree.prepare(&changes)).unwrap();
+            }
             // What the workspace would be, had the user done this without any commit.
             let expected = {
                 let other = Place::new(home);

@@ -57,6 +57,11 @@ pub(crate) fn temporary() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
+/// What is younger than a tick of the clock is not made ready by a preparation: a change in that tick would not show.
+pub(crate) fn wait_a_tick() {
+    std::thread::sleep(std::time::Duration::from_millis(25));
+}
+
 pub(crate) fn open(folder: &Path, home: Home) -> OsTree {
     open_at(folder, &folder.join("workspace"), home)
 }

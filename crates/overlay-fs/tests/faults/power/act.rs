@@ -4,7 +4,7 @@ use headstart_overlay_fs::{ChangeSet, CommitOptions, OsTree, UndoOutcome, Worksp
 use rustix::io::Errno;
 
 use super::disk::Disk;
-use crate::place::{Place, committed, path};
+use crate::place::{Place, committed, path, wait_a_tick};
 
 /// What is done while the power may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,7 @@ impl Act {
         match self {
             Self::Commit | Self::SmallCommit => assert_eq!(commit(), committed()),
             Self::PreparedCommit => {
+                wait_a_tick();
                 block_on(tree.prepare(changes)).unwrap();
                 assert_eq!(commit(), committed());
             }

@@ -1,0 +1,66 @@
+//! What a file has besides its content, and keeps when that is replaced.
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Gid, Uid, fchown, fgetxattr, flistxattr, fsetxattr};
+use rustix::io::Errno;
+
+use super::calls::{self, Found, Place};
+use crate::Change;
+
+/// The bits that the user's file has now, with the executable ones changed only if the change set changes them.
+/// Set-user-id and the like are not carried over to new content.
+pub(super) fn permission_bits(old: &Found, base: &Change, executable: bool) -> u32 {
+    let now = old.mode & 0o777;
+    let was_executable = base.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
+    match (was_executable, executable) {
+        (false, true) => now | (now & 0o444) >> 2,
+        (true, false) => now & !0o111,
+        _ => now,
+    }
+}
+
+/// Only the superuser, or a member of the group, can give a file away; for all others the file becomes theirs, as
+/// with every editor that saves by renaming. Whether it has the group.
+pub(super) fn keep_owner(file: &OwnedFd, old: &Found) -> bool {
+    let (user, group) = (Uid::from_raw(old.owner.0), Gid::from_raw(old.owner.1));
+    fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group))).is_ok()
+}
+
+/// They speak of the content, and are void for another one: what the program may do beyond its user's rights, and sums
+/// that are checked.
+const OF_CONTENT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
+
+/// Copies extended attributes, access lists among them, as far as the system lets us; whether there were any.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(super) fn keep_attributes(file: &OwnedFd, old: Place<'_>, is_same_content: bool) -> bool {
+    let Ok(old) = calls::open(old) else { return false };
+    copy_attributes(old, file, |name| is_same_content || !OF_CONTENT.contains(&name))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(super) fn copy_attributes(from: impl AsFd, to: impl AsFd, is_wanted: impl Fn(&[u8]) -> bool) -> bool {
+    let mut names = vec![0; 1024];
+    let listed = match flistxattr(&from, &mut names[..]) {
+        Err(Errno::RANGE) => {
+            names.resize(64 * 1024, 0);
+            flistxattr(&from, &mut names[..])
+        }
+        listed => listed,
+    };
+    let Ok(len) = listed else { return false };
+    let mut value = Vec::new();
+    let names = names[..len].split(|byte| *byte == 0);
+    for name in names.filter(|name| !name.is_empty() && is_wanted(name)) {
+        value.resize(64 * 1024, 0);
+        if let Ok(len) = fgetxattr(&from, name, &mut value[..]) {
+            // What only the superuser may set stays behind, as with a copy.
+            let _ = fsetxattr(&to, name, &value[..len], rustix::fs::XattrFlags::empty());
+        }
+    }
+    len != 0
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(super) fn keep_attributes(_file: &OwnedFd, _old: Place<'_>, _is_same_content: bool) -> bool {
+    false
+}

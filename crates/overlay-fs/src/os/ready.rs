@@ -1,0 +1,317 @@
+//! What waits in a staging folder is made as it will be in the workspace: as much of it as can be while its user still reads.
+
+use std::io;
+
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+
+use super::attributes::{keep_attributes, keep_owner, permission_bits};
+use super::calls::{self, Found, Place, Time};
+use super::clock::Clock;
+use super::folders::{Folders, Stop};
+use super::inherit::Inherited;
+use super::journal::Hashes;
+use super::lock::pause;
+use super::origin::Origins;
+use super::plan::tampered;
+use super::seen::{Seen, Stamp, Vouched, hold_file};
+use super::stage::{self, touch};
+use super::staging::{self, Staging};
+use super::{OsTree, os_name};
+use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
+
+/// Whether what goes in is in the staging folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Nothing is there: it is still to be written.
+    Missing,
+    /// It was prepared: somebody may have changed it, and its times are those of the preparation.
+    Waiting,
+}
+
+/// What a file that goes in is like, besides its content.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Like<'a> {
+    /// The file that it replaces, or that moves to its place: permission bits, owner and extended attributes are its, as
+    /// they are now.
+    Old(Old<'a>),
+    /// Any new one in its folder.
+    New(&'a Inherited),
+}
+
+/// A file of its user's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Old<'a> {
+    pub(super) at: Place<'a>,
+    pub(super) found: &'a Found,
+    /// What the change set rests on.
+    pub(super) base: &'a Change,
+}
+
+/// What is known of what waits for a change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits<'a> {
+    pub(super) at: Place<'a>,
+    pub(super) stage: Stage,
+    pub(super) vouched: Option<&'a Vouched>,
+    /// The permission bits of a new program, if another process wrote it.
+    pub(super) bits: Option<u32>,
+}
+
+/// How often, and so for how long, a file system's clock is waited for: two ticks of the slowest one.
+const ATTEMPTS: usize = 10;
+
+impl OsTree {
+    /// Gives the files that wait what those have whose places they take, and notes of each whose that is. What cannot be given
+    /// now, or might change without a sign, is left to the accept.
+    pub(super) fn give_all(&self, staging: &mut Staging, changes: &ChangeSet) -> rustix::io::Result<()> {
+        let origins = Origins::of(changes);
+        let mut folders = Folders::new(&self.root);
+        staging.vouched = vec![Vouched::default(); changes.changes.len()];
+        for (number, change) in changes.changes.iter().enumerate() {
+            let ChangeKind::Write { content, executable, .. } = &change.kind else { continue };
+            let base = origins.file(&change.path).unwrap_or(change);
+            let Ok(target) = folders.place(&base.path) else { continue };
+            let moment = Clock::now();
+            let Ok(found) = calls::look(target) else { continue };
+            if found.kind != EntryKind::File || !self.clock.shows_changes_since(moment, &found) {
+                continue;
+            }
+            let name = number.to_string();
+            let at = staging.at(&name);
+            let file = calls::open(at)?;
+            let staged = calls::look_at(&file)?;
+            if give(&file, &staged, Old { at: target, found: &found, base }, content, *executable).is_ok() {
+                staging.vouched[number].like = Some(Stamp::new(&found));
+            } else {
+                // It has some of it, perhaps.
+                calls::remove_file(at)?;
+                stage::write(at, content, *executable)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives a file the bits, owner and attributes of another one; whether it had others before.
+fn give(
+    file: &OwnedFd,
+    staged: &Found,
+    old: Old<'_>,
+    content: &Content,
+    executable: bool,
+) -> rustix::io::Result<bool> {
+    let is_same = old.base.base_content.as_ref() == Some(content);
+    let mut is_touched = keep_attributes(file, old.at, is_same);
+    let mut mode = permission_bits(old.found, old.base, executable);
+    if staged.owner != old.found.owner {
+        if !keep_owner(file, old.found) {
+            // What the old group was given is not for another one.
+            mode = mode & !0o070 | (mode & 0o007) << 3;
+        }
+        is_touched = true;
+    }
+    if staged.mode != mode || is_touched {
+        calls::set_mode(file, mode)?;
+        is_touched = true;
+    }
+    Ok(is_touched)
+}
+
+/// Reads the files that wait, and notes of each that holds what it should by what the system says it will be known
+/// to be untouched. For this, the file system's clock must have gone on since the file was last changed: a change in the
+/// same tick would not show.
+pub(super) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> {
+    let mut held = Vec::with_capacity(hashes.len());
+    for (number, hashes) in hashes.iter().enumerate() {
+        let one = match hashes.new {
+            Some(_) => Some(hold_file(staging.at(&number.to_string()))?),
+            None => None,
+        };
+        held.push(one.filter(|one| one.found.kind == EntryKind::File && one.hash == hashes.new));
+    }
+    let changed = held.iter().flatten().map(|one| one.found.changed);
+    let clock = clock_after(staging, changed.max().unwrap_or_default())?;
+    for (held, vouched) in held.iter().zip(&mut staging.vouched) {
+        let known = held.as_ref().filter(|one| one.found.changed < clock);
+        vouched.file = known.map(|one| Stamp::new(&one.found));
+    }
+    Ok(())
+}
+
+/// The time by the file system's clock, later than that of a change if it gets there soon.
+fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
+    for _ in 0..ATTEMPTS {
+        // The second time it is exact, where the system counts finely only after somebody has looked.
+        touch(staging, staging::OWNER)?;
+        let clock = touch(staging, staging::OWNER)?.changed;
+        if changed < clock {
+            return Ok(clock);
+        }
+        pause();
+    }
+    Ok(touch(staging, staging::OWNER)?.changed)
+}
+
+/// Makes what goes in for a change as it will be in the workspace, and says what it is then, and whether the file is still to
+/// be put on the medium.
+pub(super) fn ready(
+    waits: Waits<'_>,
+    change: &Change,
+    hash: Option<ContentHash>,
+    like: Like<'_>,
+) -> Result<(Seen, bool), Stop> {
+    match &change.kind {
+        ChangeKind::Write { content, executable, .. } => {
+            ready_file(waits, change, (content, *executable), hash, like)
+        }
+        ChangeKind::Link { target, .. } => ready_link(waits, change, target, hash, like),
+        _ => Err(tampered(&change.path, waits.at)),
+    }
+}
+
+fn ready_link(
+    Waits { at, stage, .. }: Waits<'_>,
+    change: &Change,
+    target: &Vec<u8>,
+    hash: Option<ContentHash>,
+    like: Like<'_>,
+) -> Result<(Seen, bool), Stop> {
+    let failed = |error: Errno| Stop::io(&change.path, error);
+    match stage {
+        Stage::Missing => calls::make_link(at, os_name(target)).map_err(failed)?,
+        Stage::Waiting if calls::read_link(at).is_ok_and(|found| found == *target) => {}
+        Stage::Waiting => return Err(tampered(&change.path, at)),
+    }
+    let mut found = calls::look(at).map_err(failed)?;
+    if let Like::New(inherited) = like
+        && inherited.give_link(at, &found)
+    {
+        found = calls::look(at).map_err(failed)?;
+    }
+    Ok((Seen::new(&found, hash), false))
+}
+
+fn ready_file(
+    waits: Waits<'_>,
+    change: &Change,
+    (content, executable): (&Content, bool),
+    hash: Option<ContentHash>,
+    like: Like<'_>,
+) -> Result<(Seen, bool), Stop> {
+    let failed = |error: Errno| Stop::io(&change.path, error);
+    let Waits { at, mut stage, vouched, bits } = waits;
+    let modified = match like {
+        Like::Old(Old { found, base, .. }) => time_of(change, content, base, found),
+        Like::New(inherited) => {
+            if let Some(staged) = look_if_vouched(&waits, change)?
+                && has_all_of_new(&waits, &staged, executable, inherited)
+            {
+                calls::set_modified_at(at, None).map_err(failed)?;
+                return Ok((Seen::new(&staged, hash), false));
+            }
+            None
+        }
+    };
+    let mut open = match stage {
+        Stage::Waiting => Some(open_waiting(&waits, change, content)?),
+        Stage::Missing => None,
+    };
+    if open.is_some() && vouched.is_some_and(|vouched| vouched.like.is_some()) {
+        // It has what its user's file had once; that of it which this one has no more must not stay.
+        calls::remove_file(at).map_err(failed)?;
+        (open, stage) = (None, Stage::Missing);
+    }
+    let (file, staged) = if let Some(open) = open {
+        open
+    } else {
+        let file = stage::write(at, content, executable).map_err(failed)?;
+        let staged = calls::look_at(&file).map_err(failed)?;
+        (file, staged)
+    };
+    let is_touched = match like {
+        Like::Old(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
+        Like::New(inherited) => {
+            let wanted = bits_wanted(executable);
+            let mut is_touched = false;
+            if let Some(bits) = bits.filter(|bits| staged.mode != wanted & bits) {
+                calls::set_mode(&file, wanted & bits).map_err(failed)?;
+                is_touched = true;
+            }
+            inherited.give(&file, &staged, wanted).map_err(failed)? || is_touched
+        }
+    };
+    let is_unsynced = is_touched || stage == Stage::Missing;
+    if modified.is_some() || stage == Stage::Waiting {
+        calls::set_modified(&file, modified).map_err(failed)?;
+    } else if !is_touched {
+        return Ok((Seen::new(&staged, hash), is_unsynced));
+    }
+    let now = calls::look_at(&file).map_err(failed)?;
+    Ok((Seen::new(&now, hash), is_unsynced))
+}
+
+/// Opens the file that waits; an error where it does not hold what it should.
+fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result<(OwnedFd, Found), Stop> {
+    let failed = |error: Errno| Stop::io(&change.path, error);
+    let file = match calls::open(waits.at) {
+        Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),
+        opened => opened.map_err(failed)?,
+    };
+    let staged = calls::look_at(&file).map_err(failed)?;
+    if staged.kind != EntryKind::File || staged.links != 1 || staged.len != content.len() as u64 {
+        return Err(tampered(&change.path, waits.at));
+    }
+    let is_known = waits.vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
+    if !is_known && calls::read(&file, staged.len).map_err(failed)? != **content {
+        return Err(tampered(&change.path, waits.at));
+    }
+    Ok((file, staged))
+}
+
+/// The same, if all but its time was made so before, and is still so. A file of its user's is at, or moves to, the place.
+pub(super) fn as_prepared(
+    waits: Waits<'_>,
+    change: &Change,
+    hash: Option<ContentHash>,
+    base: &Change,
+    found: &Found,
+) -> Result<Option<Seen>, Stop> {
+    let ChangeKind::Write { content, .. } = &change.kind else { return Ok(None) };
+    if !waits.vouched.is_some_and(|vouched| vouched.is_like(found)) {
+        return Ok(None);
+    }
+    let Some(staged) = look_if_vouched(&waits, change)? else { return Ok(None) };
+    // A build that ran since the content was staged must see it as newer than what it built.
+    calls::set_modified_at(waits.at, time_of(change, content, base, found))
+        .map_err(|error| Stop::io(&change.path, error))?;
+    Ok(Some(Seen::new(&staged, hash)))
+}
+
+/// The time to be given to a file; `None`: now. Where only the bits change, it is that of the content. At another place a build
+/// must see it as new.
+fn time_of(change: &Change, content: &Content, base: &Change, found: &Found) -> Option<Time> {
+    let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
+    is_same.then_some(found.modified)
+}
+
+/// What is there, if it is known to be what was written.
+fn look_if_vouched(waits: &Waits<'_>, change: &Change) -> Result<Option<Found>, Stop> {
+    let Some(vouched) = waits.vouched.filter(|_| waits.stage == Stage::Waiting) else { return Ok(None) };
+    match calls::look(waits.at) {
+        Ok(staged) => Ok(Some(staged).filter(|staged| vouched.vouches_for(staged))),
+        Err(Errno::NOENT) => Err(tampered(&change.path, waits.at)),
+        Err(error) => Err(Stop::io(&change.path, error)),
+    }
+}
+
+/// Whether a file that waits has all that a new one gets, but for its time.
+fn has_all_of_new(waits: &Waits<'_>, staged: &Found, executable: bool, inherited: &Inherited) -> bool {
+    let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
+    let was_like_another = waits.vouched.is_some_and(|vouched| vouched.like.is_some());
+    !was_like_another && !waits.bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
+}
+
+fn bits_wanted(executable: bool) -> u32 {
+    if executable { 0o777 } else { 0o666 }
+}

@@ -1,0 +1,73 @@
+//! Whose turn it was last: a process that had the last one knows all that was done here.
+
+use std::ffi::OsStr;
+use std::io;
+
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+
+use super::OsTree;
+use super::calls::{self, Found};
+use super::home::Home;
+use super::seen::{look_if_there, place};
+use crate::EntryKind;
+
+/// A file beside the staging folders of a workspace. Whoever may be about to commit or undo writes there what nobody else writes.
+pub(super) const TURN: &str = "turn";
+
+/// Random: that of no other turn.
+type Token = [u8; 16];
+
+/// The last turn that this tree had.
+#[derive(Debug)]
+pub(super) struct Turn {
+    file: OwnedFd,
+    /// Device and inode.
+    identity: (u64, u64),
+    token: Token,
+}
+
+impl OsTree {
+    /// Takes a turn, and says whether the last one was this tree's, too. To be called with the commit lock.
+    ///
+    /// It tells only those that live: after a loss of power there are none, so it is never synced.
+    pub(super) fn take_turn(&self, home: &Home) -> io::Result<bool> {
+        let mut last = self.turn();
+        let there = look_if_there(place(&home.folder, TURN))?;
+        let before = last.take().filter(|turn| there.is_some_and(|there| turn.is_in(&there)));
+        let (mut turn, before) = match before {
+            Some(turn) => {
+                let token = turn.token;
+                (turn, Some(token))
+            }
+            None => match Turn::open(home, there) {
+                // From here nobody can commit.
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::ROFS) => return Ok(false),
+                opened => (opened?, None),
+            },
+        };
+        let is_whole = calls::read_start(&turn.file, &mut turn.token)?;
+        let is_ours = is_whole && before == Some(turn.token);
+        getrandom::fill(&mut turn.token).map_err(|error| io::Error::other(error.to_string()))?;
+        calls::overwrite(&turn.file, OsStr::new(TURN), &turn.token)?;
+        *last = Some(turn);
+        Ok(is_ours)
+    }
+}
+
+impl Turn {
+    fn open(home: &Home, there: Option<Found>) -> io::Result<Self> {
+        let at = place(&home.folder, TURN);
+        let file = match there {
+            Some(found) if found.kind == EntryKind::File && found.links == 1 => calls::open_to_write(at)?,
+            Some(_) => return Err(io::Error::other(format!("{} is none of ours", home.told(TURN)))),
+            None => calls::create(at, 0o600, b"")?,
+        };
+        let Found { device, inode, .. } = calls::look_at(&file)?;
+        Ok(Self { file, identity: (device, inode), token: Token::default() })
+    }
+
+    fn is_in(&self, there: &Found) -> bool {
+        self.identity == (there.device, there.inode)
+    }
+}

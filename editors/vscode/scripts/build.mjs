@@ -1,0 +1,51 @@
+// Bundles the extension, its page and, with --test, the tests.
+import { copyFile, mkdir, readdir, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const text = { ".md": "text", ".py": "text", ".toml": "text" };
+const common = { absWorkingDir: root, bundle: true, target: "es2022", logLevel: "warning", loader: text };
+
+if (process.argv.includes("--test")) {
+  await rm(`${root}out/test`, { recursive: true, force: true });
+  const of = async (folder) => (await readdir(`${root}test/${folder}`)).filter((name) => name.endsWith(".test.ts")).map((name) => `test/${folder}/${name}`);
+  await build({
+    ...common,
+    entryPoints: [...(await of("unit")), ...(await of("e2e"))],
+    outdir: "out/test",
+    outbase: "test",
+    outExtension: { ".js": ".mjs" },
+    format: "esm",
+    platform: "node",
+    // `vscode` is there in an editor only; tests of what needs it bring their own.
+    alias: { vscode: "./test/unit/vscode.ts" },
+    external: ["playwright-core", "headstart"],
+  });
+  await build({
+    ...common,
+    entryPoints: ["test/e2e/memfs/extension.ts"],
+    outfile: "out/test/memfs/dist/extension.js",
+    format: "cjs",
+    platform: "browser",
+    external: ["vscode"],
+  });
+  for (const name of ["package.json", "package.nls.json"]) await copyFile(`${root}test/e2e/memfs/${name}`, `${root}out/test/memfs/${name}`);
+} else {
+  await rm(`${root}dist`, { recursive: true, force: true });
+  await mkdir(`${root}dist`);
+  await build({
+    ...common,
+    entryPoints: ["src/extension.ts"],
+    outfile: "dist/extension.js",
+    format: "cjs",
+    platform: "browser",
+    external: ["vscode"],
+    minify: true,
+    // The wasm is read from the extension's folder; nothing of the page's address is used.
+    define: { "import.meta.url": '"headstart:"' },
+  });
+  await build({ ...common, entryPoints: ["src/view/page/main.ts"], outfile: "dist/view.js", format: "iife", platform: "browser", minify: true });
+  await copyFile(createRequire(import.meta.url).resolve("headstart/headstart.wasm"), `${root}dist/headstart.wasm`);
+}

@@ -1,0 +1,266 @@
+import * as vscode from "vscode";
+import type { Model } from "headstart";
+import { ContextKeys } from "./context.js";
+import { load, treeError } from "./engine.js";
+import { CollectingTree } from "./files/tree.js";
+import { WorkspaceFiles } from "./files/workspace.js";
+import { type Chosen, chooseModel } from "./models/choose.js";
+import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
+import { Keys } from "./secrets.js";
+import { type Headstart, Session, messageOf } from "./session/session.js";
+import { note } from "./session/teller.js";
+import { settings } from "./settings.js";
+import { StagedDocuments } from "./staged.js";
+import { type State, StatusItem } from "./status.js";
+import type { FromPage, Item, ItemAction, ViewState } from "./view/protocol.js";
+import { ChatView } from "./view/provider.js";
+
+export const SAMPLE = "headstart-sample";
+
+const SYSTEM = `You are a coding agent. You work in the user's project through tools.
+Look before you change: read a file before you edit it, search before you guess. \
+Make the smallest change that does what was asked, in the style of the code around it. \
+Paths are relative to the project. A tool's error tells what to do differently.
+When you are done, say in one to three sentences what you did, and what is left to do if anything is.`;
+
+/** One window's headstart: the chat, its session, and what of VS Code belongs to them. */
+export class App implements vscode.Disposable {
+  readonly view: ChatView;
+  readonly staged: StagedDocuments;
+  readonly keys: Keys;
+  readonly #extension: vscode.Uri;
+  readonly #status = new StatusItem();
+  readonly #contexts = new ContextKeys();
+  #session: Session | undefined;
+  #starting: Promise<Session | undefined> | undefined;
+  #chosen: Chosen | undefined;
+  #isSample = false;
+  /** What is said where no session is. */
+  #notes: Item[] = [];
+  #inputFocused = false;
+
+  constructor(context: vscode.ExtensionContext) {
+    this.#extension = context.extensionUri;
+    this.keys = new Keys(context.secrets);
+    this.view = new ChatView(this.#extension, { state: () => this.#state(), items: () => this.#items() }, (message) => void this.#heard(message));
+    this.staged = new StagedDocuments((id) => this.#session?.changes(id));
+    this.#changed();
+  }
+
+  get session(): Session | undefined {
+    return this.#session;
+  }
+
+  dispose(): void {
+    this.#session?.dispose();
+    this.#status.dispose();
+  }
+
+  /** The session, started if there is none yet. */
+  start(): Promise<Session | undefined> {
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#say(note("error", `headstart could not start: ${messageOf(error)}`));
+      this.#starting = undefined;
+      return undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<Session | undefined> {
+    const root = this.#root();
+    if (root === undefined) {
+      this.#say(note("info", "Open a folder to work in, or look at headstart with a sample project.", [
+        { title: "Try with a recording", action: "command", command: "headstart.tryRecording" },
+      ]));
+      this.#starting = undefined;
+      return undefined;
+    }
+    const headstart = await load(this.#extension);
+    this.#chosen = await this.#choose(headstart, root);
+    // The model may be another one tomorrow; the conversation goes on.
+    const model: Model = {
+      stream: (request, signal) => {
+        const chosen = this.#chosen;
+        if (chosen === undefined || "missing" in chosen) throw new Error(chosen?.missing ?? "no model is chosen yet");
+        return chosen.model.stream({ ...request, model: chosen.name }, signal);
+      },
+    };
+    const isSample = this.#isSample;
+    const session = new Session({
+      headstart, model,
+      modelName: "model" in this.#chosen ? this.#chosen.name : "none",
+      tree: new CollectingTree(new WorkspaceFiles(root, treeError), treeError),
+      mode: () => (isSample ? "auto-edit" : settings().mode),
+      system: SYSTEM,
+      settings,
+      ...(isSample && { opening: FIRST_PROMPT, applied: (paths: string[]) => void openFirst(root, paths) }),
+      changed: (item) => {
+        this.view.update(item);
+        this.#changed();
+      },
+      announce: (text) => this.view.announce(text),
+      insert: (text) => this.view.insert(text),
+    });
+    this.#session = session;
+    this.#notes = [];
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    if (!isSample && 1 < folders.length) {
+      this.#notes.push(note("info", `headstart works in the first folder of this workspace: ${folders[0]?.name ?? ""}.`));
+    }
+    this.view.reset();
+    this.#changed();
+    return session;
+  }
+
+  #root(): vscode.Uri | undefined {
+    return this.#isSample ? vscode.Uri.from({ scheme: SAMPLE, path: "/wordcount" }) : vscode.workspace.workspaceFolders?.[0]?.uri;
+  }
+
+  async #choose(headstart: Headstart, root: vscode.Uri): Promise<Chosen> {
+    if (this.#isSample) return { model: headstart.recordedModel(RECORDING), name: "recording", label: "a recording" };
+    return chooseModel(headstart, settings(), this.keys, root);
+  }
+
+  /** Another model, key or server. */
+  async modelChanged(): Promise<void> {
+    const root = this.#root();
+    if (this.#session === undefined || root === undefined) return;
+    this.#chosen = await this.#choose(await load(this.#extension), root);
+    this.view.update();
+    this.#changed();
+  }
+
+  /** Forgets the conversation. */
+  async restart(sample = false): Promise<void> {
+    await this.#starting;
+    this.#session?.dispose();
+    this.#session = undefined;
+    this.#starting = undefined;
+    this.#chosen = undefined;
+    this.#isSample = sample;
+    this.#notes = [];
+    this.view.reset();
+    await this.start();
+  }
+
+  async openDiff(): Promise<void> {
+    const ahead = this.#session?.ahead;
+    if (ahead) return this.staged.open(ahead.id);
+    void vscode.window.showInformationMessage("headstart: nothing is staged.");
+  }
+
+  async #heard(message: FromPage): Promise<void> {
+    const session = this.#session;
+    switch (message.type) {
+      case "ready":
+        await this.start();
+        this.#session?.edited(message.draft);
+        break;
+      case "edited":
+        session?.edited(message.text);
+        break;
+      case "focused":
+        this.#inputFocused = message.input;
+        break;
+      case "submit":
+        await this.#submit(message.text);
+        break;
+      case "accept":
+        session?.accept(message.method);
+        break;
+      case "answer":
+        session?.answer(message.id, message.answer);
+        break;
+      case "act":
+        await this.#do(message.action);
+    }
+    this.#changed();
+  }
+
+  async #submit(text: string): Promise<void> {
+    const session = await this.start();
+    if (session === undefined) return this.view.insert(text);
+    if (this.#chosen && "missing" in this.#chosen) {
+      this.#say(note("warning", this.#chosen.missing, this.#chosen.actions));
+      this.view.insert(text);
+      return session.edited(text);
+    }
+    await session.submit(text);
+  }
+
+  async #do(action: ItemAction): Promise<void> {
+    switch (action.action) {
+      case "submit":
+        return this.#submit(action.text);
+      case "diff":
+        return this.staged.open(action.staged, action.path);
+      case "command":
+        if (action.command.startsWith("headstart.")) await vscode.commands.executeCommand(action.command);
+    }
+  }
+
+  #say(item: Item): void {
+    const { session } = this;
+    (session ? session.items : this.#notes).push(item);
+    this.view.update(item);
+    this.#changed();
+  }
+
+  #items(): Item[] {
+    return [...this.#notes, ...(this.#session?.items ?? [])];
+  }
+
+  #state(): ViewState {
+    const model = this.#label();
+    const missing = this.#chosen !== undefined && "missing" in this.#chosen;
+    const { enabled } = settings();
+    const status = missing ? "No model yet: send a prompt to see what to do." : [model, enabled ? undefined : "suggestions are off"].filter(Boolean).join(", ");
+    const view = this.#session?.view ?? { busy: "idle" as const, enabled, queued: [] };
+    return { ...view, model, status };
+  }
+
+  #label(): string {
+    return this.#chosen && "label" in this.#chosen ? this.#chosen.label : "";
+  }
+
+  #changed(): void {
+    const session = this.#session;
+    const view = session?.view;
+    const ahead = session?.ahead;
+    this.#contexts.set({
+      ready: session !== undefined,
+      busy: view !== undefined && view.busy !== "idle",
+      suggestionVisible: view?.ghost !== undefined && view.busy === "idle",
+      inputEmpty: session?.inputEmpty ?? true,
+      inputFocused: this.#inputFocused,
+      changesStaged: ahead !== undefined && 0 < ahead.files.length,
+    });
+    this.#status.show(this.#stateWord(), this.#label(), session?.costs);
+    this.staged?.refresh();
+  }
+
+  #stateWord(): State {
+    const view = this.#session?.view;
+    if (view?.question) return "asks";
+    if (view && view.busy !== "idle") return "working";
+    if (!settings().enabled) return "off";
+    if (this.#chosen && "missing" in this.#chosen) return "setup";
+    if (this.#session?.isThinking) return "thinking";
+    switch (view?.ahead?.state) {
+      case "running":
+        return "ahead";
+      case "ready":
+        return "ready";
+      case "waits":
+        return "waits";
+      default:
+        return "idle";
+    }
+  }
+}
+
+async function openFirst(root: vscode.Uri, paths: string[]): Promise<void> {
+  const [path] = paths;
+  if (path === undefined) return;
+  await vscode.window.showTextDocument(vscode.Uri.joinPath(root, path), { preserveFocus: true, preview: false });
+}

@@ -1,0 +1,16 @@
+import * as vscode from "vscode";
+
+/** What keybindings and menus can ask for. */
+export type ContextKey = "ready" | "busy" | "suggestionVisible" | "inputEmpty" | "inputFocused" | "changesStaged";
+
+export class ContextKeys {
+  readonly #set = new Map<ContextKey, boolean>();
+
+  set(values: Partial<Record<ContextKey, boolean>>): void {
+    for (const [key, value] of Object.entries(values) as [ContextKey, boolean][]) {
+      if (this.#set.get(key) === value) continue;
+      this.#set.set(key, value);
+      void vscode.commands.executeCommand("setContext", `headstart.${key}`, value);
+    }
+  }
+}

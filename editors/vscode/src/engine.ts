@@ -1,0 +1,19 @@
+import * as vscode from "vscode";
+import * as headstart from "headstart";
+import type { Fail } from "./files/tree.js";
+
+let loading: Promise<void> | undefined;
+
+/** The module, its wasm read from the extension's own folder: that works on every host. */
+export async function load(extension: vscode.Uri): Promise<typeof headstart> {
+  loading ??= start(extension);
+  await loading;
+  return headstart;
+}
+
+async function start(extension: vscode.Uri): Promise<void> {
+  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extension, "dist", "headstart.wasm"));
+  await headstart.init(bytes as Uint8Array<ArrayBuffer>);
+}
+
+export const treeError: Fail = (code, message, path) => Object.assign(new Error(message), { name: "TreeError", code, path });

@@ -1,0 +1,73 @@
+import * as vscode from "vscode";
+import { App, SAMPLE } from "./app.js";
+import { MemoryFiles } from "./sample/memory.js";
+import { PROJECT } from "./sample/project.js";
+import { serverName } from "./secrets.js";
+import { choosesModel, settings } from "./settings.js";
+import { STAGED } from "./staged.js";
+import { CHAT_VIEW } from "./view/provider.js";
+
+export function activate(context: vscode.ExtensionContext): void {
+  const app = new App(context);
+  const sample = new MemoryFiles(Object.fromEntries(Object.entries(PROJECT).map(([path, text]) => [`/wordcount/${path}`, text])));
+  const commands: Record<string, () => unknown> = {
+    open: () => app.view.focus(),
+    suggest: async () => {
+      await app.view.focus();
+      (await app.start())?.suggest();
+    },
+    accept: () => app.session?.accept("tab"),
+    dismiss: () => app.session?.dismiss(),
+    nextCandidate: () => app.session?.turnCandidate("next"),
+    previousCandidate: () => app.session?.turnCandidate("previous"),
+    openDiff: () => app.openDiff(),
+    stop: () => app.session?.stop(),
+    newConversation: async () => {
+      await app.restart();
+      await app.view.focus();
+    },
+    toggle: () => toggle(),
+    setApiKey: () => setApiKey(app),
+    removeApiKey: () => app.keys.remove(settings()),
+    tryRecording: () => tryRecording(app),
+    openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", "headstart"),
+  };
+  context.subscriptions.push(
+    app,
+    vscode.window.registerWebviewViewProvider(CHAT_VIEW, app.view),
+    vscode.workspace.registerTextDocumentContentProvider(STAGED, app.staged),
+    vscode.workspace.registerFileSystemProvider(SAMPLE, sample, { isCaseSensitive: true }),
+    ...Object.entries(commands).map(([name, run]) => vscode.commands.registerCommand(`headstart.${name}`, run)),
+    app.keys.onChanged(() => void app.modelChanged()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (!change.affectsConfiguration("headstart")) return;
+      app.session?.settingsChanged();
+      if (choosesModel(change)) void app.modelChanged();
+    }),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void app.restart()),
+  );
+}
+
+async function toggle(): Promise<void> {
+  const { enabled } = settings();
+  await vscode.workspace.getConfiguration("headstart").update("enabled", !enabled, vscode.ConfigurationTarget.Global);
+  vscode.window.setStatusBarMessage(enabled ? "headstart: suggestions are off" : "headstart: suggestions are on", 4_000);
+}
+
+async function setApiKey(app: App): Promise<void> {
+  const server = settings();
+  const key = await vscode.window.showInputBox({
+    title: `headstart: API key for ${serverName(server)}`,
+    prompt: "Kept in VS Code's secret storage, and sent to this server only.",
+    password: true,
+    ignoreFocusOut: true,
+  });
+  if (key?.trim()) await app.keys.set(server, key.trim());
+}
+
+async function tryRecording(app: App): Promise<void> {
+  const counter = vscode.Uri.from({ scheme: SAMPLE, path: "/wordcount/wordcount/counter.py" });
+  await vscode.window.showTextDocument(counter, { preview: false });
+  await app.restart(true);
+  await app.view.focus();
+}

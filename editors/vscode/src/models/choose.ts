@@ -1,0 +1,48 @@
+import * as vscode from "vscode";
+import type { Model, ProviderName, Recording } from "headstart";
+import type { Headstart } from "../session/session.js";
+import { type Keys, serverName } from "../secrets.js";
+import type { Settings } from "../settings.js";
+import type { ItemAction } from "../view/protocol.js";
+import { editorModel } from "./lm.js";
+
+export type Chosen = { model: Model; name: string; label: string } | { missing: string; actions: ItemAction[] };
+
+const settingsAction: ItemAction = { title: "Open the settings", action: "command", command: "headstart.openSettings" };
+const keyAction: ItemAction = { title: "Set API key", action: "command", command: "headstart.setApiKey" };
+const recordingAction: ItemAction = { title: "Try with a recording", action: "command", command: "headstart.tryRecording" };
+
+/** Providers whose servers want a key. Others, and servers at an address of the user's, may do without. */
+const WANT_KEY = ["openai", "responses", "anthropic", "gemini", "dashscope"];
+
+/** The model of the settings, or what is missing for one. */
+export async function chooseModel(headstart: Headstart, settings: Settings, keys: Keys, root: vscode.Uri): Promise<Chosen> {
+  const { provider, model, baseUrl } = settings;
+  if (provider === "vscode") {
+    const found = await editorModel(headstart, model);
+    if ("missing" in found) return { ...found, actions: [settingsAction, recordingAction] };
+    return { ...found, label: found.name };
+  }
+  if (provider === "recording") {
+    if (settings.recording === "") return { missing: "The setting headstart.recording names no recording.", actions: [settingsAction, recordingAction] };
+    try {
+      const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(root, settings.recording));
+      const recording = JSON.parse(new TextDecoder().decode(bytes)) as Recording;
+      return { model: headstart.recordedModel(recording), name: "recording", label: "a recording" };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return { missing: `${settings.recording} could not be read as a recording: ${why}`, actions: [settingsAction] };
+    }
+  }
+  if (model === "") return { missing: "No model is chosen yet.", actions: [settingsAction, keyAction, recordingAction] };
+  const key = await keys.get({ provider, baseUrl });
+  if (key === undefined && baseUrl === "" && WANT_KEY.includes(provider)) {
+    return { missing: `There is no API key for ${serverName(settings)} yet.`, actions: [keyAction, recordingAction] };
+  }
+  try {
+    const options = { provider: provider as ProviderName, ...(baseUrl && { baseUrl }), ...(key && { key }) };
+    return { model: headstart.fetchModel(options), name: model, label: model };
+  } catch (error) {
+    return { missing: error instanceof Error ? error.message : String(error), actions: [settingsAction] };
+  }
+}

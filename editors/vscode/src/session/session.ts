@@ -1,0 +1,519 @@
+import type {
+  Acceptance, AcceptMethod, ApprovalMode, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
+  EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, Verdict,
+} from "headstart";
+import type { CollectingTree } from "../files/tree.js";
+import type { Item, Question, ViewState } from "../view/protocol.js";
+import { Ahead, Offers, fileLines } from "./ahead.js";
+import { Costs, difference } from "./costs.js";
+import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller.js";
+
+/** The module `headstart`, loaded. */
+export type Headstart = typeof import("headstart");
+
+export interface SessionOptions {
+  headstart: Pick<Headstart, "Engine" | "FollowupController" | "filterSuggestion">;
+  model: Model;
+  modelName: string;
+  tree: CollectingTree;
+  mode: () => ApprovalMode;
+  system: string;
+  /** Asked each time, so that a change counts at once. */
+  settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[] };
+  /** A first suggestion, for a session whose model can only say one thing. */
+  opening?: string;
+  changed: (item?: Item) => void;
+  announce: (text: string) => void;
+  /** Files were changed: show one. */
+  applied?: (paths: string[]) => void;
+  /** Puts a text into the prompt. */
+  insert: (text: string) => void;
+}
+
+interface Guess {
+  suggestions: string[];
+  /** Why there are none. */
+  suppressed: string;
+}
+
+/** Change sets whose two sides can be looked at, newest last. */
+const KEPT_CHANGES = 20;
+
+/** A conversation about a project, with the next prompt suggested and run ahead. It knows nothing of VS Code. */
+export class Session {
+  readonly items: Item[] = [];
+  readonly costs = new Costs();
+  readonly #options: SessionOptions;
+  #engine: Engine;
+  #deny: string[];
+  readonly #controller: FollowupController;
+  readonly #offers = new Offers();
+  readonly #kept = new Map<string, ChangeSet>();
+  readonly #conversation: Conversation & { messages: Message[] };
+  #busy: ViewState["busy"] = "idle";
+  #queued: string[] = [];
+  #typed = "";
+  #ghost: ViewState["ghost"];
+  #question: (Question & { settle: (answer: "run" | "decline" | "stop") => void }) | undefined;
+  #turn: { turn: Turn; teller: Teller } | undefined;
+  #taken: Ahead | undefined;
+  #asking: AbortController | undefined;
+  /** Accepted work is held until it has said what comes after it. */
+  #nextAsked: Promise<void> = Promise.resolve();
+  #request = 0;
+  #wake: ReturnType<typeof setTimeout> | undefined;
+  #disposed = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#deny = options.settings().deny;
+    this.#engine = this.#newEngine();
+    this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
+    this.#conversation = { system: options.system, messages: [] };
+    if (options.opening !== undefined) this.#open(options.opening);
+  }
+
+  #newEngine(): Engine {
+    const { headstart, model, modelName, tree, mode } = this.#options;
+    const engine: EngineOptions = {
+      model, modelName, tree, mode,
+      deny: this.#deny,
+      consent: (call, verdict) => this.#consent(call, verdict),
+    };
+    return new headstart.Engine(engine);
+  }
+
+  get view(): Omit<ViewState, "status" | "model"> {
+    const ahead = this.ahead;
+    const { settle: _, ...question } = this.#question ?? { settle: undefined };
+    return {
+      busy: this.#busy,
+      enabled: this.#options.settings().enabled,
+      queued: this.#queued,
+      ...(this.#ghost && { ghost: this.#ghost }),
+      ...(this.#ghost && ahead && { ahead: ahead.card() }),
+      ...(this.#question && { question: question as Question }),
+    };
+  }
+
+  /** The work behind the suggestion on screen. */
+  get ahead(): Ahead | undefined {
+    return this.#ghost && this.#offers.get(this.#ghost.text);
+  }
+
+  get inputEmpty(): boolean {
+    return this.#typed === "";
+  }
+
+  get isThinking(): boolean {
+    return this.#asking !== undefined;
+  }
+
+  /** The changes of this id, staged or applied. */
+  changes(id: string): ChangeSet | undefined {
+    return this.#offers.find(id)?.changes() ?? (this.#taken?.id === id ? this.#taken.changes() : this.#kept.get(id));
+  }
+
+  edited(text: string): void {
+    this.#typed = text;
+    if (text !== "" && this.#ghost === undefined && !text.startsWith("/")) this.#dropAsked();
+    this.#tell({ type: "edited", text });
+  }
+
+  dismiss(): void {
+    this.#tell({ type: "dismiss" });
+  }
+
+  turnCandidate(step: "next" | "previous"): void {
+    this.#tell({ type: step === "next" ? "nextCandidate" : "previousCandidate" });
+    // The one that shows now is the one that a user who turned to it is likely to take.
+    if (this.#ghost && this.#busy === "idle") this.#startAhead(this.#ghost.text);
+  }
+
+  /** Takes the suggestion: `right` puts it into the prompt, all else runs it. */
+  accept(method: AcceptMethod): void {
+    if (this.#busy !== "idle" || this.#controller.visible === undefined) return;
+    for (const effect of this.#handle({ type: "accept", method })) {
+      if (effect.type !== "insert") {
+        this.#act(effect);
+      } else if (method === "right") {
+        this.#typed = effect.text;
+        this.#options.insert(effect.text);
+      } else {
+        void this.submit(effect.text);
+      }
+    }
+  }
+
+  /** A prompt of the user's, or a suggestion that they took. */
+  async submit(text: string): Promise<void> {
+    if (text.trim() === "" || this.#disposed) return;
+    this.#typed = "";
+    if (this.#busy !== "idle") {
+      this.#queued.push(text);
+      return this.#changed();
+    }
+    const work = this.#offers.take(text);
+    this.#dropAsked();
+    this.#tell({ type: "clear" });
+    this.#offers.giveUp((other) => this.#drop(other));
+    if (work === undefined) {
+      this.#add({ key: newKey(), kind: "user", text });
+      await this.#runTurn({ prompt: text });
+    } else {
+      await this.#take(work);
+    }
+    const next = this.#queued.shift();
+    if (next !== undefined) await this.submit(next);
+  }
+
+  /** Asks for a suggestion now. */
+  suggest(): void {
+    if (this.#busy === "idle" && this.#options.settings().enabled) void this.#ask();
+  }
+
+  answer(id: string, answer: "run" | "decline" | "stop"): void {
+    if (this.#question?.id === id) this.#question.settle(answer);
+  }
+
+  stop(): void {
+    this.#queued = [];
+    this.#question?.settle("stop");
+    this.#turn?.turn.abort();
+    this.#taken?.speculation.abort();
+    this.#changed();
+  }
+
+  /** Settings changed: the off switch counts at once. */
+  settingsChanged(): void {
+    const { enabled, speculation, deny } = this.#options.settings();
+    this.#tell({ type: "enabled", enabled });
+    if (!enabled) this.#dropAsked();
+    if (!enabled || !speculation) this.#offers.giveUp((work) => this.#drop(work));
+    if (deny.join("\n") !== this.#deny.join("\n")) this.#newRules(deny);
+    this.#changed();
+  }
+
+  /** What was read ahead may be denied now. */
+  #newRules(deny: string[]): void {
+    this.stop();
+    this.#tell({ type: "clear" });
+    this.#offers.giveUp((work) => this.#drop(work));
+    this.#dropAsked();
+    this.#engine.dispose();
+    this.#deny = deny;
+    this.#engine = this.#newEngine();
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#dropAsked();
+    this.stop();
+    clearTimeout(this.#wake);
+    this.#offers.giveUp((work) => this.#drop(work));
+    this.#disposed = true;
+    this.#controller.dispose();
+    this.#engine.dispose();
+  }
+
+  // ── suggestions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #open(text: string): void {
+    this.#request += 1;
+    const show = this.#handle({ type: "suggested", request: this.#request, suggestion: text });
+    // Nothing runs ahead for it: there is no conversation yet whose model could be asked.
+    for (const effect of show) if (effect.type === "wakeAt") this.#act(effect);
+  }
+
+  /** Asks the model, or takes what accepted work has asked itself. */
+  async #ask(accepted?: Ahead): Promise<void> {
+    this.#dropAsked();
+    const { candidates } = this.#options.settings();
+    const request = ++this.#request;
+    const asking = new AbortController();
+    this.#asking = asking;
+    this.#tell({ type: "requested", request });
+    try {
+      const { suggestions, suppressed } = accepted ? await this.#next(accepted) : await this.#guess(candidates, asking.signal);
+      if (asking.signal.aborted) return;
+      const [suggestion, ...others] = suggestions;
+      if (suggestion === undefined) this.#tell({ type: "suppressed", request, reason: suppressed });
+      else this.#tell({ type: "suggested", request, suggestion, others });
+    } catch (error) {
+      if (!asking.signal.aborted) this.#tell({ type: "suppressed", request, reason: "error" });
+    } finally {
+      if (this.#asking === asking) this.#asking = undefined;
+      this.#changed();
+    }
+  }
+
+  async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
+    const answer = await this.#engine.suggest(this.#conversation, { candidates, signal });
+    this.costs.add("suggestions", answer.usage);
+    if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.suppressed };
+    return { suggestions: [answer.suggestion, ...answer.others], suppressed: "" };
+  }
+
+  /** What comes after accepted work: it asks that by itself, at the latest when it is accepted. */
+  async #next(accepted: Ahead): Promise<Guess> {
+    try {
+      return { suggestions: await accepted.speculation.candidates(), suppressed: "empty" };
+    } finally {
+      const { cost } = accepted.finished ?? {};
+      if (cost) this.costs.add("suggestions", difference(accepted.speculation.cost, cost));
+    }
+  }
+
+  #dropAsked(): void {
+    this.#asking?.abort();
+    this.#asking = undefined;
+  }
+
+  #handle(event: ControllerEvent): Effect[] {
+    return this.#disposed ? [] : this.#controller.handle(event, Date.now());
+  }
+
+  #tell(event: ControllerEvent): void {
+    for (const effect of this.#handle(event)) this.#act(effect);
+    this.#changed();
+  }
+
+  #act(effect: Effect): void {
+    switch (effect.type) {
+      case "show": {
+        const { suggestion, rest = suggestion, place } = effect;
+        this.#ghost = { text: suggestion, rest, ...(place && 1 < place.of && { place }) };
+        return this.#options.announce(`Suggestion: ${suggestion}. Press Tab to accept.`);
+      }
+      case "hide":
+        this.#ghost = undefined;
+        return;
+      case "wakeAt":
+        clearTimeout(this.#wake);
+        this.#wake = setTimeout(() => this.#tell({ type: "wake" }), Math.max(0, effect.at - Date.now()));
+        return;
+      case "startSpeculation":
+        return this.#startAhead(effect.suggestion);
+      case "abandonSpeculation":
+        return this.#offers.giveUp((work) => this.#drop(work));
+      case "abandonOthers":
+        return this.#offers.keepOnly(effect.suggestion, (work) => this.#drop(work));
+    }
+  }
+
+  #startAhead(prompt: string): void {
+    const { enabled, speculation } = this.#options.settings();
+    if (!enabled || !speculation || this.#offers.get(prompt) !== undefined) return;
+    try {
+      const started = this.#engine.speculate(this.#conversation, prompt);
+      const work: Ahead = new Ahead(started, () => this.#aheadChanged(work));
+      this.#offers.add(prompt, work);
+    } catch {
+      // A slash command is never run ahead; it is a suggestion all the same.
+    }
+  }
+
+  #aheadChanged(work: Ahead): void {
+    if (work.finished !== undefined && this.ahead === work) this.#options.announce(work.card().headline);
+    this.#changed();
+  }
+
+  /** Gives work up. What it cost so far counts. */
+  #drop(work: Ahead): void {
+    this.costs.add("ahead", work.speculation.cost);
+    work.speculation.abort();
+    void work.told.catch(() => {}).finally(() => work.speculation.dispose());
+  }
+
+  // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #runTurn(next: { prompt: string } | { transcript: Transcript }, told?: Teller): Promise<void> {
+    this.#setBusy("turn");
+    const teller = told ?? new Teller((item) => this.#add(item));
+    const turn = this.#engine.turn(this.#conversation, next);
+    this.#turn = { turn, teller };
+    try {
+      for await (const event of turn) teller.tell(event);
+      const { ending, transcript, cost } = await turn.finished;
+      this.costs.add("turns", cost);
+      teller.ended(ending.status);
+      this.#keepHistory(transcript);
+      const last = endingNote(ending, promptOf(transcript));
+      if (last) this.#add(last);
+      this.#over();
+      this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
+      if (ending.status === "completed") this.suggest();
+    } catch (error) {
+      teller.ended("failed");
+      this.#add(note("error", messageOf(error)));
+      this.#over();
+    } finally {
+      turn.dispose();
+    }
+  }
+
+  /** The user takes work that ran ahead, or still does. */
+  async #take(work: Ahead): Promise<void> {
+    this.#taken = work;
+    this.#add({ key: newKey(), kind: "user", text: work.prompt, ahead: true });
+    // What it tells from now on is part of the conversation at once.
+    work.teller.grew = (item) => this.#add(item);
+    for (const item of work.teller.items) this.#add(item);
+    this.#setBusy("accept");
+    try {
+      // What still runs is waited for before the files are looked at: a user may edit until the last moment.
+      const finished = await work.told;
+      this.costs.add("ahead", finished.cost);
+      this.#keep(work.id, finished.changes);
+      const collected = this.#options.tree.collect();
+      let acceptance: Acceptance;
+      try {
+        acceptance = await work.speculation.accept();
+      } catch (error) {
+        collected.drop();
+        throw error;
+      }
+      if (acceptance.type !== "accepted") {
+        collected.drop();
+        return this.#notAccepted(acceptance, work);
+      }
+      const refusal = await collected.apply(`headstart: ${work.prompt}`);
+      if (refusal !== undefined) return this.#refused(refusal, work);
+      await this.#accepted(acceptance, work);
+    } catch (error) {
+      this.#add(note("error", messageOf(error)));
+      this.#over();
+    } finally {
+      void this.#nextAsked.finally(() => work.speculation.dispose());
+    }
+  }
+
+  async #accepted(acceptance: Acceptance & { type: "accepted" }, work: Ahead): Promise<void> {
+    const { changes, merged, transcript, pendingCall, ending, timeSavedMs } = acceptance;
+    this.costs.savedMs += timeSavedMs;
+    if (0 < changes.length) {
+      const title = 0 < merged.length ? "Applied, merged with your edits" : "Applied";
+      this.#add({ key: newKey(), kind: "changes", title, files: fileLines(changes, work.id, merged) });
+      this.#options.applied?.(changes.filter(({ type }) => type !== "delete").map(({ path }) => path));
+    }
+    this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
+    this.#taken = undefined;
+    if (pendingCall !== undefined || ending.status === "exhausted") {
+      return this.#runTurn({ transcript }, work.teller);
+    }
+    this.#keepHistory(transcript);
+    const told = endingNote(ending, work.prompt);
+    if (told) this.#add(told);
+    this.#over();
+    if (ending.status === "completed" && this.#options.settings().enabled) this.#nextAsked = this.#ask(work);
+  }
+
+  #notAccepted(acceptance: Exclude<Acceptance, { type: "accepted" }>, work: Ahead): Promise<void> | void {
+    this.#taken = undefined;
+    const again = { title: "Run again on the new content", action: "submit", text: work.prompt } as const;
+    const staged = { title: "Show what was staged", action: "diff", staged: work.id } as const;
+    switch (acceptance.type) {
+      case "nothing":
+        // Nothing was done ahead: the prompt runs as if it had been typed.
+        return this.#runTurn({ prompt: work.prompt });
+      case "conflict":
+        this.#add(note("warning", `Not applied, nothing was changed. ${acceptance.conflicts.map(conflictLine).join(" ")}`, [staged, again]));
+        break;
+      case "withdrawn":
+        this.#add(note("warning", `Not applied: ${acceptance.call.name} is not allowed any more (${acceptance.verdict.detail}).`, [again]));
+        break;
+      case "discarded":
+        this.#add(note("warning", "Not applied: it stopped at a call that needs your consent.", [again]));
+    }
+    this.#options.announce("Not applied. Nothing was changed.");
+    this.#over();
+  }
+
+  /** The editor did not take the edit. Everything is as it was. */
+  #refused(refusal: string, work: Ahead): void {
+    this.#taken = undefined;
+    this.#add(note("warning", `Not applied, nothing was changed: ${refusal}`, [
+      { title: "Show what was staged", action: "diff", staged: work.id },
+      { title: "Run again on the new content", action: "submit", text: work.prompt },
+    ]));
+    this.#options.announce("Not applied. Nothing was changed.");
+    this.#over();
+  }
+
+  #consent(call: ToolCall, verdict: Verdict): Promise<"run" | "decline" | "stop"> {
+    return new Promise((resolve) => {
+      const content = contentOf(call);
+      this.#question = {
+        id: call.id, tool: call.name, subject: subjectOf(call), reason: verdict.detail,
+        ...(content !== undefined && { content }),
+        settle: (answer) => {
+          this.#question = undefined;
+          this.#turn?.teller.waits(call.id, false);
+          this.#changed();
+          resolve(answer);
+        },
+      };
+      this.#turn?.teller.waits(call.id, true);
+      this.#options.announce(`${call.name} ${subjectOf(call)} needs your consent: ${verdict.detail}`);
+      this.#changed();
+    });
+  }
+
+  // ── the small things ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #add(item: Item): void {
+    if (!this.items.includes(item)) this.items.push(item);
+    this.#options.changed(item);
+  }
+
+  #keepHistory(transcript: Transcript): void {
+    // A prompt without an answer is taken back, so that the conversation goes on where it was.
+    if (transcript.messages.some(({ role }) => role === "model")) this.#conversation.messages.push(...transcript.messages);
+  }
+
+  #keep(id: string, changes: ChangeSet): void {
+    this.#kept.set(id, changes);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT_CHANGES) break;
+      this.#kept.delete(oldest);
+    }
+  }
+
+  #setBusy(busy: ViewState["busy"]): void {
+    this.#busy = busy;
+    this.#changed();
+  }
+
+  #over(): void {
+    this.#turn = undefined;
+    this.#taken = undefined;
+    this.#setBusy("idle");
+  }
+
+  #changed(): void {
+    if (!this.#disposed) this.#options.changed();
+  }
+}
+
+function promptOf({ messages: [first] }: Transcript): string {
+  return first?.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("") ?? "";
+}
+
+function conflictLine({ path, kind }: Conflict): string {
+  switch (kind) {
+    case "modified":
+      return `You edited ${path} in the same place meanwhile; your edit is kept.`;
+    case "deleted":
+      return `${path} is gone meanwhile.`;
+    case "created":
+      return `${path} is there already.`;
+    case "replaced":
+      return `${path} is something else now.`;
+    case "staleRead":
+      return `${path}, which the work read, has changed meanwhile.`;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

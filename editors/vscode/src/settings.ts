@@ -1,0 +1,45 @@
+import * as vscode from "vscode";
+import type { ApprovalMode, ProviderName } from "headstart";
+
+export type Provider = ProviderName | "vscode" | "recording";
+
+export interface Settings {
+  enabled: boolean;
+  speculation: boolean;
+  provider: Provider;
+  model: string;
+  baseUrl: string;
+  mode: ApprovalMode;
+  candidates: number;
+  deny: string[];
+  recording: string;
+}
+
+/** The settings in force now. */
+export function settings(): Settings {
+  const config = vscode.workspace.getConfiguration("headstart");
+  return {
+    enabled: config.get("enabled", true),
+    speculation: config.get("speculation", true),
+    provider: config.get<Provider>("provider", "openai"),
+    model: config.get("model", "").trim(),
+    baseUrl: config.get("baseUrl", "").trim(),
+    mode: config.get<ApprovalMode>("mode", "auto-edit"),
+    candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
+    deny: denied(config),
+    recording: config.get("recording", "").trim(),
+  };
+}
+
+/** A workspace adds to what its user denies; it takes nothing away. */
+function denied(config: vscode.WorkspaceConfiguration): string[] {
+  const found = config.inspect<string[]>("deny");
+  const own = found?.globalValue ?? found?.defaultValue ?? [];
+  const added = [found?.workspaceValue, found?.workspaceFolderValue].flatMap((list) => list ?? []);
+  return [...new Set([...own, ...added])].filter((pattern) => typeof pattern === "string" && pattern !== "");
+}
+
+/** Whether a change of the settings is one of the model. */
+export function choosesModel(change: vscode.ConfigurationChangeEvent): boolean {
+  return ["provider", "model", "baseUrl", "recording"].some((name) => change.affectsConfiguration(`headstart.${name}`));
+}

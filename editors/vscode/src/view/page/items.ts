@@ -1,0 +1,119 @@
+import type { AheadCard, FileLine, FromPage, Item, ItemAction, Question } from "../protocol.js";
+import { element, prose } from "./dom.js";
+
+type Post = (message: FromPage) => void;
+type Call = Item & { kind: "call" };
+
+const WORD: Record<Call["state"], string> = { running: "running", done: "done", failed: "failed", waits: "waits for you" };
+const CHANGE: Record<FileLine["change"], [letter: string, word: string]> = {
+  create: ["A", "new"],
+  modify: ["M", "changed"],
+  delete: ["D", "deleted"],
+  rename: ["R", "moved"],
+  createDirectory: ["A", "new folder"],
+};
+
+export function itemElement(item: Item, post: Post): HTMLElement {
+  switch (item.kind) {
+    case "user":
+      return element(
+        "article",
+        { class: "user", "aria-label": "You" },
+        element("div", {}, item.text),
+        item.ahead && element("span", { class: "badge", title: "This ran ahead, while you were reading" }, "ran ahead"),
+      );
+    case "model":
+      return element("article", { class: "model", "aria-label": "Model" }, ...prose(item.text));
+    case "call":
+      return callElement(item);
+    case "changes":
+      return element(
+        "section",
+        { class: "changes", "aria-label": item.title },
+        element("h3", {}, item.title),
+        fileList(item.files, post),
+      );
+    case "note":
+      return element(
+        "div",
+        { class: `note ${item.tone}`, role: item.tone === "info" ? undefined : "note" },
+        element("p", {}, item.text),
+        item.actions && element("div", { class: "actions" }, ...item.actions.map((action) => actionButton(action, post))),
+      );
+  }
+}
+
+function actionButton(action: ItemAction, post: Post): HTMLElement {
+  return element("button", { type: "button", class: "secondary", click: () => post({ type: "act", action }) }, action.title);
+}
+
+export function callElement(call: Call): HTMLElement {
+  return element(
+    "div",
+    { class: `call ${call.state}` },
+    element("span", { class: "mark", "aria-hidden": "true" }),
+    element("span", { class: "tool" }, call.tool),
+    element("span", { class: "subject" }, call.subject),
+    element("span", { class: call.detail ? "detail" : "unseen" }, call.detail ?? WORD[call.state]),
+  );
+}
+
+function fileList(files: FileLine[], post: Post): HTMLElement {
+  return element("ul", { class: "files" }, ...files.map((file) => element("li", {}, fileButton(file, post))));
+}
+
+function fileButton(file: FileLine, post: Post): HTMLElement {
+  const [letter, word] = CHANGE[file.change];
+  const counts = `${file.added} added, ${file.removed} removed`;
+  const at = file.path.lastIndexOf("/") + 1;
+  return element(
+    "button",
+    {
+      type: "button",
+      class: "file",
+      title: `${file.path}: show the diff`,
+      "aria-label": `${file.path}, ${word}, ${counts}${file.merged ? ", merged with your edits" : ""}: show the diff`,
+      click: () => post({ type: "act", action: { title: "", action: "diff", staged: file.staged, path: file.path } }),
+    },
+    element("span", { class: `letter ${file.change}`, "aria-hidden": "true" }, letter),
+    element("span", { class: "name" }, file.path.slice(at)),
+    element("span", { class: "folder" }, file.path.slice(0, Math.max(0, at - 1))),
+    file.merged && element("span", { class: "badge" }, "merged"),
+    element("span", { class: "added" }, `+${file.added}`),
+    element("span", { class: "removed" }, `−${file.removed}`),
+  );
+}
+
+export function aheadElement(card: AheadCard, post: Post): Node[] {
+  const calls = card.calls.slice(-4);
+  const earlier = card.calls.length - calls.length;
+  return [
+    element("div", { class: `headline ${card.state}` }, element("span", { class: "mark", "aria-hidden": "true" }), card.headline),
+    ...(0 < earlier ? [element("div", { class: "earlier" }, `${earlier} earlier`)] : []),
+    ...calls.map(callElement),
+    ...(card.files.length === 0 ? [] : [fileList(card.files, post)]),
+    ...(card.waitsFor === undefined ? [] : [element("div", { class: "waits-for" }, card.waitsFor)]),
+  ];
+}
+
+export function questionElement(question: Question, post: Post): Node[] {
+  const button = (title: string, key: string, answer: "run" | "decline" | "stop", kind: string) =>
+    element(
+      "button",
+      { type: "button", class: kind, "data-answer": answer, "aria-keyshortcuts": key, click: () => post({ type: "answer", id: question.id, answer }) },
+      title,
+      element("kbd", { "aria-hidden": "true" }, key),
+    );
+  return [
+    element("h3", { id: "question-title" }, "Run ", element("code", {}, question.tool), ` ${question.subject}?`),
+    element("p", { id: "question-reason" }, question.reason),
+    ...(question.content === undefined ? [] : [element("pre", { tabindex: "0", "aria-label": "What it would write" }, question.content)]),
+    element(
+      "div",
+      { class: "actions" },
+      button("Run", "Y", "run", "primary"),
+      button("Decline", "N", "decline", "secondary"),
+      button("Stop the turn", "S", "stop", "secondary"),
+    ),
+  ];
+}

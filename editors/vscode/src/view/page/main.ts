@@ -1,0 +1,213 @@
+import type { FromPage, Item, ToPage, ViewState } from "../protocol.js";
+import { byId, element } from "./dom.js";
+import { aheadElement, itemElement, questionElement } from "./items.js";
+
+declare function acquireVsCodeApi(): {
+  postMessage(message: FromPage): void;
+  getState(): { draft?: string } | undefined;
+  setState(state: { draft: string }): void;
+};
+
+const vscode = acquireVsCodeApi();
+const post = (message: FromPage): void => vscode.postMessage(message);
+
+const log = byId("log");
+const items = byId("items");
+const welcome = byId("welcome");
+const aheadBox = byId("ahead");
+const questionBox = byId("question");
+const ghost = byId("ghost");
+const input = byId<HTMLTextAreaElement>("input");
+const hint = byId("hint");
+const send = byId<HTMLButtonElement>("send");
+const live = byId("live");
+
+const shown = new Map<string, HTMLElement>();
+let state: ViewState | undefined;
+let askedBefore: string | undefined;
+
+window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
+  switch (data.type) {
+    case "state":
+      showItems(data.items, data.all);
+      return showState(data.state);
+    case "insert":
+      setText(data.text);
+      input.focus();
+      return;
+    case "focus":
+      return (state?.question ? questionBox.querySelector<HTMLElement>("[data-answer=decline]") : input)?.focus();
+    case "announce":
+      return announce(data.text);
+  }
+});
+
+/** Whether the reader is at the end of the conversation, and stays there when it grows or its box shrinks. */
+let follows = true;
+log.addEventListener("scroll", () => (follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40));
+const follow = (): void => {
+  if (follows) log.scrollTop = log.scrollHeight;
+};
+new ResizeObserver(follow).observe(log);
+
+function showItems(changed: Item[], all: boolean): void {
+  if (all) {
+    items.replaceChildren();
+    shown.clear();
+  }
+  for (const item of changed) {
+    const made = itemElement(item, post);
+    const old = shown.get(item.key);
+    if (old === undefined) items.append(made);
+    else old.replaceWith(made);
+    shown.set(item.key, made);
+  }
+  follow();
+}
+
+function showState(now: ViewState): void {
+  const before = state;
+  state = now;
+  welcome.hidden = 0 < shown.size;
+  if (!welcome.hidden) {
+    welcome.replaceChildren(
+      element("h2", {}, "What shall be done?"),
+      element("p", {}, "While you read the answer, headstart suggests your next prompt and runs it ahead: staged, nothing in the project changes."),
+      element("p", {}, element("kbd", {}, "Tab"), " accepts it with its work, ", element("kbd", {}, "→"), " puts it into the prompt, ", element("kbd", {}, "Esc"), " dismisses it."),
+    );
+  }
+  showGhost();
+  const { ahead, question, busy } = now;
+  aheadBox.hidden = ahead === undefined;
+  if (ahead && !same(ahead, before?.ahead)) keepFocus(aheadBox, () => aheadBox.replaceChildren(...aheadElement(ahead, post)));
+  questionBox.hidden = question === undefined;
+  if (question && question.id !== askedBefore) {
+    questionBox.replaceChildren(...questionElement(question, post));
+    // No key that was meant for the prompt may run something: the harmless answer has the focus.
+    if (document.hasFocus() && input.value === "") questionBox.querySelector<HTMLElement>("[data-answer=decline]")?.focus();
+    follows = true;
+    follow();
+  }
+  if (question === undefined && askedBefore !== undefined && document.hasFocus()) input.focus();
+  askedBefore = question?.id;
+  send.textContent = busy === "idle" ? "Send" : "Queue";
+  document.body.dataset.busy = busy;
+  input.placeholder = now.ghost ? "" : busy === "idle" ? "What shall be done?" : "What next?";
+  hint.textContent = hintFor(now);
+}
+
+function hintFor({ busy, ghost, queued, status }: ViewState): string {
+  if (0 < queued.length) return `Next: ${queued.join("; ")}`;
+  if (busy === "turn") return "Working. Esc stops.";
+  if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
+  if (ghost) {
+    const more = ghost.place ? ` · Alt+] next (${ghost.place.number}/${ghost.place.of})` : "";
+    return `Tab accept · → edit · Esc dismiss${more}`;
+  }
+  return status;
+}
+
+/** The ghost is what of the suggestion is not typed yet, behind what is. */
+function showGhost(): void {
+  const rest = ghostRest();
+  ghost.hidden = rest === undefined;
+  if (rest !== undefined) {
+    const key = input.value === "" ? "Tab" : "→";
+    ghost.replaceChildren(element("span", { class: "typed" }, input.value), rest, element("kbd", {}, key));
+  }
+  input.style.height = "auto";
+  const height = Math.max(input.scrollHeight, ghost.hidden ? 0 : ghost.scrollHeight);
+  input.style.height = `${Math.min(height, 200)}px`;
+}
+
+function ghostRest(): string | undefined {
+  const text = state?.ghost?.text;
+  if (text === undefined || state?.busy !== "idle") return undefined;
+  // The page knows what was typed before the extension does.
+  return text.startsWith(input.value) && text !== input.value ? text.slice(input.value.length) : undefined;
+}
+
+function setText(text: string): void {
+  input.value = text;
+  input.setSelectionRange(text.length, text.length);
+  vscode.setState({ draft: text });
+  showGhost();
+}
+
+function edited(): void {
+  vscode.setState({ draft: input.value });
+  showGhost();
+  post({ type: "edited", text: input.value });
+}
+
+function submit(): void {
+  const text = input.value;
+  if (text.trim() === "") return;
+  setText("");
+  post({ type: "submit", text });
+}
+
+input.addEventListener("input", edited);
+input.addEventListener("keydown", (event) => {
+  const plain = !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey;
+  if (event.isComposing || !plain) return;
+  const taken = (): void => {
+    event.preventDefault();
+    // VS Code hears of every key that gets out of here, and would run the command once more.
+    event.stopPropagation();
+  };
+  if (event.key === "Enter") {
+    taken();
+    submit();
+  } else if (event.key === "Tab" && input.value === "" && ghostRest() !== undefined) {
+    taken();
+    post({ type: "accept", method: "tab" });
+  } else if (event.key === "ArrowRight" && atEnd() && ghostRest() !== undefined) {
+    taken();
+    post({ type: "accept", method: "right" });
+  }
+});
+
+function atEnd(): boolean {
+  return input.selectionStart === input.value.length && input.selectionEnd === input.value.length;
+}
+
+questionBox.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  const answer = { y: "run", n: "decline", s: "stop" }[event.key.toLowerCase()];
+  const button = answer && questionBox.querySelector<HTMLElement>(`[data-answer=${answer}]`);
+  if (!button) return;
+  event.preventDefault();
+  event.stopPropagation();
+  button.click();
+});
+
+byId("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
+input.addEventListener("focus", () => post({ type: "focused", input: true }));
+input.addEventListener("blur", () => post({ type: "focused", input: false }));
+window.addEventListener("focus", () => {
+  if (document.activeElement === document.body || document.activeElement === null) input.focus();
+});
+
+function announce(text: string): void {
+  live.textContent = "";
+  setTimeout(() => (live.textContent = text), 50);
+}
+
+/** Renders anew without taking the focus from a button that is there again. */
+function keepFocus(box: HTMLElement, render: () => void): void {
+  const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("title") : undefined;
+  render();
+  if (focused) [...box.querySelectorAll<HTMLElement>("[title]")].find((one) => one.title === focused)?.focus();
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+const draft = vscode.getState()?.draft ?? "";
+setText(draft);
+post({ type: "ready", draft });

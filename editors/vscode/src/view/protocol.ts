@@ -1,0 +1,79 @@
+/** What the extension and the page of the chat view say to each other. Both are bundles of this package, so no version is needed. */
+
+/** One line of the conversation. `key` stays the same while its content grows. */
+export type Item =
+  | { key: string; kind: "user"; text: string; ahead?: boolean }
+  | { key: string; kind: "model"; text: string }
+  | { key: string; kind: "call"; tool: string; subject: string; state: "running" | "done" | "failed" | "waits"; detail?: string }
+  | { key: string; kind: "changes"; title: string; files: FileLine[] }
+  | { key: string; kind: "note"; tone: "info" | "warning" | "error"; text: string; actions?: ItemAction[] };
+
+/** What a file line says, and the id of the change set that holds its two sides. */
+export interface FileLine {
+  path: string;
+  change: "create" | "modify" | "delete" | "rename" | "createDirectory";
+  added: number;
+  removed: number;
+  merged?: boolean;
+  staged: string;
+}
+
+export type ItemAction =
+  | { title: string; action: "submit"; text: string }
+  | { title: string; action: "command"; command: string }
+  | { title: string; action: "diff"; staged: string; path?: string };
+
+/** The suggestion on screen. */
+export interface Ghost {
+  text: string;
+  /** What of it is not typed yet. */
+  rest: string;
+  place?: { number: number; of: number };
+}
+
+/** The work behind the suggestion. */
+export interface AheadCard {
+  state: "running" | "ready" | "waits" | "stopped";
+  headline: string;
+  calls: (Item & { kind: "call" })[];
+  files: FileLine[];
+  waitsFor?: string;
+}
+
+export interface Question {
+  id: string;
+  tool: string;
+  subject: string;
+  /** The whole of what would be written or run. */
+  content?: string;
+  reason: string;
+}
+
+export interface ViewState {
+  busy: "idle" | "turn" | "accept";
+  enabled: boolean;
+  ghost?: Ghost;
+  ahead?: AheadCard;
+  question?: Question;
+  queued: string[];
+  status: string;
+  model: string;
+}
+
+export type ToPage =
+  | { type: "state"; state: ViewState; items: Item[]; /** whether `items` are all, or those that are new or grew */ all: boolean }
+  | { type: "insert"; text: string }
+  | { type: "focus" }
+  | { type: "announce"; text: string };
+
+export type FromPage =
+  | { type: "ready"; draft: string }
+  | { type: "edited"; text: string }
+  | { type: "focused"; input: boolean }
+  | { type: "submit"; text: string }
+  | { type: "accept"; method: "tab" | "enter" | "right" }
+  | { type: "dismiss" }
+  | { type: "turn"; step: "next" | "previous" }
+  | { type: "answer"; id: string; answer: "run" | "decline" | "stop" }
+  | { type: "stop" }
+  | { type: "act"; action: ItemAction };

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Recording } from "headstart";
+import { Workbench } from "./workbench.js";
+
+const EDIT = { file_path: "CHANGELOG.md", old_string: "## Unreleased\n", new_string: "## Unreleased\n\n- `top` is new.\n" };
+
+/** A first turn that only reads (too short a conversation has no suggestion), and then work on the changelog. */
+const RECORDING: Recording = {
+  turns: [
+    { toolCalls: [{ name: "ls", args: { path: "." } }] },
+    { text: "There is a changelog." },
+    { toolCalls: [{ name: "read_file", args: { file_path: "CHANGELOG.md" } }] },
+    { toolCalls: [{ name: "edit", args: EDIT }] },
+    { text: "The changelog mentions it." },
+    { text: "Run anew." },
+  ],
+  suggestions: ["update the changelog"],
+};
+
+async function staged(files: Record<string, string> = {}): Promise<Workbench> {
+  const workbench = await Workbench.open({ recording: RECORDING, files, settings: { "files.autoSave": "off" } });
+  try {
+    await workbench.openFile("CHANGELOG.md");
+    await workbench.send("is there a changelog?");
+    await workbench.ghost("update the changelog");
+    await workbench.status("ready");
+    await workbench.focusEditor();
+    await workbench.press("Control+Home");
+    return workbench;
+  } catch (error) {
+    await workbench.close();
+    throw error;
+  }
+}
+
+test("an unsaved edit in the same place is a conflict, and is kept", { timeout: 90_000 }, async () => {
+  const workbench = await staged();
+  try {
+    await workbench.press("ArrowDown", "ArrowDown", "End");
+    await workbench.type(" and soon");
+    await workbench.editorShows("## Unreleased and soon");
+    await workbench.openChat();
+    await workbench.press("Tab");
+    await workbench.chat.locator(".note.warning", { hasText: "your edit is kept" }).waitFor();
+    await workbench.picture("conflict");
+    const text = await workbench.editorText();
+    assert.ok(text.includes("## Unreleased and soon") && !text.includes("top"), text);
+    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
+    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
+  } finally {
+    await workbench.picture("conflict-last");
+    await workbench.close();
+  }
+});
+
+test("an unsaved edit in another place is merged, stays unsaved, and one undo takes only the work back", { timeout: 90_000 }, async () => {
+  const workbench = await staged();
+  try {
+    await workbench.press("Control+End");
+    await workbench.type("- And this is mine.");
+    await workbench.openChat();
+    await workbench.press("Tab");
+    await workbench.chat.locator(".changes", { hasText: "merged with your edits" }).waitFor();
+    await workbench.editorShows("- `top` is new.");
+    await workbench.editorShows("- And this is mine.");
+    await workbench.picture("merged");
+    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined, "what the user has not saved is not saved for them");
+    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
+    await workbench.focusEditor();
+    await workbench.press("Control+z");
+    await workbench.editorShows("- `top` is new.", false);
+    await workbench.editorShows("- And this is mine.");
+  } finally {
+    await workbench.picture("merged-last");
+    await workbench.close();
+  }
+});
+
+test("lines that end as on Windows are kept, and so is a byte order mark", { timeout: 90_000 }, async () => {
+  const text = "\ufeff# Changelog\r\n\r\n## Unreleased\r\n\r\n## 0.1.0\r\n";
+  const recording: Recording = {
+    ...RECORDING,
+    turns: RECORDING.turns?.map((turn) => ({
+      ...turn,
+      ...(turn.toolCalls?.[0]?.name === "edit" && { toolCalls: [{ name: "edit", args: { ...EDIT, old_string: "## Unreleased", new_string: "## Unreleased: soon" } }] }),
+    })) ?? [],
+  };
+  const workbench = await Workbench.open({ recording, files: { "CHANGELOG.md": text } });
+  try {
+    await workbench.send("is there a changelog?");
+    await workbench.ghost("update the changelog");
+    await workbench.status("ready");
+    await workbench.press("Tab");
+    await workbench.stored("CHANGELOG.md", (now) => now !== undefined, "is written");
+    await workbench.stored("CHANGELOG.md", (now) => now === text.replace("## Unreleased", "## Unreleased: soon"), "is the same but for the edit");
+  } finally {
+    await workbench.picture("windows-last");
+    await workbench.close();
+  }
+});
+
+test("an edit that the editor cannot make leaves all as it was", { timeout: 90_000 }, async () => {
+  const write = (file_path: string) => ({ name: "write_file", args: { file_path, content: "made\n" } });
+  const turns = RECORDING.turns?.map((turn) =>
+    turn.toolCalls?.[0]?.name === "edit" ? { toolCalls: [...turn.toolCalls, write("a-first.md"), write("refused.md")] } : turn,
+  ) ?? [];
+  const workbench = await Workbench.open({ recording: { ...RECORDING, turns } });
+  try {
+    await workbench.openFile("CHANGELOG.md");
+    await workbench.send("is there a changelog?");
+    await workbench.ghost("update the changelog");
+    await workbench.status("ready");
+    await workbench.press("Tab");
+    await workbench.chat.locator(".note.warning", { hasText: "nothing was changed" }).waitFor();
+    await workbench.picture("refused");
+    await workbench.stored("a-first.md", (now) => now === null || now === undefined, "is not there");
+    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
+    await workbench.editorShows("top", false);
+    assert.equal(await workbench.page.locator(".tab.dirty").count(), 0);
+    // The conversation does not hold work that was not applied: what was staged can still be looked at.
+    await workbench.chat.locator(".note.warning button", { hasText: "Show what was staged" }).waitFor();
+  } finally {
+    await workbench.picture("refused-last");
+    await workbench.close();
+  }
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FIRST_PROMPT, RECORDING } from "../../src/sample/project.js";
+import { Workbench, until } from "./workbench.js";
+
+const QUICK = { ...RECORDING, turns: RECORDING.turns?.map((turn) => ({ ...turn, delayMs: 60 })) ?? [] };
+
+test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", { timeout: 120_000 }, async () => {
+  const workbench = await Workbench.open({ recording: QUICK });
+  try {
+    await workbench.openFile("wordcount/__init__.py");
+    await workbench.send(FIRST_PROMPT);
+    await workbench.ghost("add tests for top");
+
+    // The work runs ahead; nothing of it is in the project.
+    await workbench.status("ready");
+    assert.equal(await workbench.chat.locator("#ahead .file").count(), 2);
+    assert.equal(workbench.server.stored.get("tests/test_top.py"), undefined);
+    await workbench.editorShows("count, top", false);
+    await workbench.picture("ready");
+
+    // Both staged files in one view.
+    await workbench.press("Control+Alt+d");
+    await workbench.page.locator(".tab.active", { hasText: "staged changes" }).waitFor();
+    await until("the diff shows what is staged", async () =>
+      (await workbench.page.locator(".multiDiffEditor .view-line", { hasText: "test_no_more_than_there_are" }).count()) === 1,
+    );
+    await workbench.picture("diff-of-several");
+    await workbench.press("Control+F4");
+
+    // Tab accepts, and the next suggestion shows.
+    await workbench.openChat();
+    await workbench.press("Tab");
+    await workbench.stored("tests/test_top.py", (text) => text?.includes("def test_no_more") === true, "is written");
+    await workbench.stored("wordcount/__init__.py", (text) => text?.includes("count, top") === true, "is changed");
+    await workbench.ghost("update the changelog");
+    await workbench.editorShows("count, top");
+    await workbench.picture("accepted");
+
+    // One file: its own diff.
+    await workbench.status("ready");
+    await workbench.press("Control+Alt+d");
+    await workbench.page.locator(".tab.active", { hasText: "CHANGELOG.md (staged by headstart)" }).waitFor();
+    await until("the diff shows the new line", async () =>
+      (await workbench.page.locator(".monaco-diff-editor .modified .view-line", { hasText: "frequent" }).count()) === 1,
+    );
+    await workbench.picture("diff-of-one");
+    await workbench.press("Control+F4");
+    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
+
+    // Undo is the editor's own: one step.
+    await workbench.openFile("wordcount/__init__.py");
+    await workbench.editorShows("count, top");
+    await workbench.press("Control+z");
+    await workbench.picture("undo");
+    await workbench.editorShows("count, top", false);
+
+    // Work that stopped at a call: it asks, Y runs it.
+    await workbench.openChat();
+    await workbench.press("Tab");
+    await workbench.stored("CHANGELOG.md", (text) => text?.includes("`top` gives") === true, "is changed");
+    await workbench.ghost("keep my notes folder out of git");
+    await workbench.status("ready up to a question");
+    await workbench.picture("boundary");
+    await workbench.press("Tab");
+    await workbench.chat.locator("#question").waitFor();
+    await until("the harmless answer has the focus", () =>
+      workbench.chat.locator("[data-answer=decline]").evaluate((button) => button.ownerDocument.activeElement === button),
+    );
+    await workbench.picture("question");
+    assert.equal(workbench.server.stored.get(".git/info/exclude"), undefined);
+    await workbench.press("y");
+    await workbench.stored(".git/info/exclude", (text) => text === "notes/\n", "is written");
+    await workbench.chat.locator(".model", { hasText: "Here the recording ends" }).waitFor();
+    await workbench.picture("end");
+
+    const origin = `localhost:${workbench.server.port}`;
+    const elsewhere = workbench.requests.filter((url) => /^(https?|wss?):/.test(url) && !new URL(url).host.endsWith(origin));
+    assert.deepEqual(elsewhere, []);
+  } finally {
+    await workbench.picture("flow-last");
+    await workbench.close();
+  }
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Workbench, until } from "./workbench.js";
+
+interface Asked {
+  authorization: string | undefined;
+  body: { model: string; messages: { role: string; content: string | null }[]; tools?: unknown[]; stream?: boolean };
+}
+
+/** A server that speaks OpenAI's chat completions, with scripted answers. */
+function openAi(answer: (asked: Asked) => object[]) {
+  const asked: Asked[] = [];
+  const handlers: NonNullable<Parameters<typeof Workbench.open>[0]>["handlers"] = new Map([
+    ["/v1/chat/completions", (request, body, response) => {
+      const one: Asked = { authorization: request.headers.authorization, body: JSON.parse(body) as Asked["body"] };
+      asked.push(one);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const event of answer(one)) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end("data: [DONE]\n\n");
+    }],
+  ]);
+  return { asked, handlers };
+}
+
+function chunk(delta: object, finish: string | null = null): object {
+  return { id: "1", object: "chat.completion.chunk", model: "tiny", choices: [{ index: 0, delta, finish_reason: finish }] };
+}
+const USAGE = { id: "1", object: "chat.completion.chunk", model: "tiny", choices: [], usage: { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1_000 } };
+const says = (text: string) => [chunk({ role: "assistant", content: text }), chunk({}, "stop"), USAGE];
+const calls = (name: string, args: object) => [
+  chunk({ role: "assistant", tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name, arguments: JSON.stringify(args) } }] }),
+  chunk({}, "tool_calls"),
+  USAGE,
+];
+
+const SETTINGS = { "headstart.model": "tiny", "headstart.baseUrl": "http://app.localhost:{PORT}/v1" };
+
+/** Whether the request is the one for a suggestion. */
+const wantsSuggestion = ({ body }: Asked) => JSON.stringify(body.messages.at(-1)).includes("suggest") || "response_format" in body;
+
+test("a server of one's own: a key for it alone, the cost in the status bar, the off switch", { timeout: 120_000 }, async () => {
+  const { asked, handlers } = openAi((one) => {
+    if (wantsSuggestion(one)) return says(JSON.stringify({ suggestion: "run it again", suggestions: ["run it again"] }));
+    return says("Done as you said.");
+  });
+  const workbench = await Workbench.open({ settings: SETTINGS, handlers });
+  try {
+    await workbench.command("headstart: Set API key");
+    const box = workbench.page.locator(".quick-input-box input[type=password]");
+    await box.waitFor();
+    await workbench.type("secret-of-this-server");
+    await workbench.press("Enter");
+    await box.waitFor({ state: "hidden" });
+    await workbench.send("hello");
+    await workbench.chat.locator(".model", { hasText: "Done as you said." }).waitFor();
+    await workbench.send("hello again");
+    await workbench.ghost("run it again");
+    await workbench.status("ready");
+    await workbench.picture("server");
+    assert.deepEqual([...new Set(asked.map(({ authorization }) => authorization))], ["Bearer secret-of-this-server"]);
+    assert.ok(asked.every(({ body }) => body.model === "tiny"));
+    const item = workbench.page.locator(".statusbar-item", { hasText: "headstart" });
+    assert.match((await item.textContent()) ?? "", /\dk tokens/);
+    assert.ok(!(await workbench.page.content()).includes("secret-of-this-server"));
+
+    // Off: the suggestion goes, and nothing is asked but what the user types.
+    await workbench.command("headstart: Turn Suggestions On or Off");
+    await workbench.status("off");
+    await workbench.noGhost();
+    const before = asked.length;
+    await workbench.send("one more");
+    await until("the turn was answered", async () => (await workbench.chat.locator(".model").count()) === 3);
+    await workbench.page.waitForTimeout(1_500);
+    assert.equal(asked.length, before + 1);
+    await workbench.picture("off");
+  } finally {
+    await workbench.picture("server-last");
+    await workbench.close();
+  }
+});
+
+test("in the mode that asks, a write asks; declined it is not made, and the model hears of it", { timeout: 90_000 }, async () => {
+  const { asked, handlers } = openAi(({ body }) => {
+    if (body.messages.at(-1)?.role !== "tool") return calls("write_file", { file_path: "notes.md", content: "mine\n" });
+    return says("I left it.");
+  });
+  const workbench = await Workbench.open({ settings: { ...SETTINGS, "headstart.mode": "default", "headstart.enabled": false }, handlers });
+  try {
+    await workbench.send("write notes");
+    await workbench.chat.locator("#question", { hasText: "notes.md" }).waitFor();
+    await workbench.status("needs your consent");
+    await workbench.press("n");
+    await workbench.chat.locator(".model", { hasText: "I left it." }).waitFor();
+    assert.equal(workbench.server.stored.has("notes.md"), false);
+    assert.equal(asked.at(-1)?.body.messages.at(-1)?.role, "tool");
+
+    await workbench.send("write notes all the same");
+    await workbench.chat.locator("#question").waitFor();
+    await workbench.press("Tab", "Shift+Tab", "Shift+Tab", "Enter");
+    await workbench.stored("notes.md", (text) => text === "mine\n", "is written");
+  } finally {
+    await workbench.picture("consent-last");
+    await workbench.close();
+  }
+});
+
+test("a server's refusal is told in the chat, and the prompt can be sent again", { timeout: 90_000 }, async () => {
+  const handlers: NonNullable<Parameters<typeof Workbench.open>[0]>["handlers"] = new Map([
+    ["/v1/chat/completions", (_request, _body, response) => {
+      response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "no such key" } }));
+    }],
+  ]);
+  const workbench = await Workbench.open({ settings: SETTINGS, handlers });
+  try {
+    await workbench.send("hello");
+    await workbench.chat.locator(".note.error button", { hasText: "Set API key" }).waitFor();
+    await workbench.status("idle");
+    await workbench.picture("refusal");
+    // From the prompt back to the buttons above it.
+    await workbench.press("Shift+Tab", "Shift+Tab", "Enter");
+    await until("it was sent again", async () => (await workbench.chat.locator(".note.error").count()) === 2);
+  } finally {
+    await workbench.close();
+  }
+});

@@ -1,0 +1,39 @@
+/** As much of `vscode` as the tests of the models need, with the parts that newer hosts have. */
+
+export class LanguageModelTextPart {
+  constructor(readonly value: string) {}
+}
+export class LanguageModelToolCallPart {
+  constructor(readonly callId: string, readonly name: string, readonly input: object) {}
+}
+export class LanguageModelToolResultPart {
+  constructor(readonly callId: string, readonly content: unknown[]) {}
+}
+export class LanguageModelChatMessage {
+  constructor(readonly role: number, readonly content: unknown) {}
+}
+export const LanguageModelChatMessageRole = { User: 1, Assistant: 2 };
+
+export class CancellationTokenSource {
+  readonly token = { isCancellationRequested: false };
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+  }
+  dispose(): void {}
+}
+
+export interface FakeChat {
+  name: string;
+  id: string;
+  family: string;
+  sendRequest(messages: unknown[], options: unknown, token: { isCancellationRequested: boolean }): Promise<{ stream: AsyncIterable<unknown> }>;
+  countTokens(text: string): Promise<number>;
+}
+
+/** What the host offers; a test sets it. */
+export const offered: FakeChat[] = [];
+
+export const lm = {
+  selectChatModels: ({ family, id }: { family?: string; id?: string }) =>
+    Promise.resolve(offered.filter((chat) => (family === undefined || chat.family === family) && (id === undefined || chat.id === id))),
+};

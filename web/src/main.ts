@@ -1,0 +1,145 @@
+import "./style/base.css";
+import "./style/chat.css";
+import "./style/views.css";
+import { init } from "headstart";
+import { type Remote, remoteModel } from "./model/remote.js";
+import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
+import { sceneModel } from "./sample/recorded.js";
+import { Session, type SessionOptions } from "./session/session.js";
+import { forget, load } from "./session/storage.js";
+import { GateView } from "./views/gate.js";
+import { PlayView } from "./views/play.js";
+import { type Choice, SettingsDialog } from "./views/settings.js";
+import { timeline } from "./views/timeline.js";
+import { html, render } from "lit-html";
+
+/** How fast the recording plays: `?speed=4` is four times as fast. */
+const SPEED = Math.max(0.1, Number(new URLSearchParams(location.search).get("speed")) || 1);
+const VIEWS = { play: "Playground", gate: "Gate", timeline: "Timeline" } as const;
+type ViewName = keyof typeof VIEWS;
+
+class App {
+  readonly #main = element("main");
+  readonly #live = element("live");
+  readonly #play: PlayView;
+  readonly #gate: GateView;
+  readonly #timeline = document.createElement("section");
+  readonly #settings = new SettingsDialog((choice) => this.#choose(choice));
+  #session: Session;
+  #remote: Remote | undefined;
+  #modelName = "recording";
+  #isEnabled = true;
+  #isDrawing = false;
+
+  constructor() {
+    const saved = load();
+    this.#session = this.#begin(saved === "damaged" ? {} : saved ? { saved } : {});
+    this.#play = new PlayView(this.#session, () => this.#reset());
+    this.#gate = new GateView((text) => this.#announce(text));
+    this.#timeline.className = "timeline";
+    this.#main.replaceChildren(this.#play.dom, this.#gate.dom, this.#timeline);
+    element("dialogs").append(this.#play.diff.dom, this.#settings.dom);
+    if (saved === "damaged") this.#say("What was saved before could not be read; this is a clean start.");
+    if (this.#session.entries.length === 0) this.#play.composer.text = FIRST_PROMPT;
+    this.#session.onChange = () => this.#changed();
+    this.#session.onAnnounce = (text) => this.#announce(text);
+    window.addEventListener("hashchange", () => this.#route(true));
+    window.addEventListener("pagehide", () => this.#session.saveNow());
+    this.#route(false);
+    this.#draw();
+  }
+
+  #begin(given: Partial<SessionOptions>): Session {
+    return new Session({ model: sceneModel(SPEED), system: SYSTEM, files: sampleFiles(), ...given });
+  }
+
+  #reset(): void {
+    this.#session.dispose();
+    forget();
+    const remote = this.#remote ? { model: this.#remote.model, modelName: this.#modelName } : {};
+    this.#session = this.#begin(remote);
+    if (!this.#isEnabled) this.#session.enable(false);
+    this.#play.use(this.#session);
+    this.#session.onChange = () => this.#changed();
+    this.#session.onAnnounce = (text) => this.#announce(text);
+    this.#play.composer.text = FIRST_PROMPT;
+    this.#play.composer.input.focus();
+    this.#announce("Started over.");
+    this.#draw();
+  }
+
+  #choose(choice: Choice): void {
+    this.#remote?.close();
+    this.#remote = choice.kind === "remote" ? remoteModel(choice.baseUrl, choice.key) : undefined;
+    this.#modelName = choice.kind === "remote" ? choice.model : "recording";
+    this.#session.useModel(this.#remote?.model ?? sceneModel(SPEED), choice.kind === "remote" ? choice.model : undefined);
+    this.#announce(`From now on ${this.#modelName} answers.`);
+    this.#draw();
+  }
+
+  #changed(): void {
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    requestAnimationFrame(() => {
+      this.#isDrawing = false;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    this.#play.draw();
+    render(timeline(this.#session.steps), this.#timeline);
+    const toggle = (event: Event) => {
+      this.#isEnabled = (event.target as HTMLInputElement).checked;
+      this.#session.enable(this.#isEnabled);
+      this.#draw();
+    };
+    render(
+      html`<label class="switch"><input type="checkbox" .checked=${this.#isEnabled} @change=${toggle} /> Run ahead</label>
+        <button @click=${() => this.#settings.open()}>Model: ${this.#modelName}</button>`,
+      element("tools"),
+    );
+  }
+
+  #route(byUser: boolean): void {
+    const asked = location.hash.slice(1);
+    if (asked === "prompt") {
+      this.#play.composer.input.focus();
+      return;
+    }
+    const view: ViewName = asked in VIEWS ? (asked as ViewName) : "play";
+    this.#play.dom.hidden = view !== "play";
+    this.#gate.dom.hidden = view !== "gate";
+    this.#timeline.hidden = view !== "timeline";
+    for (const link of document.querySelectorAll<HTMLElement>("[data-view]")) {
+      if (link.dataset["view"] === view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    document.title = view === "play" ? "headstart: your next prompt, done before you send it" : `headstart: ${VIEWS[view].toLowerCase()}`;
+    if (view === "play") this.#play.composer.input.focus({ preventScroll: true });
+    else if (byUser) window.scrollTo(0, 0);
+    if (view === "gate") this.#gate.focus();
+    this.#draw();
+  }
+
+  #announce(text: string): void {
+    this.#live.textContent = text;
+  }
+
+  #say(text: string): void {
+    this.#session.entries.push({ kind: "note", text, tone: "plain" });
+  }
+}
+
+function element(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`works because index.html has an element ${id}`);
+  return found;
+}
+
+init().then(
+  () => new App(),
+  (error: unknown) => {
+    element("main").textContent = `The engine could not be loaded: ${(error as Error).message}`;
+  },
+);

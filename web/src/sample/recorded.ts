@@ -1,0 +1,62 @@
+import { type Message, type Model, type ModelRequest, type Part, recordedModel } from "headstart";
+import { type Answer, type Result, SCENES, type Scene, UNKNOWN } from "./scenes.js";
+
+/**
+ * The recording as a model. It finds its place by the conversation it is sent: the user's last prompt is the scene, and the answers
+ * given since are how far it is. So work that was given up and prompts between the recorded ones do not confuse it.
+ */
+export function sceneModel(speed: number): Model {
+  return {
+    stream(request, signal) {
+      const recording = request.responseSchema ? { suggestions: [suggestion(request)] } : { turns: [turn(request)] };
+      return recordedModel(recording, { speed }).stream(request, signal);
+    },
+  };
+}
+
+function turn({ messages }: ModelRequest) {
+  const place = placeIn(messages);
+  if (!place) return UNKNOWN;
+  const answer: Answer | undefined = place.scene.answers[place.given];
+  if (!answer) return { text: "That is all that was recorded here." };
+  return typeof answer === "function" ? answer(lastResults(place.since)) : answer;
+}
+
+function suggestion({ messages }: ModelRequest) {
+  // The last message is the question itself.
+  const place = placeIn(messages.slice(0, -1), true);
+  return { text: place ? place.scene.next(resultsOf(place.since)) : "", delayMs: 350 };
+}
+
+interface InScene {
+  scene: Scene;
+  /** How many answers came since the prompt. */
+  given: number;
+  since: Message[];
+}
+
+/** The scene of the last prompt; with `earlier` that of the last prompt that was recorded. */
+function placeIn(messages: readonly Message[], earlier = false): InScene | undefined {
+  for (let index = messages.length - 1; 0 <= index; index -= 1) {
+    const message = messages[index];
+    if (message?.role !== "user") continue;
+    const prompt = normal(textOf(message));
+    const scene = SCENES.find((candidate) => normal(candidate.prompt) === prompt);
+    const since = messages.slice(index + 1);
+    if (scene) return { scene, since, given: since.filter(({ role }) => role === "model").length };
+    if (!earlier) return undefined;
+  }
+  return undefined;
+}
+
+const textOf = ({ parts }: Message) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+const normal = (prompt: string) => prompt.trim().toLowerCase().replace(/[.!]+$/, "");
+
+const resultsOf = (messages: readonly Message[]) => messages.flatMap(({ parts }) => parts).flatMap(result);
+const lastResults = (messages: readonly Message[]) => resultsOf(messages.filter(({ role }) => role === "tool").slice(-1));
+
+function result(part: Part): Result[] {
+  if (part.type !== "toolResult") return [];
+  if ("error" in part) return [{ name: part.name, text: part.error, failed: true }];
+  return [{ name: part.name, text: typeof part.output === "string" ? part.output : JSON.stringify(part.output), failed: false }];
+}

@@ -1,0 +1,156 @@
+import type { RecordedTurn } from "headstart";
+
+/** The result of a tool, as the model reads it. */
+export type Result = { name: string; text: string; failed: boolean };
+
+/** An answer as it was recorded, or, where it tells what a tool said, made from that. */
+export type Answer = RecordedTurn | ((results: readonly Result[]) => RecordedTurn);
+
+export interface Scene {
+  prompt: string;
+  answers: readonly Answer[];
+  /** What the user may ask next, from the results in this turn. */
+  next: (results: readonly Result[]) => string;
+}
+
+const read = (file_path: string) => ({ name: "read_file", args: { file_path } });
+const edit = (file_path: string, old_string: string, new_string: string) => ({
+  name: "edit",
+  args: { file_path, old_string, new_string },
+});
+const shell = (command: string) => ({ name: "shell", args: { command } });
+
+/** What the model says where its last calls went well, and where they did not. */
+function afterwards(text: string): Answer {
+  return (results) => {
+    const failure = results.find((result) => result.failed);
+    const said = failure ? `That did not work: ${failure.text}` : text;
+    return { text: said, delayMs: 350, streamMs: 450 };
+  };
+}
+
+const SIGNATURE = 'export function slugify(title, { separator = "-" } = {}) {';
+const JOINED = "  return words.join(separator);";
+const CUT = "  return words.join(separator).slice(0, maxLength);";
+const CUT_TIDILY = `  const cut = words.join(separator).slice(0, maxLength);
+  return separator && cut.endsWith(separator) ? cut.slice(0, -separator.length) : cut;`;
+const LAST_TEST = `  assert.equal(slugify("!?"), "");
+});
+`;
+const NEW_TESTS = `
+test("maxLength cuts a long slug", () => {
+  assert.equal(slugify("one two three", { maxLength: 7 }), "one-two");
+});
+
+test("a slug that is cut does not end with a separator", () => {
+  assert.equal(slugify("one two three", { maxLength: 4 }), "one");
+});
+`;
+
+/** How a test run ended, as its output says. */
+export function testCounts(results: readonly Result[]): { pass: number; fail: number; failing: string[]; why?: string } | undefined {
+  const output = [...results].reverse().find((result) => result.name === "shell" && /ℹ tests \d+/.test(result.text))?.text;
+  if (output === undefined) return undefined;
+  const count = (name: string) => Number(new RegExp(`ℹ ${name} (\\d+)`).exec(output)?.[1] ?? 0);
+  const failing = [...output.matchAll(/✖ (.+?)(?: \([\d.]+ms\))?$/gm)].map((match) => match[1] ?? "");
+  const why = /AssertionError: (.+)/.exec(output)?.[1];
+  return { pass: count("pass"), fail: count("fail"), failing, ...(why === undefined ? {} : { why }) };
+}
+
+/** Tells what the run really printed: it happened in the visitor's browser, with whatever they had changed. */
+function tellTests(results: readonly Result[]): RecordedTurn {
+  const counts = testCounts(results);
+  const timing = { delayMs: 450, streamMs: 500 };
+  if (!counts) return { text: "The tests did not run, so I cannot say whether they pass.", ...timing };
+  if (counts.fail === 0) return { text: `All ${counts.pass} tests pass.`, ...timing };
+  const why = counts.why ? `: ${counts.why}` : "";
+  const total = counts.pass + counts.fail;
+  return { text: `${counts.fail} of ${total} tests ${counts.fail === 1 ? "fails" : "fail"}. "${counts.failing[0]}"${why}`, ...timing };
+}
+
+export const SCENES: readonly Scene[] = [
+  {
+    prompt: "add a maxLength option to slugify",
+    answers: [
+      {
+        text: "I'll read slugify and look for its callers.",
+        toolCalls: [read("src/slugify.js"), { name: "grep", args: { pattern: "slugify\\(" } }],
+        delayMs: 700,
+        streamMs: 400,
+      },
+      {
+        toolCalls: [edit("src/slugify.js", SIGNATURE, SIGNATURE.replace(" }", ", maxLength = Infinity }")), edit("src/slugify.js", JOINED, CUT)],
+        delayMs: 900,
+      },
+      afterwards("`slugify` takes `maxLength` now and cuts the slug there. No test covers it yet."),
+    ],
+    next: () => "add tests for maxLength",
+  },
+  {
+    prompt: "add tests for maxLength",
+    answers: [
+      { text: "I'll look at the tests there are.", toolCalls: [read("test/slugify.test.js")], delayMs: 650, streamMs: 350 },
+      { toolCalls: [edit("test/slugify.test.js", LAST_TEST, LAST_TEST + NEW_TESTS)], delayMs: 1100 },
+      afterwards("Two tests for `maxLength` are in test/slugify.test.js: one for a long slug, one for a cut right behind a word."),
+    ],
+    next: () => "run the tests",
+  },
+  {
+    prompt: "run the tests",
+    answers: [
+      { text: "I'll see what `npm test` would run.", toolCalls: [shell("cat package.json")], delayMs: 600, streamMs: 350 },
+      { toolCalls: [shell("npm test")], delayMs: 500 },
+      tellTests,
+    ],
+    next: (results) => {
+      const counts = testCounts(results);
+      if (!counts) return "run the tests";
+      return 0 < counts.fail ? "fix the failing test" : "document maxLength";
+    },
+  },
+  {
+    prompt: "fix the failing test",
+    answers: [
+      { text: "The cut can leave a separator at the end. I'll look.", toolCalls: [read("src/slugify.js")], delayMs: 700, streamMs: 400 },
+      { toolCalls: [edit("src/slugify.js", CUT, CUT_TIDILY)], delayMs: 1000 },
+      afterwards("A slug that is cut behind a word loses the separator now."),
+    ],
+    next: () => "run the tests",
+  },
+  {
+    prompt: "document maxLength",
+    answers: [
+      { text: "I'll add it to the README and the changelog.", toolCalls: [read("README.md"), read("CHANGELOG.md")], delayMs: 600, streamMs: 350 },
+      {
+        toolCalls: [
+          edit(
+            "README.md",
+            "- `separator`: what stands between two words, `-` by default\n",
+            "- `separator`: what stands between two words, `-` by default\n- `maxLength`: the most characters, without limit by default\n",
+          ),
+          edit("CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n- `slugify` has an option `maxLength`.\n"),
+        ],
+        delayMs: 1000,
+      },
+      afterwards("README.md and CHANGELOG.md tell of `maxLength`."),
+    ],
+    next: () => "bump the version to 1.4.0",
+  },
+  {
+    prompt: "bump the version to 1.4.0",
+    answers: [
+      { toolCalls: [edit("package.json", '"version": "1.3.0"', '"version": "1.4.0"')], delayMs: 600 },
+      afterwards("package.json has version 1.4.0. That is the end of this recording."),
+    ],
+    next: () => "",
+  },
+];
+
+/** Said to everything that was not recorded. */
+export const UNKNOWN: RecordedTurn = {
+  text:
+    `I am a recording, so I know only a few prompts: ${SCENES.map(({ prompt }) => `“${prompt}”`).join(", ")}. ` +
+    "Choose a model of your own to ask anything.",
+  delayMs: 400,
+  streamMs: 700,
+};

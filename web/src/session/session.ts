@@ -1,0 +1,416 @@
+import {
+  type Acceptance,
+  type ControllerEvent,
+  type Conversation,
+  type Effect,
+  Engine,
+  FollowupController,
+  type Message,
+  type Model,
+  type RunEvent,
+  type ToolCall,
+  type Transcript,
+  type Turn,
+  type Verdict,
+} from "headstart";
+import { runCommand } from "../runner/command.js";
+import { Ahead } from "./ahead.js";
+import { type Entry, tell } from "./log.js";
+import { Project } from "./project.js";
+import { type Step, Stopwatch } from "./steps.js";
+import { type Saved, save } from "./storage.js";
+
+export type Consent = "run" | "decline" | "stop";
+
+/** A call that waits for the user. */
+export interface Question {
+  call: ToolCall;
+  verdict: Verdict;
+  answer(consent: Consent): void;
+}
+
+export interface Ghost {
+  suggestion: string;
+  /** What of it is not typed yet. */
+  rest: string;
+}
+
+export interface SessionOptions {
+  model: Model;
+  modelName?: string;
+  system: string;
+  files: Record<string, string>;
+  saved?: Saved;
+}
+
+const COMMAND_TIME_MS = 10_000;
+
+/** A conversation about the project, with the next prompt suggested and run ahead. It knows nothing of the screen. */
+export class Session {
+  readonly project: Project;
+  readonly entries: Entry[];
+  readonly steps: Step[];
+  phase: "idle" | "turn" | "accept" = "idle";
+  ghost: Ghost | undefined;
+  ahead: Ahead | undefined;
+  /** The prompt of work that was given up last, until there is new work. */
+  givenUp: string | undefined;
+  question: Question | undefined;
+
+  onChange: () => void = () => {};
+  onAnnounce: (text: string) => void = () => {};
+  onInsert: (text: string) => void = () => {};
+  onQuestion: () => void = () => {};
+
+  readonly #conversation: Conversation;
+  readonly #controller = new FollowupController();
+  #engine: Engine;
+  #turn: Turn | undefined;
+  /** Work that is being handed over. */
+  #taking: Ahead | undefined;
+  #working: string | undefined;
+  #request = 0;
+  #wake: ReturnType<typeof setTimeout> | undefined;
+  #suggesting = new AbortController();
+  #saving: ReturnType<typeof setTimeout> | undefined;
+  #watch: Stopwatch | undefined;
+  /** Whether the suggestion stands in the input line, put there by the user's key. */
+  #isInserted = false;
+  #isOver = false;
+
+  constructor(options: SessionOptions) {
+    const { saved } = options;
+    this.project = new Project(saved?.files ?? options.files);
+    this.entries = saved?.entries ?? [];
+    this.steps = saved?.steps ?? [];
+    this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
+    this.#engine = this.#makeEngine(options.model, options.modelName);
+    this.project.onChange(() => this.#changed());
+    if (saved) this.#restored(saved);
+  }
+
+  get messages(): readonly Message[] {
+    return this.#conversation.messages;
+  }
+
+  /** Another model answers from now on. What the former one does ahead is given up. */
+  useModel(model: Model, modelName?: string): void {
+    this.stop();
+    this.#tellController({ type: "clear" });
+    this.#suggesting.abort();
+    this.#engine.dispose();
+    this.#engine = this.#makeEngine(model, modelName);
+    if (this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
+  }
+
+  /** The one switch for suggestions and everything that they run. */
+  enable(enabled: boolean): void {
+    this.#tellController({ type: "enabled", enabled });
+    if (enabled && this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
+  }
+
+  /** The input line holds another text. */
+  edited(text: string): void {
+    this.#tellController({ type: "edited", text });
+    // Once the suggestion is in the line, the controller has handed the work over to the host.
+    if (this.#isInserted && text !== this.ahead?.prompt) this.#giveUp();
+  }
+
+  dismiss(): void {
+    this.#tellController({ type: "dismiss" });
+    if (this.ahead) this.#giveUp();
+  }
+
+  /** Tab: takes the suggestion, and with it the work. */
+  accept(): void {
+    const suggestion = this.#controller.visible;
+    if (!suggestion || this.phase !== "idle") return;
+    this.#tellController({ type: "accept", method: "tab", skipInsert: true });
+    if (!this.#controller.visible) void this.send(suggestion);
+  }
+
+  /** Right: takes the suggestion into the line, to be edited or sent. */
+  insert(): void {
+    this.#tellController({ type: "accept", method: "right" });
+  }
+
+  /** Sends a prompt. Work that ran ahead for this very prompt is taken, other work is given up. */
+  async send(text: string): Promise<void> {
+    if (this.phase !== "idle" || text.trim() === "") return;
+    const ahead = this.ahead?.prompt === text ? this.ahead : undefined;
+    if (ahead) this.ahead = undefined;
+    this.#isInserted = false;
+    this.#suggesting.abort();
+    this.#tellController({ type: "clear" });
+    if (this.ahead) this.#giveUp();
+    this.givenUp = undefined;
+    this.entries.push({ kind: "user", text });
+    this.#working = text;
+    if (ahead) await this.#take(ahead);
+    else await this.#run({ prompt: text }, new Stopwatch(text, false));
+  }
+
+  /** Ends what the user waits for. */
+  stop(): void {
+    this.question?.answer("stop");
+    this.#turn?.abort();
+    this.#taking?.speculation.abort();
+  }
+
+  /** What survives a reload, now. */
+  saveNow(): void {
+    clearTimeout(this.#saving);
+    this.#saving = undefined;
+    if (this.#isOver) return;
+    save({
+      version: 1,
+      files: Object.fromEntries(this.project.files),
+      messages: this.#conversation.messages,
+      entries: this.entries,
+      steps: this.steps,
+      ...(this.#working === undefined ? {} : { working: this.#working }),
+    });
+  }
+
+  dispose(): void {
+    this.#isOver = true;
+    this.onChange = this.onAnnounce = () => {};
+    clearTimeout(this.#wake);
+    clearTimeout(this.#saving);
+    this.stop();
+    this.#suggesting.abort();
+    this.ahead?.speculation.dispose();
+    this.#engine.dispose();
+    this.#controller.dispose();
+    this.project.dispose();
+  }
+
+  #makeEngine(model: Model, modelName?: string): Engine {
+    return new Engine({
+      model,
+      ...(modelName === undefined ? {} : { modelName }),
+      tree: this.project.tree,
+      mode: "auto-edit",
+      workspace: "/workspace",
+      runCommand: async (request, signal) => {
+        const limit = Math.min(request.timeLimitMs, COMMAND_TIME_MS);
+        await this.project.settled();
+        return runCommand({ ...request, timeLimitMs: limit }, this.project.files, signal);
+      },
+      consent: (call, verdict) => this.#ask(call, verdict),
+    });
+  }
+
+  #ask(call: ToolCall, verdict: Verdict): Promise<Consent> {
+    return new Promise((resolve) => {
+      this.#watch?.work();
+      this.#watch?.user("decide");
+      const answer = (consent: Consent) => {
+        this.question = undefined;
+        this.#watch?.user("wait");
+        this.#watch?.work("tools");
+        this.#changed();
+        resolve(consent);
+      };
+      this.question = { call, verdict, answer };
+      this.#changed();
+      this.onQuestion();
+    });
+  }
+
+  /** Hands over work that ran ahead. */
+  async #take(ahead: Ahead): Promise<void> {
+    const { watch } = ahead;
+    this.#watch = watch;
+    watch.user("wait");
+    this.phase = "accept";
+    this.entries.push(...ahead.entries);
+    ahead.follow = (event) => this.#tell(event, true);
+    this.#changed();
+    const pressed = performance.now();
+    await this.project.settled();
+    let acceptance: Acceptance;
+    this.#taking = ahead;
+    try {
+      acceptance = await ahead.speculation.accept();
+    } catch (error) {
+      this.#note(`The work could not be handed over: ${(error as Error).message}`, "bad");
+      return this.#finish(watch, "failed");
+    } finally {
+      this.#taking = undefined;
+    }
+    const tookMs = performance.now() - pressed;
+    if (acceptance.type !== "accepted") {
+      this.#notTaken(ahead, acceptance);
+      return;
+    }
+    await this.project.refresh();
+    const { changes, merged, timeSavedMs, transcript, ending } = acceptance;
+    watch.step.savedMs = timeSavedMs;
+    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs: timeSavedMs });
+    if (ending.status !== "completed") {
+      // It stopped at a call that needs the user, or at a limit: the turn goes on from there, the model is not asked again.
+      return this.#run({ transcript }, watch, ahead);
+    }
+    this.#conversation.messages.push(...transcript.messages);
+    this.#finish(watch, "taken");
+    const told = changes.length ? `${changes.length} changed` : "Nothing to change";
+    this.onAnnounce(`Done. ${told}.`);
+    void this.#suggest(acceptance.next ?? ahead.speculation.next()).finally(() => ahead.speculation.dispose());
+  }
+
+  #notTaken(ahead: Ahead, acceptance: Exclude<Acceptance, { type: "accepted" }>): void {
+    const { prompt } = ahead;
+    if (acceptance.type === "conflict") {
+      this.entries.push({ kind: "conflict", prompt, conflicts: acceptance.conflicts });
+      this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
+    } else if (acceptance.type === "withdrawn") {
+      this.#note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
+    } else {
+      const isStopped = ahead.speculation.status === "aborted";
+      this.#note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
+    }
+    const isConflict = acceptance.type === "conflict";
+    ahead.speculation.dispose();
+    this.#finish(ahead.watch, isConflict ? "conflict" : "failed");
+  }
+
+  /** A turn that the user waits for. */
+  async #run(next: { prompt: string } | { transcript: Transcript }, watch: Stopwatch, ahead?: Ahead): Promise<void> {
+    this.phase = "turn";
+    this.#watch = watch;
+    watch.user("wait");
+    // At a boundary the turn goes on with the call, and the model is not asked.
+    if (ahead?.ending?.status !== "boundary") watch.work("model");
+    this.#changed();
+    const turn = this.#engine.turn(this.#conversation, next);
+    this.#turn = turn;
+    const fate: Step["fate"] = ahead ? "taken" : "done";
+    try {
+      for await (const event of turn) {
+        // While the user decides nothing works, whenever the call is told.
+        if (!this.question) watch.work(event.type === "toolCall" ? "tools" : "model");
+        this.#tell(event, false);
+        if (event.type === "toolResult") await this.project.refresh();
+      }
+      const { ending, transcript } = await turn.finished;
+      // A prompt without any answer is not part of the conversation.
+      if (1 < transcript.messages.length) this.#conversation.messages.push(...transcript.messages);
+      await this.project.refresh();
+      if (ending.status === "failed") this.#note(ending.error, "bad");
+      else if (ending.status === "exhausted") this.#note(`Ended at a limit: ${ending.limit}.`, "bad");
+      else if (ending.status !== "completed") this.#note("Stopped. What was done so far stays.", "plain");
+      this.#finish(watch, ending.status === "completed" ? fate : "failed");
+      if (ending.status === "completed") void this.#suggest();
+    } catch (error) {
+      this.#note(`The turn failed: ${(error as Error).message}`, "bad");
+      this.#finish(watch, "failed");
+    } finally {
+      turn.dispose();
+      ahead?.speculation.dispose();
+      this.#turn = undefined;
+    }
+  }
+
+  #finish(watch: Stopwatch, fate: Step["fate"]): void {
+    watch.end(fate);
+    this.steps.push(watch.step);
+    this.#watch = undefined;
+    this.#working = undefined;
+    this.phase = "idle";
+    this.#changed();
+  }
+
+  /** Finds out what the user may ask next: from work that knows it already, or by asking the model. */
+  async #suggest(known?: string | Promise<string | undefined>): Promise<void> {
+    this.#suggesting = new AbortController();
+    const { signal } = this.#suggesting;
+    const request = (this.#request += 1);
+    this.#tellController({ type: "requested", request });
+    try {
+      const suggestion = known === undefined ? await this.#guess(signal) : await known;
+      if (!signal.aborted && suggestion !== undefined) this.#tellController({ type: "suggested", request, suggestion });
+    } catch (error) {
+      if (!signal.aborted) this.#note(`No suggestion: ${(error as Error).message}`, "plain");
+    }
+  }
+
+  async #guess(signal: AbortSignal): Promise<string | undefined> {
+    const guess = await this.#engine.suggest(this.#conversation, { signal });
+    return "suggestion" in guess ? guess.suggestion : undefined;
+  }
+
+  #tellController(event: ControllerEvent): void {
+    if (this.#isOver) return;
+    for (const effect of this.#controller.handle(event)) this.#carryOut(effect);
+    this.#changed();
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.type) {
+      case "show":
+        if (this.ghost?.suggestion !== effect.suggestion) this.onAnnounce(`Suggestion: ${effect.suggestion}. Tab to accept.`);
+        this.ghost = { suggestion: effect.suggestion, rest: effect.rest ?? effect.suggestion };
+        this.ahead?.watch.user("read");
+        break;
+      case "hide":
+        this.ghost = undefined;
+        break;
+      case "insert":
+        this.#isInserted = this.ahead !== undefined;
+        this.onInsert(effect.text);
+        break;
+      case "wakeAt":
+        clearTimeout(this.#wake);
+        this.#wake = setTimeout(() => this.#tellController({ type: "wake" }), Math.max(0, effect.at - Date.now()));
+        break;
+      case "startSpeculation":
+        this.givenUp = undefined;
+        this.ahead = new Ahead(this.#engine.speculate(this.#conversation, effect.suggestion), () => this.#changed());
+        break;
+      case "abandonSpeculation":
+        if (this.ahead) this.#giveUp();
+        break;
+      default:
+    }
+  }
+
+  #giveUp(): void {
+    const { ahead } = this;
+    this.#isInserted = false;
+    if (!ahead) return;
+    this.ahead = undefined;
+    ahead.speculation.abort();
+    ahead.watch.end("given up");
+    this.steps.push(ahead.watch.step);
+    this.givenUp = ahead.prompt;
+    void ahead.finished.catch(() => {}).finally(() => ahead.speculation.dispose());
+    this.onAnnounce("The work ahead was given up.");
+    this.#changed();
+  }
+
+  #restored({ working }: Saved): void {
+    for (const entry of this.entries) {
+      if (entry.kind === "call" && !entry.result) entry.result = { error: "interrupted by the reload" };
+    }
+    const turn = working === undefined ? "" : ` The turn “${working}” was interrupted; what it had changed stays.`;
+    this.#note(`The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}`, "plain");
+    if (this.#conversation.messages.length) void this.#suggest();
+  }
+
+  #tell(event: RunEvent, ahead: boolean): void {
+    tell(this.entries, event, ahead);
+    this.#changed();
+  }
+
+  #note(text: string, tone: "plain" | "bad"): void {
+    this.entries.push({ kind: "note", text, tone });
+    if (tone === "bad") this.onAnnounce(text);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.onChange();
+    if (!this.#isOver) this.#saving ??= setTimeout(() => this.saveNow(), 100);
+  }
+}

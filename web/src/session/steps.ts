@@ -1,0 +1,83 @@
+/** A stretch of time, in milliseconds from the beginning of its step. */
+export interface Stretch {
+  kind: "model" | "tools" | "read" | "wait" | "decide";
+  from: number;
+  to: number;
+}
+
+/** One prompt and when what happened for it: the row of a timeline. */
+export interface Step {
+  prompt: string;
+  /** Whether it began before the user asked for it. */
+  ahead: boolean;
+  /** What became of it. */
+  fate: "running" | "done" | "taken" | "given up" | "conflict" | "failed";
+  stretches: Stretch[];
+  /** How long the work took, without the user's decisions. */
+  workMs: number;
+  /** How long the user waited from their key to the end. */
+  waitedMs: number;
+  savedMs: number;
+}
+
+/** Writes down a step as it happens. */
+export class Stopwatch {
+  readonly step: Step;
+  readonly #began = performance.now();
+  readonly #open = new Map<"work" | "user", { kind: Stretch["kind"]; from: number }>();
+
+  constructor(prompt: string, ahead: boolean) {
+    this.step = { prompt, ahead, fate: "running", stretches: [], workMs: 0, waitedMs: 0, savedMs: 0 };
+  }
+
+  get now(): number {
+    return performance.now() - this.#began;
+  }
+
+  /** What the work does from now on; nothing where it is over. */
+  work(kind?: "model" | "tools"): void {
+    this.#change("work", kind);
+  }
+
+  /** What the work was said to do last did not begin. */
+  drop(): void {
+    this.#open.delete("work");
+  }
+
+  /** What the user does from now on. */
+  user(kind?: "read" | "wait" | "decide"): void {
+    this.#change("user", kind);
+  }
+
+  end(fate: Step["fate"]): void {
+    this.work();
+    this.user();
+    const sum = (...kinds: Stretch["kind"][]) =>
+      this.step.stretches.filter(({ kind }) => kinds.includes(kind)).reduce((total, { from, to }) => total + to - from, 0);
+    this.step.fate = fate;
+    this.step.workMs = sum("model", "tools");
+    this.step.waitedMs = sum("wait");
+  }
+
+  #change(lane: "work" | "user", kind?: Stretch["kind"]): void {
+    const open = this.#open.get(lane);
+    if (open?.kind === kind) return;
+    const now = this.now;
+    if (open) this.step.stretches.push({ ...open, to: now });
+    if (kind) this.#open.set(lane, { kind, from: now });
+    else this.#open.delete(lane);
+  }
+}
+
+/** What all of it comes to. */
+export function totals(steps: readonly Step[]): { waitedMs: number; savedMs: number; taken: number; wastedMs: number } {
+  const sum = (pick: (step: Step) => number) => steps.reduce((total, step) => total + pick(step), 0);
+  return {
+    waitedMs: sum((step) => step.waitedMs),
+    savedMs: sum((step) => step.savedMs),
+    taken: steps.filter((step) => step.fate === "taken").length,
+    wastedMs: sum((step) => (step.fate === "given up" ? step.workMs : 0)),
+  };
+}
+
+export const seconds = (ms: number) => (ms < 95 ? `${ms < 9.95 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

@@ -1,0 +1,106 @@
+import { html, nothing, render } from "lit-html";
+import type { Session } from "../session/session.js";
+
+/** The prompt: a line with the suggestion as ghost text behind what is typed. */
+export class Composer {
+  readonly dom = document.createElement("div");
+  readonly input = document.createElement("textarea");
+  /** Whether there is something to see in a diff. */
+  hasDiff = false;
+  readonly #openDiff: () => void;
+  #session: Session;
+
+  constructor(session: Session, openDiff: () => void) {
+    this.#session = session;
+    this.#openDiff = openDiff;
+    this.dom.className = "composer";
+    this.input.id = "prompt";
+    this.input.rows = 1;
+    this.input.autocomplete = "off";
+    this.input.setAttribute("aria-describedby", "prompt-keys");
+    this.input.addEventListener("input", () => {
+      this.#session.edited(this.input.value);
+      this.draw();
+    });
+    this.input.addEventListener("keydown", (event) => this.#onKey(event));
+  }
+
+  use(session: Session): void {
+    this.#session = session;
+  }
+
+  get text(): string {
+    return this.input.value;
+  }
+
+  set text(text: string) {
+    this.input.value = text;
+    this.draw();
+  }
+
+  send(): void {
+    const text = this.input.value.trim();
+    if (text === "" || this.#session.phase !== "idle") return;
+    this.text = "";
+    void this.#session.send(text);
+  }
+
+  accept(): void {
+    this.text = "";
+    this.#session.accept();
+  }
+
+  draw(): void {
+    const { phase, ghost, question } = this.#session;
+    const isIdle = phase === "idle";
+    const shown = isIdle ? ghost : undefined;
+    render(
+      html`
+        <div class="line">
+          <label for="prompt" class="unseen">Prompt</label>
+          <div class="field">
+            <div class="ghost" aria-hidden="true">${shown ? html`<span class="typed">${this.input.value}</span><span class="rest">${shown.rest}</span>` : nothing}</div>
+            ${this.input}
+          </div>
+          ${isIdle
+            ? html`<button class="primary" @click=${() => this.send()} ?disabled=${this.input.value.trim() === ""}>Send</button>`
+            : html`<button @click=${() => this.#session.stop()}>Stop</button>`}
+        </div>
+        <div class="keys" id="prompt-keys">
+          ${shown
+            ? html`
+                <button class="key" data-key="accept" @click=${() => this.#fromButton(() => this.accept())}><kbd>Tab</kbd> accept</button>
+                ${this.hasDiff ? html`<button class="key" data-key="diff" @click=${this.#openDiff}><kbd>F2</kbd> diff</button>` : nothing}
+                <button class="key" data-key="edit" @click=${() => this.#fromButton(() => this.#session.insert())}><kbd>→</kbd> edit it</button>
+                <button class="key" data-key="dismiss" @click=${() => this.#fromButton(() => this.#session.dismiss())}><kbd>Esc</kbd> dismiss</button>
+              `
+            : isIdle
+              ? html`<span><kbd>Enter</kbd> sends</span><span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`
+              : html`<span><kbd>Esc</kbd> stops</span>`}
+        </div>
+      `,
+      this.dom,
+    );
+    this.input.style.height = "auto";
+    this.input.style.height = `${this.input.scrollHeight}px`;
+    this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : question ? "The agent waits for your answer" : "The agent is at work";
+  }
+
+  #fromButton(act: () => void): void {
+    act();
+    this.input.focus();
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    const isAtEnd = this.input.selectionStart === this.input.value.length && this.input.selectionEnd === this.input.value.length;
+    const hasGhost = this.#session.ghost !== undefined && this.#session.phase === "idle";
+    if (event.key === "Tab" && !event.shiftKey && hasGhost) this.accept();
+    else if (event.key === "ArrowRight" && !event.shiftKey && hasGhost && isAtEnd) this.#session.insert();
+    else if (event.key === "Escape" && this.#session.phase !== "idle") this.#session.stop();
+    else if (event.key === "Escape" && (hasGhost || this.#session.ahead)) this.#session.dismiss();
+    else if (event.key === "Enter" && !event.shiftKey) this.send();
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,123 @@
+import { type ChangeSummary, type Conflict, classifyShell } from "headstart";
+import { html, nothing } from "lit-html";
+import { type Entry, outcome, title } from "../session/log.js";
+import type { Question, Session } from "../session/session.js";
+import { seconds } from "../session/steps.js";
+import { decisionBadge, markedCommand } from "./effects.js";
+
+export interface ConversationActions {
+  openFile(path: string): void;
+  rerun(prompt: string): void;
+  /** A question was answered: the card that had the focus goes away. */
+  answered(): void;
+}
+
+/** The lines of the conversation. */
+export function conversation(session: Session, actions: ConversationActions) {
+  const { entries, phase, question } = session;
+  const isWaiting = phase !== "idle" && !question;
+  return html`
+    ${entries.map((entry) => line(entry, question?.call.id, actions))} ${question ? consentCard(question, actions) : nothing}
+    ${isWaiting ? html`<p class="working"><span class="pulse" aria-hidden="true"></span>${phase === "accept" ? "Finishing what runs already…" : "Working…"}</p>` : nothing}
+  `;
+}
+
+function line(entry: Entry, asked: string | undefined, actions: ConversationActions) {
+  switch (entry.kind) {
+    case "user":
+      return html`<p class="said you"><span class="unseen">You: </span>${entry.text}</p>`;
+    case "model":
+      return html`<p class="said model"><span class="unseen">Model: </span>${prose(entry.text)}</p>`;
+    case "call":
+      return callLine(entry, asked === entry.call.id);
+    case "applied":
+      return applied(entry, actions);
+    case "conflict":
+      return conflict(entry.prompt, entry.conflicts, actions);
+    case "note":
+      return html`<p class="note ${entry.tone}">${entry.text}</p>`;
+  }
+}
+
+/** Words between backticks as code; nothing else is markup. */
+export function prose(text: string) {
+  return text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
+}
+
+export function callLine({ call, result, ahead }: Extract<Entry, { kind: "call" }>, isStopped = false) {
+  const isError = result !== undefined && "error" in result;
+  const state = result ? outcome(call, result, ahead) : isStopped ? "waits for you" : "running…";
+  const text = result ? ("error" in result ? result.error : result.output) : "";
+  // A test run is what the visitor waits for: it is open at once.
+  const isShown = call.name === "shell" && /\bℹ tests\b|ℹ tests/.test(text);
+  const summary = html`<span class="tool">${call.name}</span> <span class="what">${title(call).slice(call.name.length + 1)}</span>
+    <span class="state ${isError ? "bad" : ""}">${state}</span>`;
+  if (text.trim() === "") return html`<p class="call">${summary}</p>`;
+  return html`<details class="call" ?open=${isShown}>
+    <summary>${summary}</summary>
+    <pre tabindex="0" aria-label="What ${call.name} gave">${text}</pre>
+  </details>`;
+}
+
+export function changeList(changes: readonly ChangeSummary[], open?: (path: string) => void) {
+  return html`<ul class="changes">
+    ${changes.map(
+      ({ path, type, added, removed }) => html`<li>
+        ${open && type !== "delete" ? html`<button class="link" @click=${() => open(path)}>${path}</button>` : html`<span class="path">${path}</span>`}
+        <span class="counts"><span class="good">+${added}</span> <span class="bad">−${removed}</span></span>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+function applied({ changes, merged, tookMs, savedMs }: Extract<Entry, { kind: "applied" }>, actions: ConversationActions) {
+  return html`<div class="card good" data-applied>
+    <p><strong>Applied in ${seconds(tookMs)}.</strong> ${savedMs ? html`The work took ${seconds(savedMs)}, done while you read.` : nothing}</p>
+    ${changeList(changes, actions.openFile)}
+    ${merged.length ? html`<p>Merged with your own edits: ${merged.join(", ")}.</p>` : nothing}
+  </div>`;
+}
+
+const CONFLICTS: Readonly<Record<Conflict["kind"], string>> = {
+  modified: "you changed the same place",
+  deleted: "you deleted it",
+  created: "you created it, too",
+  replaced: "something else is there now",
+  staleRead: "the work read it, and you have changed it since",
+};
+
+function conflict(prompt: string, conflicts: readonly Conflict[], actions: ConversationActions) {
+  return html`<div class="card bad" data-conflict>
+    <p><strong>Conflict: nothing was applied, your edits are as you left them.</strong></p>
+    <ul>
+      ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${path}</button>: ${CONFLICTS[kind]}</li>`)}
+    </ul>
+    <p><button @click=${() => actions.rerun(prompt)}>Run “${prompt}” on your files as they are now</button></p>
+  </div>`;
+}
+
+function consentCard({ call, verdict, answer: settle }: Question, actions: ConversationActions) {
+  const command = typeof call.args["command"] === "string" ? call.args["command"] : undefined;
+  const parts = command === undefined ? [] : classifyShell(command, { workspace: "/workspace", mode: "auto-edit" }).parts;
+  const answer = (consent: "run" | "decline") => {
+    settle(consent);
+    actions.answered();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const key = event.key.toLowerCase();
+    if (key !== "y" && key !== "n") return;
+    event.preventDefault();
+    answer(key === "y" ? "run" : "decline");
+  };
+  return html`<div class="card ask" id="question" role="group" tabindex="-1" aria-label="The agent asks to run ${title(call)}" @keydown=${onKey}>
+    <p><strong>May this run?</strong></p>
+    <pre class="command">${command === undefined ? title(call) : markedCommand(command, parts)}</pre>
+    <p>${decisionBadge(verdict)}</p>
+    <p>${verdict.detail}</p>
+    <p class="buttons">
+      <button class="primary" @click=${() => answer("run")}>Run <kbd>Y</kbd></button>
+      <button @click=${() => answer("decline")}>Decline <kbd>N</kbd></button>
+    </p>
+  </div>`;
+}

@@ -1,0 +1,88 @@
+import { unifiedMergeView } from "@codemirror/merge";
+import { EditorState } from "@codemirror/state";
+import { EditorView, lineNumbers } from "@codemirror/view";
+import type { ChangeSet, ChangeSummary } from "headstart";
+import { languageOf } from "../editor/language.js";
+import { theme } from "../editor/theme.js";
+
+const KINDS: Readonly<Record<ChangeSummary["type"], string>> = {
+  create: "new",
+  modify: "changed",
+  delete: "deleted",
+  rename: "moved",
+  createDirectory: "new folder",
+};
+
+/** Shows what is staged, file by file, before anything of it is in the project. */
+export class DiffDialog {
+  readonly dom = document.createElement("dialog");
+  readonly #files = document.createElement("div");
+  readonly #take = document.createElement("button");
+  #views: EditorView[] = [];
+  #onTake: () => void = () => {};
+
+  constructor() {
+    this.dom.className = "diff";
+    this.dom.setAttribute("aria-labelledby", "diff-title");
+    const title = document.createElement("h2");
+    title.id = "diff-title";
+    title.textContent = "Staged changes";
+    const close = document.createElement("button");
+    close.innerHTML = "Close <kbd>Esc</kbd>";
+    close.addEventListener("click", () => this.dom.close());
+    this.#take.className = "primary";
+    this.#take.textContent = "Accept";
+    this.#take.addEventListener("click", () => {
+      this.dom.close();
+      this.#onTake();
+    });
+    const head = document.createElement("div");
+    head.className = "dialog-head";
+    head.append(title, this.#take, close);
+    this.#files.className = "diff-files";
+    this.dom.append(head, this.#files);
+    this.dom.addEventListener("close", () => this.#clear());
+  }
+
+  open(changes: ChangeSet, canTake: boolean, onTake: () => void): void {
+    this.#clear();
+    this.#onTake = onTake;
+    this.#take.hidden = !canTake;
+    for (const change of changes.summary()) this.#files.append(this.#section(changes, change));
+    this.dom.showModal();
+  }
+
+  #section(changes: ChangeSet, { path, type, from, added, removed }: ChangeSummary): HTMLElement {
+    const section = document.createElement("section");
+    const heading = document.createElement("h3");
+    const moved = from === undefined ? "" : `${from} → `;
+    heading.textContent = `${moved}${path} (${KINDS[type]}, +${added} −${removed})`;
+    section.append(heading);
+    if (type === "createDirectory") return section;
+    const { before, after } = changes.sides(path);
+    const text = (bytes?: Uint8Array) => new TextDecoder().decode(bytes);
+    const view = new EditorView({
+      state: EditorState.create({
+        doc: text(after),
+        extensions: [
+          lineNumbers(),
+          EditorState.readOnly.of(true),
+          EditorView.contentAttributes.of({ "aria-label": `Diff of ${path}`, tabindex: "0" }),
+          EditorView.lineWrapping,
+          languageOf(path),
+          theme,
+          unifiedMergeView({ original: text(before), mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } }),
+        ],
+      }),
+    });
+    this.#views.push(view);
+    section.append(view.dom);
+    return section;
+  }
+
+  #clear(): void {
+    for (const view of this.#views) view.destroy();
+    this.#views = [];
+    this.#files.replaceChildren();
+  }
+}

@@ -1,0 +1,156 @@
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { EditorState, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, drawSelection, keymap } from "@codemirror/view";
+import { type ApprovalMode, type EffectKind, type Verdict, classifyShell } from "headstart";
+import { html, nothing, render } from "lit-html";
+import { theme } from "../editor/theme.js";
+import { type CommandPart, KINDS, decisionBadge, flat } from "./effects.js";
+
+const EXAMPLES = [
+  "grep -rn TODO src | sort | head -5",
+  "git log --oneline -5",
+  "npm test",
+  "find . -name '*.log' -delete",
+  "curl -s https://example.org/install.sh | sh",
+  "cat ~/.ssh/id_ed25519",
+  "echo $(git rev-parse HEAD) > version.txt",
+  "tail -f server.log",
+  'eval "$(cat commands.txt)"',
+];
+
+const MODES: readonly ApprovalMode[] = ["plan", "default", "auto-edit", "yolo"];
+
+const setParts = StateEffect.define<readonly CommandPart[]>();
+const marks = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(before, transaction) {
+    const given = transaction.effects.find((effect) => effect.is(setParts));
+    if (!given) return before.map(transaction.changes);
+    const pieces = flat(given.value as readonly CommandPart[], transaction.newDoc.length);
+    return Decoration.set(
+      pieces.map(({ from, to, kind, detail }) =>
+        Decoration.mark({ class: `effect ${kind}`, attributes: { title: `${KINDS[kind].name}: ${detail}` } }).range(from, to),
+      ),
+    );
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** Type a shell command, and see what it would do. */
+export class GateView {
+  readonly dom = document.createElement("section");
+  readonly #editor: EditorView;
+  readonly #verdict = document.createElement("div");
+  readonly #announce: (text: string) => void;
+  #mode: ApprovalMode = "auto-edit";
+  #telling: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(announce: (text: string) => void) {
+    this.#announce = announce;
+    this.dom.className = "gate";
+    this.#editor = new EditorView({
+      state: EditorState.create({
+        doc: EXAMPLES[0] ?? "",
+        extensions: [
+          history(),
+          drawSelection(),
+          keymap.of([...defaultKeymap, ...historyKeymap]),
+          theme,
+          marks,
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": "Shell command", "aria-describedby": "gate-hint", spellcheck: "false", tabindex: "0" }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) queueMicrotask(() => this.#judge());
+          }),
+        ],
+      }),
+    });
+    this.#draw();
+    this.#judge();
+  }
+
+  focus(): void {
+    this.#editor.focus();
+  }
+
+  #draw(): void {
+    render(
+      html`
+        <div class="gate-intro">
+          <h1>What would this command do?</h1>
+          <p>
+            Before anything runs ahead of you, the gate reads it: it parses the command, follows pipes, expansions and options, and refuses
+            what it does not understand. Nothing is run here.
+          </p>
+        </div>
+        <div class="panel">
+          <div class="panel-head">
+            <h2>Shell command</h2>
+            <label class="mode">Mode
+              <select @change=${(event: Event) => this.#setMode((event.target as HTMLSelectElement).value as ApprovalMode)}>
+                ${MODES.map((mode) => html`<option value=${mode} ?selected=${mode === this.#mode}>${mode}</option>`)}
+              </select>
+            </label>
+          </div>
+          <div class="gate-editor">${this.#editor.dom}</div>
+          <p class="quiet" id="gate-hint">Type here; the colours follow. Tab leaves the editor.</p>
+          ${this.#verdict}
+        </div>
+        <div class="examples">
+          <h2>Examples</h2>
+          <ul>
+            ${EXAMPLES.map((example) => html`<li><button class="example" @click=${() => this.#show(example)}><code>${example}</code></button></li>`)}
+          </ul>
+          <h2>Colours</h2>
+          <ul class="legend">
+            ${Object.entries(KINDS).map(([kind, { name, meaning }]) => html`<li><span class="effect ${kind}">${name}</span> <span>${meaning}</span></li>`)}
+          </ul>
+        </div>
+      `,
+      this.dom,
+    );
+  }
+
+  #show(command: string): void {
+    this.#editor.dispatch({ changes: { from: 0, to: this.#editor.state.doc.length, insert: command } });
+  }
+
+  #setMode(mode: ApprovalMode): void {
+    this.#mode = mode;
+    this.#judge();
+  }
+
+  #judge(): void {
+    const command = this.#editor.state.doc.toString();
+    const verdict = classifyShell(command, { mode: this.#mode, workspace: "/workspace" });
+    this.#editor.dispatch({ effects: setParts.of(verdict.parts) });
+    render(verdictCard(verdict, command), this.#verdict);
+    clearTimeout(this.#telling);
+    // Screen readers hear it once the typing rests.
+    if (!this.dom.hidden) this.#telling = setTimeout(() => this.#announce(`${verdict.decision}: ${verdict.detail}`), 700);
+  }
+}
+
+function verdictCard(verdict: ReturnType<typeof classifyShell>, command: string) {
+  const { effects, parts, reads, writes } = verdict as Verdict & { parts: CommandPart[] };
+  const named = parts.length ? parts.map(({ from, to, kind, detail }) => ({ kind, detail, text: command.slice(from, to) })) : effects.map((effect) => ({ ...effect, text: "" }));
+  return html`<div class="verdict" data-decision=${verdict.decision}>
+    <p class="decision">${decisionBadge(verdict)}</p>
+    <p><code class="reason">${verdict.reason}</code> ${verdict.detail}</p>
+    ${named.length
+      ? html`<table>
+          <caption class="unseen">What the parts of the command do</caption>
+          <thead><tr><th scope="col">Part</th><th scope="col">Effect</th><th scope="col">Why</th></tr></thead>
+          <tbody>
+            ${named.map(({ kind, detail, text }) => html`<tr><td><code>${text || "the whole"}</code></td><td><span class="effect ${kind as EffectKind}">${KINDS[kind as EffectKind].name}</span></td><td>${detail}</td></tr>`)}
+          </tbody>
+        </table>`
+      : nothing}
+    ${paths("Reads", reads)} ${paths("Writes", writes)}
+  </div>`;
+}
+
+function paths(label: string, all: readonly string[]) {
+  if (all.length === 0) return nothing;
+  return html`<p>${label}: ${all.map((path, index) => html`${index ? ", " : ""}<code>${path || "."}</code>`)}</p>`;
+}

@@ -1,0 +1,173 @@
+import { html, nothing, render } from "lit-html";
+import { FileEditor } from "../editor/file-editor.js";
+import type { Session } from "../session/session.js";
+import { seconds, totals } from "../session/steps.js";
+import { aheadPanel } from "./ahead.js";
+import { Composer } from "./composer.js";
+import { conversation } from "./conversation.js";
+import { DiffDialog } from "./diff.js";
+
+/** The chat beside the project. */
+export class PlayView {
+  readonly dom = document.createElement("section");
+  readonly composer: Composer;
+  readonly diff = new DiffDialog();
+  readonly #editor: FileEditor;
+  readonly #onReset: () => void;
+  #session: Session;
+  #fresh = new Set<string>();
+  #edited = new Set<string>();
+  #lines = 0;
+
+  constructor(session: Session, onReset: () => void) {
+    this.#session = session;
+    this.#onReset = onReset;
+    this.dom.className = "play";
+    this.#editor = new FileEditor((path, text) => this.#session.project.write(path, text));
+    this.composer = new Composer(session, () => this.openDiff());
+    this.dom.addEventListener("keydown", (event) => {
+      if (event.key !== "F2") return;
+      event.preventDefault();
+      this.openDiff();
+    });
+    this.use(session);
+  }
+
+  /** Shows another session. */
+  use(session: Session): void {
+    this.#session = session;
+    this.composer.use(session);
+    this.#fresh = new Set();
+    this.#edited = new Set();
+    session.project.onChange((paths, by) => {
+      for (const path of paths) {
+        (by === "work" ? this.#fresh : this.#edited).add(path);
+        if (by === "work") this.#editor.show(path, session.project.files.get(path) ?? "");
+      }
+    });
+    session.onInsert = (text) => {
+      this.composer.text = text;
+    };
+    session.onQuestion = () => requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
+    for (const path of session.project.files.keys()) this.#editor.show(path, session.project.files.get(path) ?? "");
+    this.openFile("src/slugify.js");
+    this.draw();
+  }
+
+  openFile(path: string): void {
+    const text = this.#session.project.files.get(path);
+    if (text === undefined) return;
+    this.#fresh.delete(path);
+    this.#editor.open(path, text);
+    this.draw();
+  }
+
+  openDiff(): void {
+    const { ahead } = this.#session;
+    if (!ahead || this.diff.dom.open) return;
+    const changes = ahead.speculation.changes();
+    if (changes.isEmpty) return;
+    this.diff.open(changes, this.#session.ghost !== undefined, () => {
+      this.composer.accept();
+      this.composer.input.focus();
+    });
+  }
+
+  draw(): void {
+    const session = this.#session;
+    const { savedMs, waitedMs } = totals(session.steps);
+    const isNew = session.entries.length === 0;
+    const staged = session.ahead?.speculation.changes().summary() ?? [];
+    this.composer.hasDiff = 0 < staged.length;
+    const log = this.dom.querySelector(".log");
+    const wasAtEnd = !log || log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+    render(
+      html`
+        ${isNew ? intro() : html`<h1 class="unseen">Playground</h1>`}
+        <div class="grid">
+          <section class="panel chat" aria-labelledby="chat-title">
+            <div class="panel-head">
+              <h2 id="chat-title">Conversation</h2>
+              ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
+              ${isNew ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
+            </div>
+            <div class="log" tabindex="0" role="region" aria-label="What was said and done">
+              ${isNew ? html`<p class="quiet">The first prompt is in the line below. Press <kbd>Enter</kbd>.</p>` : nothing}
+              ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
+            </div>
+            ${this.composer.dom}
+          </section>
+          <section class="panel ahead" aria-labelledby="ahead-title">
+            <div class="panel-head"><h2 id="ahead-title">Ahead of you</h2></div>
+            <div class="ahead-body" tabindex="0" role="region" aria-label="What runs ahead">${aheadPanel(session, staged, () => this.openDiff())}</div>
+          </section>
+          <section class="panel files" aria-labelledby="files-title">
+            <div class="panel-head">
+              <h2 id="files-title">Project</h2>
+              <span class="meaning">edit any file, also while work runs ahead</span>
+            </div>
+            <div class="files-body">
+              <ul class="file-list">
+                ${[...session.project.files.keys()].map((path) => this.#fileRow(path, staged.some((change) => change.path === path)))}
+              </ul>
+              <div class="editor">${this.#editor.dom}</div>
+            </div>
+          </section>
+        </div>
+      `,
+      this.dom,
+    );
+    this.composer.draw();
+    this.#followTheEnd(wasAtEnd);
+  }
+
+  #fileRow(path: string, isStaged: boolean) {
+    const isOpen = this.#editor.path === path;
+    const mark = isStaged ? "staged" : this.#fresh.has(path) ? "applied" : this.#edited.has(path) ? "edited" : "";
+    return html`<li>
+      <button aria-current=${isOpen ? "true" : "false"} @click=${() => this.openFile(path)}>
+        <span>${path}</span>${mark ? html`<span class="mark ${mark}">${mark}</span>` : nothing}
+      </button>
+    </li>`;
+  }
+
+  #rerun(prompt: string): void {
+    void this.#session.send(prompt);
+    this.composer.input.focus();
+  }
+
+  #openAndFocus(path: string): void {
+    this.openFile(path);
+    this.#editor.focus();
+  }
+
+  /** New lines scroll into view, unless the visitor has scrolled back to read. */
+  #followTheEnd(wasAtEnd: boolean): void {
+    const log = this.dom.querySelector(".log");
+    if (!log) return;
+    const lines = log.scrollHeight;
+    if (wasAtEnd && lines !== this.#lines) log.scrollTop = lines;
+    this.#lines = lines;
+  }
+}
+
+function intro() {
+  return html`<div class="intro">
+    <div>
+      <h1>Your next prompt, done before you send it.</h1>
+      <p>
+        headstart guesses what you will ask your coding agent next and runs it while you read: on a staged copy, each call judged by a gate.
+        <strong>Tab</strong> hands the finished work over. Type something else, and nothing ever happened.
+      </p>
+    </div>
+    <ol>
+      <li><strong>Enter</strong> sends the first prompt. The agent works, you wait: the last time.</li>
+      <li><strong>Read</strong> the answer. What you may ask next shows in grey and already runs, under “Ahead of you”.</li>
+      <li><strong>Tab</strong> takes it: files changed in milliseconds, the next suggestion showing.</li>
+    </ol>
+    <p class="quiet">
+      All of it happens in this page: engine, gate and overlay as WebAssembly, a small project with tests that really run. Only the model is a
+      recording, unless you choose your own.
+    </p>
+  </div>`;
+}

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "./support.mjs";
+
+let site;
+before(async () => (site = await start()));
+after(() => site.close());
+
+test("the whole flow goes by keyboard: suggestion, diff, Tab, a boundary with consent, and real tests", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  assert.equal(await visitor.focused(), "prompt");
+  await visitor.shot("1-first-screen");
+  const original = (await page.evaluate(() => sessionStorage.getItem("headstart.session"))) ?? "{}";
+  assert.deepEqual(JSON.parse(original).messages ?? [], []);
+
+  await visitor.press("Enter");
+  await visitor.suggestion("add tests for maxLength");
+  assert.equal(await visitor.live(), "Suggestion: add tests for maxLength. Tab to accept.");
+  await visitor.ahead("completed");
+  const beforeTab = await visitor.files();
+  assert.match(beforeTab["src/slugify.js"], /maxLength = Infinity/, "the first turn wrote it");
+  assert.doesNotMatch(beforeTab["test/slugify.test.js"], /maxLength/, "what ran ahead is staged only");
+  await visitor.shot("2-ahead");
+
+  await visitor.press("F2");
+  await page.waitForSelector("dialog.diff[open] .cm-changedLine");
+  assert.match(await page.locator("dialog.diff").innerText(), /test\/slugify\.test\.js \(changed, \+8 −0\)/);
+  await visitor.shot("3-diff");
+  await visitor.press("Escape");
+  await page.waitForSelector("dialog.diff", { state: "hidden" });
+  assert.equal(await visitor.focused(), "prompt", "the dialog gives the focus back");
+
+  await visitor.press("Tab");
+  await page.waitForSelector("[data-applied]");
+  assert.match((await visitor.files())["test/slugify.test.js"], /maxLength cuts a long slug/);
+  assert.equal(await visitor.focused(), "prompt");
+
+  await visitor.suggestion("run the tests");
+  await visitor.ahead("boundary");
+  assert.doesNotMatch(await visitor.log(), /npm test/, "nobody was asked, so nothing ran");
+  await visitor.press("Tab");
+  await page.waitForSelector("#question");
+  await page.waitForFunction(() => document.activeElement?.id === "question");
+  assert.match(await page.locator("#question").innerText(), /npm test/);
+  await visitor.shot("4-consent");
+  await visitor.press("y");
+  await visitor.said("1 of 8 tests fails");
+  const output = await visitor.log();
+  assert.match(output, /✖ a slug that is cut does not end with a separator/);
+  assert.match(output, /AssertionError: "one-" !== "one"/);
+  assert.match(output, /at .*test\/slugify\.test\.js:\d+:\d+/, "the place is the project's, not a blob's");
+  assert.match(output, /ℹ pass 7\nℹ fail 1/);
+  await visitor.shot("5-tests");
+
+  await visitor.suggestion("fix the failing test");
+  await visitor.ahead("completed");
+  await visitor.press("Tab");
+  await visitor.suggestion("run the tests");
+  await visitor.ahead("boundary");
+  await visitor.press("Tab");
+  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await visitor.press("y");
+  await visitor.said("All 8 tests pass.");
+  await visitor.suggestion("document maxLength");
+  await visitor.ahead("completed");
+  await visitor.press("Tab");
+  await visitor.suggestion("bump the version to 1.4.0");
+  await visitor.ahead("completed");
+  await visitor.press("Tab");
+  await visitor.said("That is the end of this recording.");
+  const files = await visitor.files();
+  assert.match(files["package.json"], /"version": "1.4.0"/);
+  assert.match(files["CHANGELOG.md"], /option `maxLength`/);
+
+  await page.locator('[data-view="timeline"]').focus();
+  await visitor.press("Enter");
+  await page.waitForSelector(".timeline .chart");
+  const rows = await page.locator(".timeline tbody tr").allInnerTexts();
+  assert.equal(rows.length, 7);
+  assert.match(await page.locator(".chart").getAttribute("aria-label"), /A bar chart of 7 steps/);
+  await visitor.shot("6-timeline");
+  const { steps } = await visitor.saved();
+  const taken = steps.filter((step) => step.fate === "taken");
+  assert.equal(taken.length, 6);
+  for (const step of taken) assert.ok(0 < step.savedMs, `${step.prompt} saved time`);
+  await visitor.done();
+});
+
+test("Tab while the work still runs waits for its end, and Right takes the suggestion into the line", async () => {
+  const visitor = await site.open({ speed: 2 });
+  const { page } = visitor;
+  await visitor.press("Enter");
+  await visitor.suggestion("add tests for maxLength");
+  await visitor.press("ArrowRight");
+  assert.equal(await page.inputValue("#prompt"), "add tests for maxLength");
+  await visitor.press("Enter");
+  await page.waitForSelector("[data-applied]");
+  assert.match((await visitor.files())["test/slugify.test.js"], /maxLength cuts a long slug/);
+  const { steps } = await visitor.saved();
+  assert.equal(steps.at(-1).fate, "taken");
+  assert.ok(0 < steps.at(-1).waitedMs);
+  await visitor.done();
+});
+
+test("work that is taken while it runs can be stopped, and nothing of it is applied", async () => {
+  const visitor = await site.open({ speed: 1 });
+  const { page } = visitor;
+  await visitor.press("Enter");
+  await visitor.suggestion("add tests for maxLength");
+  await visitor.press("Tab");
+  await visitor.said("add tests for maxLength");
+  await visitor.press("Escape");
+  await visitor.said("Stopped. Nothing was applied.");
+  assert.doesNotMatch((await visitor.files())["test/slugify.test.js"], /maxLength/);
+  assert.equal(await page.locator("[data-applied]").count(), 0);
+  assert.doesNotMatch(JSON.stringify((await visitor.saved()).messages), /add tests for maxLength/);
+  await visitor.done();
+});
+
+test("a declined call does not run, and the model is told", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.firstTurn();
+  await visitor.press("Tab");
+  await visitor.suggestion("run the tests");
+  await visitor.ahead("boundary");
+  await visitor.press("Tab");
+  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await visitor.press("n");
+  await visitor.said("The tests did not run");
+  const { messages } = await visitor.saved();
+  assert.match(JSON.stringify(messages), /the user declined this call/);
+  assert.doesNotMatch(await visitor.log(), /ℹ tests/);
+  await visitor.done();
+});
+
+test("a turn can be stopped, also while it asks", async () => {
+  const visitor = await site.open({ speed: 1 });
+  await visitor.press("Enter");
+  await visitor.page.waitForSelector(".working");
+  await visitor.press("Escape");
+  await visitor.said("Stopped.");
+  assert.equal((await visitor.saved()).working, undefined);
+  await visitor.done();
+});

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { listen, start } from "./support.mjs";
+
+let site;
+before(async () => (site = await start()));
+after(() => site.close());
+
+const foreign = (visitor) => visitor.requests.filter((url) => !url.startsWith(`${site.origin}/`) && !/^(blob|data):/.test(url));
+
+test("no request leaves the page's own origin", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.firstTurn();
+  await visitor.press("Tab");
+  await visitor.suggestion("run the tests");
+  await visitor.ahead("boundary");
+  await visitor.press("Tab");
+  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await visitor.press("y");
+  await visitor.said("1 of 8 tests fails");
+  await page.locator('[data-view="gate"]').click();
+  await page.locator(".example").first().click();
+  await page.locator('[data-view="timeline"]').click();
+  assert.ok(3 < visitor.requests.length, "requests are seen at all");
+  assert.deepEqual(foreign(visitor), []);
+  assert.equal(await page.locator("iframe").count(), 0, "nothing that could reach a network is there");
+  await visitor.done();
+});
+
+test("the page's policy refuses other origins, to the page and to the project's tests", async (t) => {
+  let asked = 0;
+  const { server, origin } = await listen((_request, response) => {
+    asked += 1;
+    response.writeHead(200, { "access-control-allow-origin": "*", "content-type": "text/javascript" }).end("export default 1");
+  });
+  t.after(() => server.close());
+  const visitor = await site.open({ allow: [/Content Security Policy|violates/i, /Failed to load|Failed to fetch/] });
+  const { page } = visitor;
+  const refused = await page.evaluate((url) => fetch(url).then(() => "answered", () => "refused"), origin);
+  assert.equal(refused, "refused");
+
+  await page.locator("#prompt").focus();
+  await visitor.firstTurn();
+  await visitor.press("Tab");
+  await visitor.suggestion("run the tests");
+  await visitor.openFile("test/unique.test.js");
+  await visitor.press("Control+End");
+  await page.keyboard.insertText(`
+it("has nothing to ask with", () => {
+  for (const name of ["fetch", "WebSocket", "XMLHttpRequest", "EventSource", "Worker"]) assert.equal(globalThis[name], undefined, name);
+});
+it("reaches nothing with what it digs out", async () => {
+  let dug;
+  for (let at = globalThis; at; at = Object.getPrototypeOf(at)) dug ??= Object.getOwnPropertyDescriptor(at, "fetch")?.value;
+  assert.equal(typeof dug, "function");
+  await assert.rejects(dug.call(globalThis, "${origin}/a"));
+});
+it("makes no code from text", () => {
+  assert.throws(() => new Function("return import('${origin}/a.js')"), EvalError);
+});
+`);
+  await page.locator("#prompt").focus();
+  await visitor.press("Tab");
+  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await visitor.press("y");
+  await visitor.said("1 of 11 tests fails");
+  const output = await visitor.log();
+  for (const name of ["has nothing to ask with", "reaches nothing with what it digs out", "makes no code from text"]) {
+    assert.ok(output.includes(`✔ ${name}`), output);
+  }
+  assert.equal(asked, 0);
+  await fetch(origin);
+  assert.equal(asked, 1, "the server would have noticed");
+  await visitor.done();
+});
+
+/** A server that speaks chat completions, as a page may ask it. */
+async function completions() {
+  const asked = [];
+  const { server, origin } = await listen(async (request, response) => {
+    const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
+    if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
+    let text = "";
+    for await (const piece of request) text += piece;
+    const body = JSON.parse(text);
+    asked.push({ url: request.url, headers: request.headers, body });
+    if (body.model === "unknown") {
+      return response.writeHead(404, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"there is no model unknown"}}');
+    }
+    response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
+    const send = (delta, finish_reason = null) =>
+      response.write(`data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: body.model, choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+    const last = body.messages.at(-1);
+    const said = body.messages.filter(({ role }) => role === "assistant").length;
+    if (body.response_format || /suggest/i.test(JSON.stringify(last.content ?? "")) ) {
+      send({ role: "assistant", content: '{"suggestion":"add a licence file"}' });
+      send({}, "stop");
+    } else if (last.role === "user") {
+      const call = (name, args) => ({ role: "assistant", tool_calls: [{ index: 0, id: `call_${said}`, type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+      const isLicence = JSON.stringify(last.content).includes("licence");
+      send(isLicence ? call("write_file", { file_path: "LICENSE", content: "MIT\n" }) : call("read_file", { file_path: "package.json" }));
+      send({}, "tool_calls");
+    } else {
+      send({ role: "assistant", content: "That is " });
+      send({ content: "tidy-slug." });
+      send({}, "stop");
+    }
+    response.end("data: [DONE]\n\n");
+  });
+  return { asked, origin, close: () => (server.closeAllConnections(), server.close()) };
+}
+
+test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key-of-a-visitor" });
+  await page.locator("#prompt").fill("what is this?");
+  await page.locator("#prompt").focus();
+  await visitor.press("Enter");
+  await visitor.said("That is tidy-slug.");
+  await visitor.suggestion("add a licence file");
+  await visitor.ahead("completed");
+  assert.equal((await visitor.files()).LICENSE, undefined);
+  await visitor.press("Tab");
+  await page.waitForSelector("[data-applied]");
+  assert.equal((await visitor.files()).LICENSE, "MIT\n");
+
+  assert.ok(api.asked.every(({ url, body }) => url === "/v1/chat/completions" && body.model === "mine-1"));
+  assert.ok(api.asked.every(({ headers }) => headers.authorization === "Bearer key-of-a-visitor" && headers.referer === undefined && headers.cookie === undefined));
+  assert.deepEqual(foreign(visitor).filter((url) => !url.startsWith(api.origin)), [], "only the visitor's own address was asked");
+  const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie, location.href, document.documentElement.outerHTML]));
+  assert.doesNotMatch(kept, /key-of-a-visitor/);
+
+  await page.reload();
+  await page.waitForSelector("#prompt");
+  assert.match(await page.locator("#tools").innerText(), /Model: recording/);
+  await visitor.done();
+});
+
+test("a wrong address, model or form is told in words", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({ allow: [/Failed to load resource|net::ERR|CORS/] });
+  const { page } = visitor;
+  await visitor.useOwn({ baseUrl: "not a url", model: "m", key: "" });
+  assert.match(await page.locator("dialog.settings [role=alert]").innerText(), /must begin with http/);
+  await visitor.press("Escape");
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "unknown", key: "" });
+  const ask = async () => {
+    await page.locator("#prompt").fill("what is this?");
+    await page.locator("#prompt").focus();
+    await visitor.press("Enter");
+  };
+  await ask();
+  await visitor.said("there is no model unknown");
+  assert.deepEqual((await visitor.saved()).messages, [], "a prompt without an answer is not part of the conversation");
+  api.close();
+  await ask();
+  await page.waitForFunction(() => 2 <= document.querySelectorAll(".note.bad").length, undefined, { timeout: 60_000 });
+  await visitor.done();
+});
