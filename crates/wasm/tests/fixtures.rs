@@ -18,14 +18,14 @@ fn check(name: &str, text: &str, run: fn(&Value) -> Value) {
     let mut failed = Vec::new();
     for case in &mut cases {
         let output = run(&case["input"]);
-        if output.to_string() != case["output"].to_string() {
-            failed.push(format!("{}\n  expected {}\n  and got  {output}", case["input"], case["output"]));
+        let (got, expected) = (output.to_string(), case["output"].to_string());
+        if got != expected {
+            failed.push(format!("{}\n  expected {expected}\n  and got  {got}", case["input"]));
         }
         case["output"] = output;
     }
-    if !failed.is_empty() && !update(name, &cases) {
-        panic!("{name}: {} of {} differ\n{}", failed.len(), cases.len(), failed.join("\n"));
-    }
+    let accounted = failed.is_empty() || update(name, &cases);
+    assert!(accounted, "{name}: {} of {} differ\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 
 /// Whether the file was written anew, as somebody wanted.
