@@ -5,7 +5,7 @@ import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { start } from "./support.mjs";
+import { listen, start } from "./support.mjs";
 
 let site;
 before(async () => (site = await start()));
@@ -33,20 +33,29 @@ async function npmTest(visitor) {
   return messages.flatMap(({ parts }) => parts).filter(({ type, name }) => type === "toolResult" && name === "shell").at(-1).output;
 }
 
-/** What Node says of the same files. */
-async function inNode(files) {
+/** The files of the page in a folder of this machine, and what a program there prints and ends with. */
+async function onDisk(files, run) {
   const folder = await mkdtemp(join(tmpdir(), "web-runner-"));
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
   }
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const output = await new Promise((resolve) =>
-    execFile(process.execPath, ["--test", "--test-reporter=spec"], { cwd: folder, env }, (_error, stdout) => resolve(stdout)),
-  );
-  await rm(folder, { recursive: true });
-  return output;
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+  const env = { ...inherited, LC_ALL: "C.UTF-8" };
+  const execute = (program, words) =>
+    new Promise((resolve) =>
+      execFile(program, words, { cwd: folder, env }, (error, stdout, stderr) => resolve({ output: stdout + stderr, exitCode: error?.code ?? 0 })),
+    );
+  try {
+    return await run(execute);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
+
+/** What Node says of the same files. */
+const inNode = (files) =>
+  onDisk(files, async (execute) => (await execute(process.execPath, ["--test", "--test-reporter=spec"])).output);
 
 const names = (output, mark) =>
   [...output.split("failing tests:")[0].matchAll(new RegExp(`^ *${mark} (.+?)(?: \\([\\d.]+ms\\))?(?: # .*)?$`, "gm"))].map((match) => match[1]).sort();
@@ -123,5 +132,77 @@ test("a test that does not end is ended", async () => {
   const output = await npmTest(visitor);
   assert.match(output, /✖ test\/unique\.test\.js\n\s+did not end in time/);
   assert.match(output, /\[ended after .* the limit of time\]/);
+  await visitor.done();
+});
+
+const COMMANDS = [
+  "cat package.json",
+  "cat -n src/index.js README.md",
+  "cat nowhere.txt src/index.js",
+  "ls",
+  "ls src test",
+  "ls nowhere",
+  "grep -n export src/index.js",
+  "grep -rn 'export function' src",
+  "grep -c test test/slugify.test.js test/unique.test.js",
+  "grep -il SLUGIFY README.md package.json",
+  "grep -w nowhere README.md",
+  "head -n 3 CHANGELOG.md",
+  "tail -2 src/unique.js",
+  "wc -l src/index.js",
+  "pwd",
+  "echo one 'two  three'",
+];
+
+/** A model that calls the shell once for each of the commands, and then says "done". */
+async function commandModel(t) {
+  const { server, origin } = await listen(async (request, response) => {
+    const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
+    if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
+    let text = "";
+    for await (const piece of request) text += piece;
+    const { messages } = JSON.parse(text);
+    const tool_calls = COMMANDS.map((command, index) => {
+      return { index, id: `call_${index}`, type: "function", function: { name: "shell", arguments: JSON.stringify({ command }) } };
+    });
+    const isFirst = messages.at(-1).role === "user" && messages.every(({ role }) => role !== "assistant");
+    const delta = isFirst ? { role: "assistant", tool_calls } : { role: "assistant", content: "done" };
+    const piece = (delta, finish_reason) => `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+    response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
+    response.end(`${piece(delta, null)}${piece({}, isFirst ? "tool_calls" : "stop")}data: [DONE]\n\n`);
+  });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return origin;
+}
+
+test("the page's programs print what those of a system print", async (t) => {
+  const origin = await commandModel(t);
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.useOwn({ baseUrl: `${origin}/v1`, model: "commands", key: "" });
+  await page.locator("#prompt").fill("look around");
+  await page.locator("#prompt").focus();
+  await visitor.press("Enter");
+  await visitor.said("done");
+  await page.waitForSelector(".composer button.primary");
+  const { messages, files } = await visitor.saved();
+  const results = messages.flatMap(({ parts }) => parts).filter(({ type }) => type === "toolResult").map(({ output, error }) => output ?? error);
+  const expected = await onDisk(files, async (execute) => {
+    const told = [];
+    for (const command of COMMANDS) {
+      const { output, exitCode } = await execute("bash", ["-c", command === "pwd" ? "echo /workspace" : command]);
+      told.push([output.replace(/\n$/, ""), ...(exitCode ? [`[exit code ${exitCode}]`] : [])].filter(Boolean).join("\n"));
+    }
+    return told;
+  });
+  // Where a file is missing, pages and systems differ in whether that is told before or behind the others.
+  const sorted = (text) => text.split("\n").sort().join("\n");
+  COMMANDS.forEach((command, index) => {
+    const wanted = expected[index] === "[exit code 1]" ? "[no output]\n[exit code 1]" : expected[index];
+    assert.equal(sorted(results[index] ?? "nothing"), sorted(wanted), command);
+  });
   await visitor.done();
 });

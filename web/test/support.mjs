@@ -133,6 +133,17 @@ export class Visitor {
     await this.page.screenshot({ path: join(SHOTS, `${name}.png`) });
   }
 
+  /** Chooses a model at an address. */
+  async useOwn({ baseUrl, model, key }) {
+    const { page } = this;
+    await page.getByRole("button", { name: /^Model:/ }).click();
+    await page.getByLabel("A model of your own.").check();
+    await page.getByLabel("Base URL").fill(baseUrl);
+    await page.locator('input[name="model"]').fill(model);
+    await page.locator('input[name="key"]').fill(key);
+    await page.getByRole("button", { name: "Use it" }).click();
+  }
+
   /** The first turn, up to the suggestion and the work behind it. */
   async firstTurn() {
     await this.press("Enter");

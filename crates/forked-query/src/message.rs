@@ -1,5 +1,8 @@
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Error, Map, Value};
+
+use crate::wire::{Fields, FromJson};
 
 /// Who wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +27,7 @@ pub struct Message {
 }
 
 /// A piece of a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Part {
     /// Words.
@@ -55,7 +58,7 @@ pub struct ToolCall {
 }
 
 /// The answer to one call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolResult {
     /// The id of the call.
     pub id: String,
@@ -74,6 +77,53 @@ pub enum ToolOutcome {
     Output(Value),
     /// The tool could not do it, in words that the model can act on.
     Error(String),
+}
+
+/// By way of a JSON value: a derived reader of what is told by a tag is several times as large.
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl FromJson for Part {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        let mut fields = Fields::of(value)?;
+        match fields.must::<String>("type")?.as_str() {
+            "text" => Ok(Self::Text { text: fields.must("text")? }),
+            "toolCall" => Ok(Self::ToolCall(ToolCall {
+                id: fields.must("id")?,
+                name: fields.must("name")?,
+                args: fields.or_default("args")?,
+                signature: fields.may("signature")?,
+            })),
+            "toolResult" => ToolResult::of(fields).map(Self::ToolResult),
+            other => Err(Error::unknown_variant(other, &["text", "toolCall", "toolResult"])),
+        }
+    }
+}
+
+impl FromJson for ToolResult {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        Self::of(Fields::of(value)?)
+    }
+}
+
+impl ToolResult {
+    fn of(mut fields: Fields) -> Result<Self, Error> {
+        let outcome = match fields.first_of(["output", "error"]) {
+            Some(("output", output)) => ToolOutcome::Output(output),
+            Some((_, error)) => ToolOutcome::Error(String::from_json(error)?),
+            None => return Err(Error::custom("a tool result has an `output` or an `error`")),
+        };
+        Ok(Self { id: fields.must("id")?, name: fields.must("name")?, outcome })
+    }
 }
 
 impl Message {
@@ -99,5 +149,41 @@ impl Message {
             Part::ToolCall(call) => Some(call),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_part_is_read_as_it_is_written() {
+        let rows = [
+            json!({"type": "text", "text": "a"}),
+            json!({"type": "toolCall", "id": "1", "name": "ls", "args": {"path": "."}}),
+            json!({"type": "toolCall", "id": "1", "name": "ls", "args": {}, "signature": "s"}),
+            json!({"type": "toolResult", "id": "1", "name": "ls", "output": null}),
+            json!({"type": "toolResult", "id": "1", "name": "ls", "error": "no"}),
+        ];
+        for row in rows {
+            let part: Part = serde_json::from_value(row.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&part).unwrap(), row);
+            assert_eq!(serde_json::from_str::<Part>(&row.to_string()).unwrap(), part);
+        }
+        let wrong = [
+            (
+                json!({"type": "toolResult", "id": "1", "name": "ls"}),
+                "a tool result has an `output` or an `error`",
+            ),
+            (json!({"type": "toolResult", "id": "1", "output": 1}), "missing field `name`"),
+            (json!({"text": "a"}), "missing field `type`"),
+            (json!("a"), "invalid type: string \"a\", expected a map"),
+        ];
+        for (row, expected) in wrong {
+            let error = serde_json::from_value::<Part>(row.clone()).unwrap_err().to_string();
+            assert_eq!(error, expected, "{row}");
+        }
     }
 }

@@ -222,7 +222,18 @@ fn says(json: &Value, reason: &str) -> bool {
 /// `"retryDelay": "34.5s"`
 fn retry_delay(json: &Value) -> Option<Duration> {
     let delay = details(json).find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
+    seconds(delay.strip_suffix('s')?)
+}
+
+/// Seconds with decimals. By hand: reading any float would bring large tables into a small module.
+fn seconds(text: &str) -> Option<Duration> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if !part.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = part.bytes().chain(*b"000000000").take(9);
+    let nanoseconds = digits.fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'));
+    Some(Duration::new(whole.parse().ok()?, nanoseconds))
 }
 
 /// One line of at most some hundred characters, nothing in it that a terminal would act on. What a server says goes

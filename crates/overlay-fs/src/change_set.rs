@@ -11,7 +11,7 @@ use self::diff::Binary;
 use self::rows::{Row, Side};
 use crate::content::encoding;
 use crate::text::as_text;
-use crate::{ContentHash, EntryKind, Fingerprint};
+use crate::{Content, ContentHash, EntryKind, Fingerprint};
 
 /// What an accept would do, with all that is needed to do it in another process.
 ///
@@ -38,8 +38,8 @@ pub struct Change {
     pub base: Option<Fingerprint>,
     /// What was in the file then (for a link: where it pointed), for the diff and for a merge; `None` where
     /// there was neither.
-    #[serde(with = "encoding::optional", default, skip_serializing_if = "Option::is_none")]
-    pub base_content: Option<Vec<u8>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_content: Option<Content>,
     /// What becomes of it.
     pub kind: ChangeKind,
 }
@@ -51,8 +51,7 @@ pub enum ChangeKind {
     /// A file with this content, new or in place of the old one.
     Write {
         /// The whole content.
-        #[serde(with = "encoding")]
-        content: Vec<u8>,
+        content: Content,
         /// Whether the owner may execute it.
         executable: bool,
         /// The path this content was moved from, for people and diffs; that path has a `Delete` of its own.

@@ -218,7 +218,7 @@ pub(crate) async fn written(
     let Some(content) = content_at(tree, &change.path, now.kind).await? else {
         return Ok(Written::Conflict(ConflictKind::Deleted, None));
     };
-    if change.base_content.as_ref() == Some(&content) {
+    if change.base_content.as_deref() == Some(&content[..]) {
         return Ok(Written::AsItWas(Some(now)));
     }
     match merged(change, &now, &content) {
@@ -231,12 +231,12 @@ pub(crate) async fn written(
 fn merged(change: &Change, now: &Metadata, found: &[u8]) -> Option<Change> {
     let ChangeKind::Write { content, executable, moved_from } = &change.kind else { return None };
     let base = change.base.as_ref().filter(|base| base.kind == EntryKind::File)?;
-    let content = merge(change.base_content.as_deref()?, content, found)?;
+    let content = merge(change.base_content.as_deref()?, content, found)?.into();
     let executable = if base.is_executable() == *executable { now.executable } else { *executable };
     Some(Change {
         path: change.path.clone(),
         base: Some(now.fingerprint.clone()),
-        base_content: Some(found.to_vec()),
+        base_content: Some(found.into()),
         kind: ChangeKind::Write { content, executable, moved_from: moved_from.clone() },
     })
 }

@@ -123,8 +123,8 @@ impl ConflictSide {
             ChangeKind::CreateDirectory => {
                 return Some(Self { kind: EntryKind::Directory, len: 0, executable: false, content: None });
             }
-            ChangeKind::Write { content, executable, .. } => (EntryKind::File, content, *executable),
-            ChangeKind::Link { target, .. } => (EntryKind::Symlink, target, false),
+            ChangeKind::Write { content, executable, .. } => (EntryKind::File, &content[..], *executable),
+            ChangeKind::Link { target, .. } => (EntryKind::Symlink, &target[..], false),
         };
         Some(Self { kind, len: content.len() as u64, executable, content: Some(ContentHash::of(content)) })
     }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -71,20 +72,72 @@ impl<'de> Deserialize<'de> for ContentHash {
     }
 }
 
-/// Content that is staged, shared by whoever looks at it.
-#[derive(Debug, Clone)]
-pub(crate) struct Content {
-    pub(crate) bytes: Arc<[u8]>,
-    pub(crate) hash: ContentHash,
+/// The content of a file: shared by whoever looks at it, and hashed once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    hash: ContentHash,
+    bytes: Arc<[u8]>,
 }
 
 impl Content {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        Self::shared(bytes.into())
+    /// The hash of the bytes.
+    pub fn hash(&self) -> ContentHash {
+        self.hash
     }
 
-    pub(crate) fn shared(bytes: Arc<[u8]>) -> Self {
+    /// The bytes, to be kept without a copy.
+    pub(crate) fn bytes(&self) -> Arc<[u8]> {
+        self.bytes.clone()
+    }
+}
+
+impl Deref for Content {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl From<Arc<[u8]>> for Content {
+    fn from(bytes: Arc<[u8]>) -> Self {
         Self { hash: ContentHash::of(&bytes), bytes }
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Arc::<[u8]>::from(bytes).into()
+    }
+}
+
+impl From<&[u8]> for Content {
+    fn from(bytes: &[u8]) -> Self {
+        Arc::<[u8]>::from(bytes).into()
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Content {
+    fn from(bytes: &[u8; N]) -> Self {
+        bytes[..].into()
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        text.as_bytes().into()
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        encoding::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        encoding::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -169,25 +222,6 @@ pub(crate) mod encoding {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         Encoded::deserialize(deserializer).map(|encoded| encoded.0)
-    }
-
-    /// The same for content that may be missing.
-    pub(crate) mod optional {
-        use super::{Deserialize, Deserializer, Encoded, Serialize, Serializer};
-
-        #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
-        pub(crate) fn serialize<S: Serializer>(
-            bytes: &Option<Vec<u8>>,
-            serializer: S,
-        ) -> Result<S::Ok, S::Error> {
-            bytes.clone().map(Encoded).serialize(serializer)
-        }
-
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-            deserializer: D,
-        ) -> Result<Option<Vec<u8>>, D::Error> {
-            Ok(Option::<Encoded>::deserialize(deserializer)?.map(|encoded| encoded.0))
-        }
     }
 
     /// The same for a list of names that may be missing.

@@ -217,7 +217,7 @@ impl State {
                     }
                     _ => *executable,
                 };
-                self.put(&change.path, What::File { content: content.clone(), executable });
+                self.put(&change.path, What::File { content: content.to_vec(), executable });
             }
         }
     }

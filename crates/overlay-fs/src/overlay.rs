@@ -36,7 +36,7 @@ impl Quota {
     /// Whether what is staged at one path is too much by itself.
     fn check(&self, path: &WorkspacePath, now: &Now) -> Result<(), TreeError> {
         let content = match now {
-            Now::File { content, .. } | Now::Link { target: content } => content.bytes.len(),
+            Now::File { content, .. } | Now::Link { target: content } => content.len(),
             Now::Directory { .. } => 0,
             Now::Removed => return Ok(()),
         };

@@ -129,7 +129,7 @@ impl Steps<'_> {
         }
         let old = now.as_ref().map(|now| Old {
             kind: now.kind,
-            content: change.base_content.clone().unwrap_or_default(),
+            content: change.base_content.as_deref().unwrap_or_default().to_vec(),
             executable: now.executable,
         });
         // A file is written over; all else makes room first.
@@ -171,7 +171,7 @@ impl Steps<'_> {
                 // The bit as the user has it now, unless the change set changes it.
                 let executable = is_now.filter(|_| was == Some(*executable)).unwrap_or(*executable);
                 self.writer.write(path, content, executable).await?;
-                Some(ContentHash::of(content))
+                Some(content.hash())
             }
             ChangeKind::Link { target, .. } => {
                 self.writer.symlink(path, target).await?;

@@ -334,7 +334,11 @@ fn a_link_swapped_in_all_the_time_never_leads_a_commit_out() {
                 path: path(&format!("target/{round}")),
                 base: None,
                 base_content: None,
-                kind: ChangeKind::Write { content: b"mine".to_vec(), executable: false, moved_from: None },
+                kind: ChangeKind::Write {
+                    content: b"mine".to_vec().into(),
+                    executable: false,
+                    moved_from: None,
+                },
             };
             let changes = ChangeSet { changes: vec![change], reads: Vec::new() };
             let outcome = block_on(place.tree.commit(&changes, CommitOptions::default()));

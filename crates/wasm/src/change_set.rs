@@ -78,9 +78,8 @@ pub fn change_set_sides(text: &str, at: &str) -> Result<Array, Failure> {
     };
     let change = changes.changes.swap_remove(place);
     let (after, moved_from) = match &change.kind {
-        ChangeKind::Write { content, moved_from, .. } | ChangeKind::Link { target: content, moved_from } => {
-            (Some(&**content), moved_from)
-        }
+        ChangeKind::Write { content, moved_from, .. } => (Some(&content[..]), moved_from),
+        ChangeKind::Link { target, moved_from } => (Some(&target[..]), moved_from),
         ChangeKind::CreateDirectory | ChangeKind::Delete => (None, &None),
     };
     let source = moved_from.as_ref().filter(|_| change.base.is_none());

@@ -36,8 +36,9 @@ export class Ahead {
     } catch (error) {
       this.ending = { status: "failed", error: (error as Error).message };
     }
-    // A boundary is told as a call; no time passes in it.
-    this.watch.work();
+    // The call at a boundary is told and does not run.
+    if (this.ending.status === "boundary") this.watch.drop();
+    else this.watch.work();
     onChange();
   }
 }

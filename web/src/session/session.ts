@@ -280,7 +280,8 @@ export class Session {
     this.phase = "turn";
     this.#watch = watch;
     watch.user("wait");
-    watch.work("model");
+    // At a boundary the turn goes on with the call, and the model is not asked.
+    if (ahead?.ending?.status !== "boundary") watch.work("model");
     this.#changed();
     const turn = this.#engine.turn(this.#conversation, next);
     this.#turn = turn;

@@ -39,6 +39,11 @@ export class Stopwatch {
     this.#change("work", kind);
   }
 
+  /** What the work was said to do last did not begin. */
+  drop(): void {
+    this.#open.delete("work");
+  }
+
   /** What the user does from now on. */
   user(kind?: "read" | "wait" | "decide"): void {
     this.#change("user", kind);

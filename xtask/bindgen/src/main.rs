@@ -16,10 +16,11 @@ use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // Cargo adds options for its own harness, such as `--quiet`.
+    let arguments: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with('-')).collect();
     match arguments[..] {
         ["generate", module, folder] => generate(Path::new(module), Path::new(folder)),
-        // Cargo passes what stood behind `--`; the name of a test is all that is understood.
         ["test", module] => test(Path::new(module), ""),
         ["test", module, filter] => test(Path::new(module), filter),
         _ => anyhow::bail!("usage: xtask-bindgen generate MODULE FOLDER | test MODULE [FILTER]"),

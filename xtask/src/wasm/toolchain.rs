@@ -58,7 +58,7 @@ impl Toolchain {
     pub(super) fn test_package(&self, bindgen: &Path) -> Result<(), WasmError> {
         eprintln!("xtask: testing headstart-wasm as WebAssembly");
         complete(
-            self.cargo(&["test", "-q", "-p", "headstart-wasm", "--target", TARGET, "--tests"])
+            self.cargo(&["test", "-q", "-p", "headstart-wasm", "--target", TARGET, "--test", "*"])
                 .env(FLAGS_VARIABLE, &self.c_flags)
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{} test", bindgen.display())),
         )

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use headstart_forked_query::{Part, ToolCall, ToolOutcome, Usage};
-use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, EntryKind, Fingerprint, WorkspacePath};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, EntryKind, Fingerprint, WorkspacePath};
 use headstart_speculation::{Cost, Ending, Finished, Transcript};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ fn read_file(id: &str, path: &str) -> Part {
 }
 
 /// A file with this content, new or in place of `base`.
-pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Vec<u8>>) -> Change {
+pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Content>) -> Change {
     Change {
         path: WorkspacePath::parse(path).unwrap(),
         base: base.map(|text| Fingerprint {
@@ -110,7 +110,7 @@ pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Vec<u8>
             changed_ns: 0,
             young: false,
         }),
-        base_content: base.map(|text| text.as_bytes().to_vec()),
+        base_content: base.map(|text| text.as_bytes().into()),
         kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
     }
 }

@@ -162,3 +162,21 @@ fn a_host_with_its_own_http_shows_no_key() {
     let limited = provider.refused(429, Some(Duration::from_secs(7)), "", "");
     assert!(limited.to_string().ends_with("limits the rate of requests; retry after 7 s"), "{limited}");
 }
+
+#[test]
+fn a_delay_is_seconds_with_decimals() {
+    let cases = [
+        ("0", Some(Duration::ZERO)),
+        ("34.074824224", Some(Duration::new(34, 74_824_224))),
+        ("1.5", Some(Duration::from_millis(1_500))),
+        ("1.0000000009", Some(Duration::from_secs(1))),
+        ("", None),
+        ("-1", None),
+        ("1.x", None),
+        ("1e3", None),
+        ("NaN", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(seconds(text), expected, "{text}");
+    }
+}

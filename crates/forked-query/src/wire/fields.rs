@@ -16,10 +16,7 @@ pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
     pub(crate) fn of(value: Value) -> Result<Self, Error> {
-        match value {
-            Value::Object(fields) => Ok(Self(fields)),
-            other => Err(mistyped(&other, "a map")),
-        }
+        Map::from_json(value).map(Self)
     }
 
     /// A field that may be missing, or null.
@@ -35,6 +32,11 @@ impl Fields {
     /// A field that stands for the type's own value where it is missing, but not where it is null.
     pub(crate) fn or_default<T: FromJson + Default>(&mut self, name: &str) -> Result<T, Error> {
         self.0.remove(name).map_or_else(|| Ok(T::default()), T::from_json)
+    }
+
+    /// The first of these fields that is there.
+    pub(crate) fn first_of(&mut self, names: [&'static str; 2]) -> Option<(&'static str, Value)> {
+        names.into_iter().find_map(|name| self.0.remove(name).map(|value| (name, value)))
     }
 }
 
@@ -65,6 +67,15 @@ impl FromJson for u64 {
             Some(negative) => Error::invalid_value(Unexpected::Signed(negative), &"u64"),
             None => mistyped(&value, "u64"),
         })
+    }
+}
+
+impl FromJson for Map<String, Value> {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        match value {
+            Value::Object(fields) => Ok(fields),
+            other => Err(mistyped(&other, "a map")),
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
 use crate::content::encoding;
-use crate::{Change, ChangeKind, ChangeSet, ContentHash, Fingerprint, Observation};
+use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, Fingerprint, Observation};
 
 /// A change set whose contents are kept elsewhere, by their hashes: small, and what several change sets share is kept
 /// once.
@@ -90,10 +90,10 @@ impl ChangeSet {
         let change = |change: &Change| ChangeByHash {
             path: change.path.clone(),
             base: change.base.clone(),
-            base_content: change.base_content.as_deref().map(ContentHash::of),
+            base_content: change.base_content.as_ref().map(Content::hash),
             kind: match &change.kind {
                 ChangeKind::Write { content, executable, moved_from } => ChangeKindByHash::Write {
-                    content: ContentHash::of(content),
+                    content: content.hash(),
                     executable: *executable,
                     moved_from: moved_from.clone(),
                 },
@@ -113,13 +113,13 @@ impl ChangeSet {
             .iter()
             .flat_map(|change| {
                 let now = match &change.kind {
-                    ChangeKind::Write { content, .. } => Some(content.as_slice()),
+                    ChangeKind::Write { content, .. } => Some(content),
                     _ => None,
                 };
-                [change.base_content.as_deref(), now]
+                [change.base_content.as_ref(), now]
             })
             .flatten()
-            .map(|content| (ContentHash::of(content), content))
+            .map(|content| (content.hash(), &**content))
     }
 }
 
@@ -129,11 +129,9 @@ impl ChangeSetByHash {
         &self,
         mut content: impl FnMut(ContentHash) -> Option<Vec<u8>>,
     ) -> Result<ChangeSet, ContentError> {
-        let mut fetch = |path: &WorkspacePath, hash: ContentHash| match content(hash) {
+        let mut fetch = |path: &WorkspacePath, hash: ContentHash| match content(hash).map(Content::from) {
             None => Err(ContentError::Missing { path: path.clone(), hash }),
-            Some(found) if ContentHash::of(&found) != hash => {
-                Err(ContentError::Damaged { path: path.clone(), hash })
-            }
+            Some(found) if found.hash() != hash => Err(ContentError::Damaged { path: path.clone(), hash }),
             Some(found) => Ok(found),
         };
         let mut changes = Vec::with_capacity(self.changes.len());

@@ -75,19 +75,19 @@ fn followed(
     change: &Change,
     moved: &Change,
     now: &Metadata,
-    found: Option<&Vec<u8>>,
+    found: Option<&[u8]>,
 ) -> Option<(Change, Change)> {
     let ChangeKind::Write { content, executable, moved_from } = &moved.kind else { return None };
     let base = change.base.as_ref()?;
-    let base_content = change.base_content.as_ref()?;
+    let base_content = change.base_content.as_deref()?;
     let found = found.unwrap_or(base_content);
-    let content = merge(base_content, content, found)?;
+    let content = merge(base_content, content, found)?.into();
     let executable = if base.is_executable() == *executable { now.executable } else { *executable };
     let kind = ChangeKind::Write { content, executable, moved_from: moved_from.clone() };
     let gone = Change {
         path: change.path.clone(),
         base: Some(now.fingerprint.clone()),
-        base_content: Some(found.clone()),
+        base_content: Some(found.into()),
         kind: ChangeKind::Delete,
     };
     Some((gone, Change { kind, ..moved.clone() }))

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::seen::Seen;
-use crate::{ChangeKind, ChangeSet, ContentHash, WorkspacePath};
+use crate::{ChangeKind, ChangeSet, Content, ContentHash, WorkspacePath};
 
 /// Raised when an older headstart would misread a journal.
 const FORMAT: u32 = 1;
@@ -106,11 +106,11 @@ impl Digest {
         let mut bytes = Vec::new();
         let mut hashes = Vec::with_capacity(changes.changes.len());
         for change in &changes.changes {
-            let old = change.base_content.as_deref().map(ContentHash::of);
+            let old = change.base_content.as_ref().map(Content::hash);
             put(&mut bytes, &(&change.path, &change.base, old));
             let new = match &change.kind {
                 ChangeKind::Write { content, executable, moved_from } => {
-                    let new = ContentHash::of(content);
+                    let new = content.hash();
                     put(&mut bytes, &("write", new, executable, moved_from));
                     Some(new)
                 }

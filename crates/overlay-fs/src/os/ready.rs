@@ -18,7 +18,7 @@ use super::seen::{Seen, Stamp, Vouched, hold_file};
 use super::stage::{self, touch};
 use super::staging::{self, Staging};
 use super::{OsTree, os_name};
-use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind};
+use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
 
 /// Whether what goes in is in the staging folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn give(
     file: &OwnedFd,
     staged: &Found,
     old: Old<'_>,
-    content: &Vec<u8>,
+    content: &Content,
     executable: bool,
 ) -> rustix::io::Result<bool> {
     let is_same = old.base.base_content.as_ref() == Some(content);
@@ -195,7 +195,7 @@ fn ready_link(
 fn ready_file(
     waits: Waits<'_>,
     change: &Change,
-    (content, executable): (&Vec<u8>, bool),
+    (content, executable): (&Content, bool),
     hash: Option<ContentHash>,
     like: Like<'_>,
 ) -> Result<(Seen, bool), Stop> {
@@ -222,13 +222,12 @@ fn ready_file(
         calls::remove_file(at).map_err(failed)?;
         (open, stage) = (None, Stage::Missing);
     }
-    let (file, staged) = match open {
-        Some(open) => open,
-        None => {
-            let file = stage::write(at, content, executable).map_err(failed)?;
-            let staged = calls::look_at(&file).map_err(failed)?;
-            (file, staged)
-        }
+    let (file, staged) = if let Some(open) = open {
+        open
+    } else {
+        let file = stage::write(at, content, executable).map_err(failed)?;
+        let staged = calls::look_at(&file).map_err(failed)?;
+        (file, staged)
     };
     let is_touched = match like {
         Like::Old(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
@@ -253,7 +252,7 @@ fn ready_file(
 }
 
 /// Opens the file that waits; an error where it does not hold what it should.
-fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Vec<u8>) -> Result<(OwnedFd, Found), Stop> {
+fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result<(OwnedFd, Found), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     let file = match calls::open(waits.at) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),
@@ -264,7 +263,7 @@ fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Vec<u8>) -> Result
         return Err(tampered(&change.path, waits.at));
     }
     let is_known = waits.vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
-    if !is_known && calls::read(&file, staged.len).map_err(failed)? != *content {
+    if !is_known && calls::read(&file, staged.len).map_err(failed)? != **content {
         return Err(tampered(&change.path, waits.at));
     }
     Ok((file, staged))
@@ -291,7 +290,7 @@ pub(super) fn as_prepared(
 
 /// The time to be given to a file; `None`: now. Where only the bits change, it is that of the content. At another place a build
 /// must see it as new.
-fn time_of(change: &Change, content: &Vec<u8>, base: &Change, found: &Found) -> Option<Time> {
+fn time_of(change: &Change, content: &Content, base: &Change, found: &Found) -> Option<Time> {
     let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
     is_same.then_some(found.modified)
 }

@@ -50,7 +50,7 @@ impl Entry {
         let base =
             self.base.as_ref().and_then(|base| base.content.as_ref()).map_or(0, |content| content.len());
         let now = match &self.now {
-            Now::File { content: now, .. } | Now::Link { target: now } => now.bytes.len(),
+            Now::File { content: now, .. } | Now::Link { target: now } => now.len(),
             Now::Directory { .. } | Now::Removed => 0,
         };
         (base + now) as u64
@@ -63,12 +63,12 @@ impl Entry {
             Now::Removed => true,
             Now::Directory { .. } => base.fingerprint.kind != EntryKind::Directory,
             Now::Link { target } => {
-                base.fingerprint.kind != EntryKind::Symlink || base.content.as_deref() != Some(&*target.bytes)
+                base.fingerprint.kind != EntryKind::Symlink || base.content.as_deref() != Some(&**target)
             }
             Now::File { content, executable } => {
                 base.fingerprint.kind != EntryKind::File
                     || base.fingerprint.is_executable() != *executable
-                    || base.content.as_deref() != Some(&*content.bytes)
+                    || base.content.as_deref() != Some(&**content)
             }
         }
     }
@@ -99,7 +99,7 @@ impl Entry {
             Now::File { content, executable } => (EntryKind::File, content, *executable),
             Now::Link { target } => (EntryKind::Symlink, target, false),
         };
-        let len = content.bytes.len() as u64;
+        let len = content.len() as u64;
         Some(Metadata { kind, len, executable, links: 1, fingerprint: self.fingerprint() })
     }
 
@@ -109,28 +109,28 @@ impl Entry {
         match (as_it_was, &self.now) {
             (Some(base), _) => base.fingerprint.clone(),
             (None, Now::File { content, executable }) => {
-                Fingerprint::staged(EntryKind::File, &content.bytes, content.hash, *executable)
+                Fingerprint::staged(EntryKind::File, content, content.hash(), *executable)
             }
             (None, Now::Link { target }) => {
-                Fingerprint::staged(EntryKind::Symlink, &target.bytes, target.hash, false)
+                Fingerprint::staged(EntryKind::Symlink, target, target.hash(), false)
             }
             (None, Now::Directory { .. } | Now::Removed) => Fingerprint::directory(),
         }
     }
 
     pub(super) fn from_change(change: &Change) -> Self {
-        let base = change
-            .base
-            .clone()
-            .map(|fingerprint| Base { fingerprint, content: change.base_content.as_deref().map(Arc::from) });
+        let base = change.base.clone().map(|fingerprint| Base {
+            fingerprint,
+            content: change.base_content.as_ref().map(Content::bytes),
+        });
         let (now, moved_from) = match &change.kind {
             ChangeKind::Delete => (Now::Removed, None),
             ChangeKind::CreateDirectory => (Now::Directory { implied: false }, None),
             ChangeKind::Link { target, moved_from } => {
-                (Now::Link { target: Content::new(target.clone()) }, moved_from.clone())
+                (Now::Link { target: Content::from(target.clone()) }, moved_from.clone())
             }
             ChangeKind::Write { content, executable, moved_from } => {
-                let content = Content::new(content.clone());
+                let content = content.clone();
                 (Now::File { content, executable: *executable }, moved_from.clone())
             }
         };
@@ -146,15 +146,15 @@ impl Entry {
         let kind = match &self.now {
             Now::Removed => ChangeKind::Delete,
             Now::Directory { .. } => ChangeKind::CreateDirectory,
-            Now::Link { target } => ChangeKind::Link { target: target.bytes.to_vec(), moved_from },
+            Now::Link { target } => ChangeKind::Link { target: target.to_vec(), moved_from },
             Now::File { content, executable } => {
-                ChangeKind::Write { content: content.bytes.to_vec(), executable: *executable, moved_from }
+                ChangeKind::Write { content: content.clone(), executable: *executable, moved_from }
             }
         };
         Change {
             path: path.clone(),
             base: self.base.as_ref().map(|base| base.fingerprint.clone()),
-            base_content: self.base.as_ref().and_then(|base| base.content.as_deref().map(<[u8]>::to_vec)),
+            base_content: self.base.as_ref().and_then(|base| base.content.clone()).map(Content::from),
             kind,
         }
     }
@@ -163,7 +163,7 @@ impl Entry {
 impl Base {
     /// The same, as if it were staged.
     pub(super) fn as_now(&self) -> Now {
-        let content = || Content::shared(self.content.clone().unwrap_or_default());
+        let content = || Content::from(self.content.clone().unwrap_or_default());
         match self.fingerprint.kind {
             EntryKind::Directory => Now::Directory { implied: false },
             EntryKind::Symlink => Now::Link { target: content() },

@@ -24,7 +24,7 @@ impl Overlay {
     /// Stages the whole content of a file, new or not; missing folders are made, and go again with their last
     /// staged content. A link to a file inside the workspace is followed.
     pub async fn write(&self, path: &WorkspacePath, content: Vec<u8>) -> Result<(), TreeError> {
-        let content = Content::new(content);
+        let content = Content::from(content);
         self.edit_file(path, Some((content, false)), |file| file).await
     }
 
@@ -107,7 +107,7 @@ impl Overlay {
             if let Err(TreeError::Escapes { .. }) = self.locate(&leads_to, LastLink::Follow).await {
                 return Err(TreeError::Escapes { path: at });
             }
-            let target = Content::new(target.to_vec());
+            let target = Content::from(target.to_vec());
             if self.stage_new(version, at, Now::Link { target })? {
                 return Ok(());
             }
@@ -149,7 +149,7 @@ impl Overlay {
             for item in &items {
                 let target = moved(&item.path, &from, &to)?;
                 if let Now::Link { target: link } = &item.now
-                    && link_target(&target, &link.bytes).is_none()
+                    && link_target(&target, link).is_none()
                 {
                     return Err(TreeError::Escapes { path: item.path.clone() });
                 }

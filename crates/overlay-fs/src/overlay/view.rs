@@ -46,7 +46,7 @@ impl Overlay {
                 Lookup::Entry(entry) => match &entry.now {
                     Now::Directory { .. } => walk.enter(next),
                     Now::Removed => return walk.beyond(next).map(Located::Absent),
-                    Now::Link { target } if follow => walk.follow(&target.bytes)?,
+                    Now::Link { target } if follow => walk.follow(target)?,
                     _ if walk.is_last() => return Ok(Located::Staged(next, entry)),
                     _ => return Err(TreeError::NotADirectory { path: next }),
                 },
@@ -187,7 +187,7 @@ impl Tree for Overlay {
 
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.locate(path, LastLink::Read).await? {
-            Located::Staged(_, Entry { now: Now::File { content, .. }, .. }) => Ok(content.bytes.to_vec()),
+            Located::Staged(_, Entry { now: Now::File { content, .. }, .. }) => Ok(content.to_vec()),
             Located::Staged(..) => Err(TreeError::not_a_file(path)),
             Located::Folder(_) => Err(TreeError::IsADirectory { path: path.clone() }),
             Located::Absent(absent) => Err(self.absent(&absent, path)),
@@ -213,7 +213,7 @@ impl Tree for Overlay {
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.locate(path, LastLink::Keep).await? {
-            Located::Staged(_, Entry { now: Now::Link { target }, .. }) => Ok(target.bytes.to_vec()),
+            Located::Staged(_, Entry { now: Now::Link { target }, .. }) => Ok(target.to_vec()),
             Located::Base(link, metadata, _) if metadata.kind == EntryKind::Symlink => {
                 let target = self.base.read_link(&link).await?;
                 self.saw(&link, Some(&metadata.fingerprint), Some(ContentHash::of(&target)));

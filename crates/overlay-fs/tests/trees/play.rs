@@ -478,7 +478,7 @@ fn expected(before: &Model, user: &Model, changes: &ChangeSet) -> (Nodes, BTreeS
                 result.insert(at.clone(), Node::Link(target.clone()));
             }
             ChangeKind::Write { content, executable, .. } => {
-                let mut content = content.clone();
+                let mut content = content.to_vec();
                 if is_other_content {
                     content = merged(before, user, change).unwrap_or_else(|| panic!("{}", lost())).bytes();
                     merged_paths.insert(at.clone());

@@ -70,7 +70,7 @@ export class ChangeSet {
   }
 
   /** This one, and then the one of an overlay that lies over this one's: both in one. */
-  then(above: ChangeSet): ChangeSet {
+  followedBy(above: ChangeSet): ChangeSet {
     return new ChangeSet(call(() => raw.changeSetThen(this.#text, ChangeSet.textOf(above))));
   }
 }

@@ -73,7 +73,7 @@ test("overlays stack, and two change sets are one", async () => {
   const above = new Overlay(below);
   assert.equal(await above.readText("b"), "1\n");
   await above.write("b", "2\n");
-  const both = below.changeSet().then(above.changeSet());
+  const both = below.changeSet().followedBy(above.changeSet());
   assert.deepEqual(both.summary(), [{ path: "b", type: "rename", from: "a", added: 1, removed: 1, binary: false }]);
   assert.deepEqual(both.sides("b"), { before: Buffer.from("1\n").buffer && new Uint8Array([49, 10]), after: new Uint8Array([50, 10]) });
   assert.equal((await commit(base, ChangeSet.fromJSON(both.toJSON()))).type, "committed");

@@ -181,7 +181,7 @@ test("a change set that lies about its base changes nothing", async () => {
     assert.notEqual(outcome.type, "committed");
     assert.deepEqual(base.snapshot(), { a: "1" });
   }
-  const both = ChangeSet.fromJSON(odd[1]).then(overlay.changeSet());
+  const both = ChangeSet.fromJSON(odd[1]).followedBy(overlay.changeSet());
   both.summary();
   both.diff();
 });

@@ -48,7 +48,8 @@ fn context(given: &Value) -> GateContext {
     let list = |field: &str| given[field].as_array().cloned().unwrap_or_default();
     let deny =
         list("deny").iter().map(|rule| DenyRule(rule.as_str().unwrap().to_owned())).collect::<Vec<_>>();
-    let policies = list("policies").iter().map(|rule| PolicyRule::deserialize(rule).unwrap()).collect::<Vec<_>>();
+    let policies =
+        list("policies").iter().map(|rule| PolicyRule::deserialize(rule).unwrap()).collect::<Vec<_>>();
     GateContext {
         mode: ApprovalMode::deserialize(&given["mode"]).unwrap_or_default(),
         workspace: given["workspace"].as_str().unwrap_or("/workspace").to_owned(),
