@@ -14,7 +14,7 @@ export function activate(context: vscode.ExtensionContext): void {
     open: () => app.view.focus(),
     suggest: async () => {
       await app.view.focus();
-      (await app.start())?.suggest();
+      (await app.start())?.suggest(true);
     },
     accept: () => app.session?.accept("tab"),
     dismiss: () => app.session?.dismiss(),

@@ -59,7 +59,7 @@ export class Session {
   #taken: Ahead | undefined;
   #asking: AbortController | undefined;
   /** Accepted work is held until it has said what comes after it. */
-  #nextAsked: Promise<void> = Promise.resolve();
+  #nextAsked: Promise<unknown> = Promise.resolve();
   #request = 0;
   #wake: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
@@ -167,9 +167,14 @@ export class Session {
     if (next !== undefined) await this.submit(next);
   }
 
-  /** Asks for a suggestion now. */
-  suggest(): void {
-    if (this.#busy === "idle" && this.#options.settings().enabled) void this.#ask();
+  /** Asks for a suggestion now. Whoever wanted it hears why there is none. */
+  suggest(wanted = false): void {
+    if (this.#busy !== "idle" || !this.#options.settings().enabled) return;
+    void this.#ask().then((suppressed) => {
+      if (!wanted || suppressed === undefined) return;
+      const why = suppressed === "early_conversation" ? "the conversation is too short" : suppressed.replaceAll("_", " ");
+      this.#add(note("info", `There is no suggestion now: ${why}.`));
+    });
   }
 
   answer(id: string, answer: "run" | "decline" | "stop"): void {
@@ -226,7 +231,7 @@ export class Session {
   }
 
   /** Asks the model, or takes what accepted work has asked itself. */
-  async #ask(accepted?: Ahead): Promise<void> {
+  async #ask(accepted?: Ahead): Promise<string | undefined> {
     this.#dropAsked();
     const { candidates } = this.#options.settings();
     const request = ++this.#request;
@@ -235,12 +240,14 @@ export class Session {
     this.#tell({ type: "requested", request });
     try {
       const { suggestions, suppressed } = accepted ? await this.#next(accepted) : await this.#guess(candidates, asking.signal);
-      if (asking.signal.aborted) return;
+      if (asking.signal.aborted) return undefined;
       const [suggestion, ...others] = suggestions;
-      if (suggestion === undefined) this.#tell({ type: "suppressed", request, reason: suppressed });
-      else this.#tell({ type: "suggested", request, suggestion, others });
+      this.#tell(suggestion === undefined ? { type: "suppressed", request, reason: suppressed } : { type: "suggested", request, suggestion, others });
+      return suggestion === undefined ? suppressed : undefined;
     } catch (error) {
-      if (!asking.signal.aborted) this.#tell({ type: "suppressed", request, reason: "error" });
+      if (asking.signal.aborted) return undefined;
+      this.#tell({ type: "suppressed", request, reason: "error" });
+      return messageOf(error);
     } finally {
       if (this.#asking === asking) this.#asking = undefined;
       this.#changed();
@@ -250,7 +257,7 @@ export class Session {
   async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
     const answer = await this.#engine.suggest(this.#conversation, { candidates, signal });
     this.costs.add("suggestions", answer.usage);
-    if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.suppressed };
+    if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.error ?? answer.suppressed };
     return { suggestions: [answer.suggestion, ...answer.others], suppressed: "" };
   }
 

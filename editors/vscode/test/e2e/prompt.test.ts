@@ -72,6 +72,10 @@ test("Escape dismisses, Tab in an editor is a tab, and a view that was away come
 
     await workbench.press("Escape");
     await workbench.noGhost();
+
+    // The recording has no further suggestion: whoever asks hears it.
+    await workbench.press("Control+Alt+g");
+    await workbench.chat.locator(".note.info", { hasText: "There is no suggestion now" }).waitFor();
     assert.equal(workbench.server.stored.has("ahead.md"), false);
   } finally {
     await workbench.picture("escape-last");
