@@ -38,7 +38,8 @@ function shipped(module) {
   if (existsSync(to)) return to;
   // Packed memory makes the file smaller and what gzip makes of it larger. The section of target features stays:
   // without it the optimiser of a bundler would not know what it may use.
-  const passes = ["-Oz", "--skip-pass=memory-packing", "--strip-debug", "--strip-producers"];
+  // Functions of one name, which were one in the source, are alike: beside each other gzip sees it.
+  const passes = ["-Oz", "--skip-pass=memory-packing", "--reorder-functions-by-name", "--strip-debug", "--strip-producers"];
   run(tool("wasm-opt"), [...passes, from, "-o", `${to}.new`]);
   renameSync(`${to}.new`, to);
   return to;

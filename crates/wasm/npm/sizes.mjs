@@ -5,10 +5,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 866 },
+  "whole module": { goal: 330, limit: 853 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 658 },
-  core: { limit: 508 },
+  "everything else": { goal: 130, limit: 644 },
+  core: { limit: 530 },
 };
 
 const [whole, core, grammar] = ["headstart", "core", "grammar"].map((module) =>
