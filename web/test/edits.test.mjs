@@ -48,10 +48,7 @@ test("an edit in the same place is a conflict: nothing is applied, the edit stay
 test("what the work has read and the visitor has changed since is a conflict, too", async () => {
   const visitor = await site.open({});
   const { page } = visitor;
-  await visitor.firstTurn();
-  await visitor.press("Tab");
-  await visitor.suggestion("run the tests");
-  await visitor.ahead("boundary");
+  await visitor.toBoundary();
   await visitor.openFile("package.json");
   await visitor.press("Control+End");
   await page.keyboard.type("\n");

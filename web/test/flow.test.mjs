@@ -120,13 +120,7 @@ test("work that is taken while it runs can be stopped, and nothing of it is appl
 
 test("a declined call does not run, and the model is told", async () => {
   const visitor = await site.open({});
-  const { page } = visitor;
-  await visitor.firstTurn();
-  await visitor.press("Tab");
-  await visitor.suggestion("run the tests");
-  await visitor.ahead("boundary");
-  await visitor.press("Tab");
-  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await visitor.toQuestion();
   await visitor.press("n");
   await visitor.said("The tests did not run");
   const { messages } = await visitor.saved();

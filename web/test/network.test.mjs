@@ -11,12 +11,7 @@ const foreign = (visitor) => visitor.requests.filter((url) => !url.startsWith(`$
 test("no request leaves the page's own origin", async () => {
   const visitor = await site.open({});
   const { page } = visitor;
-  await visitor.firstTurn();
-  await visitor.press("Tab");
-  await visitor.suggestion("run the tests");
-  await visitor.ahead("boundary");
-  await visitor.press("Tab");
-  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await visitor.toQuestion();
   await visitor.press("y");
   await visitor.said("1 of 8 tests fails");
   await page.locator('[data-view="gate"]').click();

@@ -98,6 +98,21 @@ export class Visitor {
     return this.page.waitForFunction((wanted) => document.querySelector(".log")?.textContent.includes(wanted), text, { timeout: 20_000 });
   }
 
+  /** The first turn is over and its suggestion taken: the next one, `run the tests`, has stopped at its boundary. */
+  async toBoundary() {
+    await this.firstTurn();
+    await this.press("Tab");
+    await this.suggestion("run the tests");
+    await this.ahead("boundary");
+  }
+
+  /** That one is taken, too: the page asks whether the tests may run. */
+  async toQuestion() {
+    await this.toBoundary();
+    await this.press("Tab");
+    await this.page.waitForFunction(() => document.activeElement?.id === "question");
+  }
+
   log() {
     return this.page.locator(".log").innerText();
   }
