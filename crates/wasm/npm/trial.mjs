@@ -16,6 +16,7 @@ for (const name of existsSync(folder) ? readdirSync(folder) : []) {
 cpSync(join(here, "trial"), folder, { recursive: true, filter: (path) => !path.includes("node_modules") });
 cpSync(join(here, "test"), join(folder, "test"), { recursive: true });
 cpSync(join(here, "../fixtures"), join(folder, "fixtures"), { recursive: true });
+cpSync(join(here, "../../forked-query/tests/streams"), join(folder, "streams"), { recursive: true });
 if (!installed) run("npm", ["ci", "--silent"]);
 // npm takes a package of the same name and version for the same one.
 rmSync(join(folder, "node_modules/headstart"), { recursive: true, force: true });

@@ -120,14 +120,17 @@ test("a speculation that nobody holds any more is given up", async () => {
   });
   (() => engine.speculate(conversation, "go"))();
   const held = engine.speculate(conversation, "go");
+  const control = new AbortController();
   let end;
-  (() => ({ finished: end } = engine.speculate(conversation, "go")))();
+  (() => ({ finished: end } = engine.speculate(conversation, "go", { signal: control.signal })))();
   await delay(5);
   assert.deepEqual(signals.map(({ aborted }) => aborted), [false, false, false]);
   await collect();
   assert.deepEqual(signals.map(({ aborted }) => aborted), [true, false, false], "one is held, and the end of another is awaited");
   held.abort();
-  end = undefined;
+  control.abort();
+  assert.equal((await end).ending.status, "aborted");
+  assert.deepEqual(signals.map(({ aborted }) => aborted), [true, true, true]);
 });
 
 test("nothing grows over 10,000 speculations", { timeout: 300_000 }, async () => {

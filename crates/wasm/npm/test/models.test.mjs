@@ -7,7 +7,8 @@ import { DisposedError, fetchModel, InputError, ModelError, Wire } from "headsta
 import { collect, failsWith, serve } from "./support.mjs";
 
 const KEY = "sk-very-secret-0123456789";
-const streams = new URL("../../../forked-query/tests/streams/", import.meta.url);
+// `trial.mjs` puts them there.
+const streams = new URL("../streams/", import.meta.url);
 const stream = (name) => readFileSync(new URL(`${name}.txt`, streams));
 
 /** The formats: where a request goes below the base URL, how the key is sent, how an answer looks. */
