@@ -115,28 +115,17 @@ impl Gate {
     fn judge_shell_in(command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
         let findings =
             WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
-        let verdict = decide::decide(findings, context);
-        let hardened = verdict.hardened.as_ref().and_then(|hardened| hardened.command.as_deref());
-        // What is added between backquotes has commas, and those between braces are bash's.
-        if command.contains('{') && hardened.is_some_and(|hardened| hardened.contains('`')) {
-            let detail = "braces and backquotes: its hardened form could mean something else";
-            return Verdict { reads: verdict.reads, ..not_understood(command, detail) };
-        }
-        verdict
+        decide::decide(findings, context)
     }
 
     #[cfg(not(feature = "shell"))]
     fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext) -> Verdict {
         let detail = "this program was built without the shell gate, so no command can be judged";
-        not_understood(command, detail)
+        let mut verdict =
+            Verdict::boundary(Reason::NotUnderstood, detail).with_effect(EffectKind::Unknown, detail);
+        verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
+        verdict
     }
-}
-
-fn not_understood(command: &str, detail: &str) -> Verdict {
-    let mut verdict =
-        Verdict::boundary(Reason::NotUnderstood, detail).with_effect(EffectKind::Unknown, detail);
-    verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
-    verdict
 }
 
 /// The verdict on an example, and the policies that decide it or would.

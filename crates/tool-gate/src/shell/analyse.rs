@@ -181,7 +181,12 @@ impl Judge<'_> {
         self.state.clone()
     }
 
-    fn findings(self) -> Findings {
+    fn findings(mut self) -> Findings {
+        // What is added between backquotes may have commas, and bash takes those between braces for the braces' own.
+        if self.hardening.changes_text() && self.text.contains('{') && self.text.contains('`') {
+            let all = (0, self.text.len());
+            self.unknown("braces and backquotes: its hardened form could mean something else", all);
+        }
         Findings {
             effects: self.effects,
             limit: self.limit,

@@ -45,9 +45,14 @@ enum Fix {
 }
 
 impl Hardening {
+    /// Whether the text is not the one to run.
+    pub(super) fn changes_text(&self) -> bool {
+        !(self.edits.is_empty() && self.filters.is_empty())
+    }
+
     /// The form in which `text` must run, if that is not the plain one.
     pub(super) fn finish(mut self, text: &str) -> Option<Hardened> {
-        if self.edits.is_empty() && self.filters.is_empty() && self.environment.is_empty() {
+        if !self.changes_text() && self.environment.is_empty() {
             return None;
         }
         for (place, (options, script)) in self.filters {
