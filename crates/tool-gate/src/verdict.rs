@@ -14,6 +14,17 @@ pub enum Decision {
     Boundary,
 }
 
+impl Decision {
+    /// Its name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Redirect => "redirect",
+            Self::Boundary => "boundary",
+        }
+    }
+}
+
 /// Why; a code for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,6 +73,34 @@ pub enum Reason {
     Limit,
 }
 
+impl Reason {
+    /// Its name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::StagedWrite => "staged_write",
+            Self::InvalidArgument => "invalid_argument",
+            Self::AmbiguousPath => "ambiguous_path",
+            Self::WriteToolNoAuto => "write_tool_no_auto",
+            Self::OutsideWorkspace => "outside_workspace",
+            Self::DeniedPath => "denied_path",
+            Self::ProtectedPath => "protected_path",
+            Self::DeniedTool => "denied_tool",
+            Self::UnknownTool => "unknown_tool",
+            Self::Writes => "writes",
+            Self::Network => "network",
+            Self::Executes => "executes",
+            Self::ReadsOutside => "reads_outside",
+            Self::Environment => "environment",
+            Self::ReadsStaged => "reads_staged",
+            Self::Policy => "policy",
+            Self::NonTerminating => "non_terminating",
+            Self::NotUnderstood => "not_understood",
+            Self::Limit => "limit",
+        }
+    }
+}
+
 /// The kinds of effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,6 +123,23 @@ pub enum EffectKind {
     NonTerminating,
     /// Not understood.
     Unknown,
+}
+
+impl EffectKind {
+    /// Its name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "readOnly",
+            Self::WritesWorkspace => "writesWorkspace",
+            Self::WritesOutside => "writesOutside",
+            Self::Network => "network",
+            Self::Executes => "executes",
+            Self::ReadsOutside => "readsOutside",
+            Self::Environment => "environment",
+            Self::NonTerminating => "nonTerminating",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// One thing that a call would do.
@@ -177,5 +233,59 @@ impl Verdict {
     pub(crate) fn with_effect(mut self, kind: EffectKind, detail: impl Into<String>) -> Self {
         self.effects.push(Effect { kind, detail: detail.into(), span: None });
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_one_in_json() {
+        fn check<T: Copy + Serialize>(all: &[T], name: fn(T) -> &'static str) {
+            for one in all {
+                assert_eq!(serde_json::to_value(one).unwrap(), name(*one));
+            }
+        }
+        check(&[Decision::Allow, Decision::Redirect, Decision::Boundary], Decision::as_str);
+        check(
+            &[
+                EffectKind::ReadOnly,
+                EffectKind::WritesWorkspace,
+                EffectKind::WritesOutside,
+                EffectKind::Network,
+                EffectKind::Executes,
+                EffectKind::ReadsOutside,
+                EffectKind::Environment,
+                EffectKind::NonTerminating,
+                EffectKind::Unknown,
+            ],
+            EffectKind::as_str,
+        );
+        check(
+            &[
+                Reason::ReadOnly,
+                Reason::StagedWrite,
+                Reason::InvalidArgument,
+                Reason::AmbiguousPath,
+                Reason::WriteToolNoAuto,
+                Reason::OutsideWorkspace,
+                Reason::DeniedPath,
+                Reason::ProtectedPath,
+                Reason::DeniedTool,
+                Reason::UnknownTool,
+                Reason::Writes,
+                Reason::Network,
+                Reason::Executes,
+                Reason::ReadsOutside,
+                Reason::Environment,
+                Reason::ReadsStaged,
+                Reason::Policy,
+                Reason::NonTerminating,
+                Reason::NotUnderstood,
+                Reason::Limit,
+            ],
+            Reason::as_str,
+        );
     }
 }

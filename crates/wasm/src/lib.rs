@@ -1,7 +1,7 @@
 //! headstart for JavaScript: what the npm package in `npm/` calls.
 //!
-//! The boundary is narrow on purpose: JSON texts, bytes and handles cross it, and a failure crosses it as a JSON text
-//! `{"code", "message", "path"?}`. What a JavaScript developer sees (classes, async iterables, signals, errors, types) is
+//! The boundary is narrow on purpose: JSON texts, bytes and handles cross it, a verdict as a text that is read faster than
+//! JSON, and a failure as a JSON text `{"code", "message", "path"?}`. What a JavaScript developer sees (classes, async iterables, signals, errors, types) is
 //! written in TypeScript, in `npm/src`.
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
@@ -22,6 +22,7 @@ mod input;
 mod model;
 mod options;
 mod overlay;
+mod packed;
 mod panic;
 mod port;
 mod promise;

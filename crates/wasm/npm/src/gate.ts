@@ -1,4 +1,5 @@
 import { call, textOf, toJson } from "./call.js";
+import { unpackClassified, unpackVerdict } from "./packed.js";
 import { raw } from "./raw.js";
 import type { Classified, GateContext, ToolCall, Verdict } from "./types.js";
 
@@ -12,7 +13,7 @@ import type { Classified, GateContext, ToolCall, Verdict } from "./types.js";
  * ```
  */
 export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateContext): Verdict {
-  return JSON.parse(call(() => raw.judge(toJson("call", call_), rules(context)))) as Verdict;
+  return unpackVerdict(call(() => raw.judge(toJson("call", call_), rules(context))));
 }
 
 /**
@@ -24,7 +25,7 @@ export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateCont
  * ```
  */
 export function classifyShell(command: string, context?: GateContext): Classified {
-  return JSON.parse(call(() => raw.classifyShell(textOf("command", command), rules(context)))) as Classified;
+  return unpackClassified(call(() => raw.classifyShell(textOf("command", command), rules(context))));
 }
 
 function rules(context: GateContext | undefined): string | undefined {

@@ -1,0 +1,89 @@
+// Reads a verdict as the module packs it; the format is in the crate's `src/packed.rs`.
+import type { Classified, EffectKind, GitNeeds, Hardened, Verdict, VerdictReason } from "./types.js";
+
+type Effect = Verdict["effects"][number];
+type Part = Classified["parts"][number];
+
+let text = "";
+let at = 0;
+
+/** A verdict. */
+export function unpackVerdict(packed: string): Verdict {
+  text = packed;
+  at = 0;
+  return verdict();
+}
+
+/** A verdict that has the places of its effects in UTF-16 units. */
+export function unpackClassified(packed: string): Classified {
+  text = packed;
+  at = 0;
+  const parts: Part[] = [];
+  const classified = verdict(parts) as Classified;
+  classified.parts = parts.sort((one, other) => one.from - other.from || one.to - other.to);
+  return classified;
+}
+
+function verdict(parts?: Part[]): Verdict {
+  const result: Verdict = {
+    decision: string() as Verdict["decision"],
+    reason: string() as VerdictReason,
+    detail: string(),
+    effects: effects(parts),
+    reads: strings(),
+    writes: strings(),
+  };
+  if (number() === 1) result.hardened = hardened();
+  return result;
+}
+
+function effects(parts: Part[] | undefined): Effect[] {
+  const all: Effect[] = [];
+  for (let count = number(); 0 < count; count--) {
+    const kind = string() as EffectKind;
+    const detail = string();
+    if (number() === 0) {
+      all.push({ kind, detail });
+      continue;
+    }
+    all.push({ kind, detail, span: [number(), number()] });
+    parts?.push({ from: number(), to: number(), kind, detail });
+  }
+  return all;
+}
+
+function hardened(): Hardened {
+  const environment: Record<string, string> = {};
+  for (let count = number(); 0 < count; count--) environment[string()] = string();
+  const result: Hardened = { environment };
+  if (number() === 1) result.command = string();
+  if (number() === 1) result.git = git();
+  return result;
+}
+
+function git(): GitNeeds {
+  return { version: [number(), number()], folders: strings(), hides: strings() };
+}
+
+function strings(): string[] {
+  const all: string[] = [];
+  for (let count = number(); 0 < count; count--) all.push(string());
+  return all;
+}
+
+function string(): string {
+  const length = number();
+  const start = at;
+  at += length;
+  return text.slice(start, at);
+}
+
+function number(): number {
+  let result = 0;
+  for (;;) {
+    const digit = text.charCodeAt(at++);
+    result = result * 64 + (digit & 63);
+    // Also where the text has ended, which it never has.
+    if (!(64 <= digit)) return result;
+  }
+}
