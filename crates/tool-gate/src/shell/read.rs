@@ -82,6 +82,9 @@ pub(crate) fn read(text: &str) -> Result<Reading, Refusal> {
 
 /// Bytes that bash, a terminal or a person may read differently from one another.
 fn refuse_strange_bytes(text: &str) -> Result<(), Refusal> {
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+        return Ok(());
+    }
     for (at, character) in text.char_indices() {
         let strange = match character {
             '\n' | '\t' | ' '..='~' => false,

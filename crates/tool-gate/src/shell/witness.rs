@@ -94,11 +94,42 @@ const WORDS: [&str; 20] = [
 /// What the second reading says of a text with an error in it.
 const FINDS_ERROR: &str = "the second reading of the command finds an error";
 
+/// What a kind of node is to the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nobody vouches for it.
+    Unknown,
+    /// A counterpart is known, and not counted.
+    Known,
+    /// It starts a command.
+    Command,
+    Redirect,
+    Substitution,
+}
+
+impl Kind {
+    fn of(name: &str, is_named: bool) -> Self {
+        let known = if is_named {
+            KINDS.contains(&name) || MORE_KINDS.contains(&name)
+        } else {
+            WORDS.contains(&name) || !name.bytes().any(|byte| byte.is_ascii_alphanumeric())
+        };
+        match name {
+            _ if !known => Self::Unknown,
+            "command_name" | "test_command" | "declaration_command" | "unset_command" => Self::Command,
+            "file_redirect" | "heredoc_redirect" | "herestring_redirect" => Self::Redirect,
+            "command_substitution" | "process_substitution" => Self::Substitution,
+            _ => Self::Known,
+        }
+    }
+}
+
 /// The parser, kept between texts.
 #[derive(Default)]
 pub(crate) struct Witness {
     parser: Option<Parser>,
-    kinds: Vec<bool>,
+    /// By the number that the grammar gives a kind of node.
+    kinds: Vec<Kind>,
 }
 
 /// Why the second reading is no help, and where.
@@ -154,15 +185,12 @@ impl Witness {
             let mut parser = Parser::new();
             let misfit = |_| Doubt::new("the second reader does not fit its grammar", whole);
             parser.set_language(&language).map_err(misfit)?;
-            let allowed = |id: u16| {
-                let kind = language.node_kind_for_id(id).unwrap_or_default();
-                if language.node_kind_is_named(id) {
-                    return KINDS.contains(&kind) || MORE_KINDS.contains(&kind);
-                }
-                WORDS.contains(&kind) || !kind.bytes().any(|byte| byte.is_ascii_alphanumeric())
+            let kind = |id: u16| {
+                let name = language.node_kind_for_id(id).unwrap_or_default();
+                Kind::of(name, language.node_kind_is_named(id))
             };
             let count = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
-            self.kinds = (0..count).map(allowed).collect();
+            self.kinds = (0..count).map(kind).collect();
             self.parser = Some(parser);
         }
         let parser = self.parser.as_mut().ok_or_else(stopped)?;
@@ -201,11 +229,16 @@ impl Witness {
             if node.is_missing() || node.is_error() {
                 return Err(Doubt::new(FINDS_ERROR, (node.start_byte(), node.end_byte())));
             }
-            if !self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(false) {
-                let detail = "the second reading of the command finds a construct nobody vouches for";
-                return Err(Doubt::new(detail, (node.start_byte(), node.end_byte())));
+            match self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(Kind::Unknown) {
+                Kind::Unknown => {
+                    let detail = "the second reading of the command finds a construct nobody vouches for";
+                    return Err(Doubt::new(detail, (node.start_byte(), node.end_byte())));
+                }
+                Kind::Known => {}
+                Kind::Command => seen.command_starts.push(node.start_byte()),
+                Kind::Redirect => seen.redirects += 1,
+                Kind::Substitution => seen.substitutions += 1,
             }
-            seen.note(node);
             if cursor.goto_first_child() {
                 continue;
             }
@@ -234,19 +267,6 @@ struct Seen {
     command_starts: Vec<usize>,
     redirects: usize,
     substitutions: usize,
-}
-
-impl Seen {
-    fn note(&mut self, node: Node<'_>) {
-        match node.kind() {
-            "command_name" | "test_command" | "declaration_command" | "unset_command" => {
-                self.command_starts.push(node.start_byte());
-            }
-            "file_redirect" | "heredoc_redirect" | "herestring_redirect" => self.redirects += 1,
-            "command_substitution" | "process_substitution" if node.is_named() => self.substitutions += 1,
-            _ => {}
-        }
-    }
 }
 
 /// Where the first node is that is an error, or that is missing.

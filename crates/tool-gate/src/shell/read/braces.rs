@@ -50,6 +50,11 @@ pub(crate) fn expand(word: &Word) -> Option<Vec<Word>> {
 type Split = (Vec<Piece>, Vec<Vec<Piece>>, Vec<Piece>);
 
 fn split(pieces: &[Piece]) -> Option<Split> {
+    let opens =
+        |piece: &Piece| matches!(piece, Piece::Literal { bytes, quoted: false } if bytes.contains(&b'{'));
+    if !pieces.iter().any(opens) {
+        return None;
+    }
     let (mut before, mut alternatives, mut after) = (Vec::new(), vec![Vec::new()], Vec::new());
     let (mut opened, mut closed, mut commas) = (false, false, false);
     // Braces come first, so that `$x{a,b}` is `$xa $xb`.

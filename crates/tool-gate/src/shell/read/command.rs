@@ -186,6 +186,13 @@ impl Reader<'_> {
     fn keyword(&mut self) -> Option<&'static str> {
         self.peek();
         let rest = &self.source[self.at.min(self.end)..self.end];
+        // Most words are told from all of them by their first letter.
+        if !matches!(
+            rest.first(),
+            Some(b'!' | b'[' | b']' | b'{' | b'}' | b'c'..=b'f' | b'i' | b's'..=b'u' | b'w')
+        ) {
+            return None;
+        }
         KEYWORDS.into_iter().find(|keyword| {
             rest.strip_prefix(keyword.as_bytes()).is_some_and(|after| match after.first() {
                 None | Some(b' ' | b'\t' | b'\n') => true,

@@ -99,6 +99,15 @@ impl Reader<'_> {
             byte => {
                 self.bump();
                 push(pieces, byte, false);
+                if let Some(Piece::Literal { bytes, .. }) = pieces.last_mut() {
+                    // What stands for itself wherever it stands, at once.
+                    let plain =
+                        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+                    let rest = &self.source[self.at.min(self.end)..self.end];
+                    let run = &rest[..rest.iter().take_while(plain).count()];
+                    bytes.extend_from_slice(run);
+                    self.at += run.len();
+                }
             }
         }
         Ok(())
