@@ -9,19 +9,25 @@ let at = 0;
 
 /** A verdict. */
 export function unpackVerdict(packed: string): Verdict {
-  text = packed;
-  at = 0;
-  return verdict();
+  return unpack(packed, verdict);
 }
 
 /** A verdict that has the places of its effects in UTF-16 units. */
 export function unpackClassified(packed: string): Classified {
+  return unpack(packed, () => {
+    const parts: Part[] = [];
+    const classified = verdict(parts) as Classified;
+    classified.parts = parts.sort((one, other) => one.from - other.from || one.to - other.to);
+    return classified;
+  });
+}
+
+function unpack<T>(packed: string, read: () => T): T {
   text = packed;
   at = 0;
-  const parts: Part[] = [];
-  const classified = verdict(parts) as Classified;
-  classified.parts = parts.sort((one, other) => one.from - other.from || one.to - other.to);
-  return classified;
+  const result = read();
+  text = "";
+  return result;
 }
 
 function verdict(parts?: Part[]): Verdict {
