@@ -254,10 +254,15 @@ fn a_link_is_no_way_around_a_deny_rule() {
 
 /// Runs a command for which no file can grow beyond `kib` KiB: what a full disk is like, without one.
 fn on_a_full_disk(session: &Session, kib: u32, arguments: &[&str]) -> Outcome {
+    // Without the trap the first write too many would kill the program.
+    after(session, &format!("trap '' XFSZ; ulimit -f {kib}"), arguments)
+}
+
+/// Runs a command in a shell that was told something before.
+fn after(session: &Session, what: &str, arguments: &[&str]) -> Outcome {
     let plain = session.command(arguments);
     let mut command = Command::new("bash");
-    // Without the trap the first write too many would kill the program.
-    command.args(["-c", &format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"")]);
+    command.args(["-c", &format!("{what}; exec \"$0\" \"$@\"")]);
     command.arg(plain.get_program()).args(plain.get_args()).current_dir(session.workspace()).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -326,6 +331,22 @@ fn what_was_prepared_is_accepted_on_a_full_disk_and_noted_later() {
     assert_eq!(session.hash(), after);
     assert_eq!(session.run(&["undo", &id]).code, Some(0));
     assert_eq!(session.text("z-large.txt"), None);
+}
+
+#[test]
+fn where_no_folder_is_private_nothing_is_accepted_and_the_error_says_why() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    fs::remove_dir_all(session.home().join(".local/state/headstart/staging")).unwrap();
+    let before = session.hash();
+    // As on a file system without permissions: a new folder has other bits than those it was made with.
+    let outcome = after(&session, "umask 0100", &["accept", &id]);
+    outcome
+        .assert_refused(1, &["cannot be made private", "600, not 700", "without permissions", "as a patch"]);
+    assert_eq!(session.hash(), before);
+    let patch = session.run(&["diff", "--patch", &id]);
+    assert_eq!(patch.code, Some(0), "{patch}");
+    assert_eq!(session.run(&["accept", &id]).code, Some(0));
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl Staging {
 
     fn prepare(&mut self, changes: ContentHash) -> io::Result<()> {
         if !is_private(&self.folder)? {
-            return Err(io::Error::other("the staging folder is not private: somebody changed it at once"));
+            return Err(not_private(&calls::look_at(&self.folder)?));
         }
         make_plain(&self.folder)?;
         let owner = Owner { process: Process::current(), changes: Some(changes) };
@@ -418,6 +418,19 @@ impl Staging {
             Ok((is_content(name) || name == DRAFT).then(|| name.to_owned()))
         })
     }
+}
+
+/// Why a folder that was just made cannot be used.
+fn not_private(found: &Found) -> io::Error {
+    if found.owner.0 != rustix::process::geteuid().as_raw() {
+        return io::Error::other("the staging folder belongs to another user: somebody changed it at once");
+    }
+    let bits = found.mode & 0o777;
+    io::Error::other(format!(
+        "the folder for what is replaced cannot be made private (its permission bits are {bits:o}, not 700): on a file system \
+         without permissions, such as FAT, exFAT or some network shares, nothing can be accepted; the changes can be \
+         exported as a patch"
+    ))
 }
 
 /// Whether a commit gives this name to what waits or is kept: a number, for what is beside it, one ending more.
