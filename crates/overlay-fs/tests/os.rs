@@ -467,7 +467,7 @@ fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
     let start = own.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned();
     let owner = |start: &str, boot: &str| {
-        format!(r#"{{"process":{{"pid":{parent},"start":"{start}","boot":"{boot}"}}}}"#)
+        format!("*\n# {{\"process\":{{\"pid\":{parent},\"start\":\"{start}\",\"boot\":\"{boot}\"}}}}\n")
     };
     let (alive, recycled, rebooted) = (owner(&start, &boot), owner("1", &boot), owner(&start, "another"));
     let expected = [
@@ -481,15 +481,17 @@ fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
         (8, SweepOutcome::Removed),
         (9, SweepOutcome::Foreign),
         (10, SweepOutcome::Foreign),
+        (11, SweepOutcome::Foreign),
     ];
-    folder(1, 0o700, &[("owner", &alive), ("0", "new")]);
-    folder(2, 0o700, &[("owner", &recycled), ("0", "new"), (".gitignore", "*")]);
-    folder(3, 0o700, &[("owner", &rebooted)]);
-    folder(4, 0o700, &[("owner", &recycled), ("applying", ""), ("0", "old")]);
-    folder(5, 0o700, &[("owner", &recycled), ("kept", ""), ("0", "old")]);
-    folder(6, 0o755, &[("owner", &recycled)]);
+    folder(1, 0o700, &[(".gitignore", &alive), ("0", "new")]);
+    folder(2, 0o700, &[(".gitignore", &recycled), ("0", "new")]);
+    folder(3, 0o700, &[(".gitignore", &rebooted)]);
+    folder(4, 0o700, &[(".gitignore", &recycled), ("applying", ""), ("0", "old")]);
+    folder(5, 0o700, &[(".gitignore", &recycled), ("kept", ""), ("0", "old")]);
+    folder(6, 0o755, &[(".gitignore", &recycled)]);
     folder(7, 0o700, &[("something", "not ours")]);
     folder(8, 0o700, &[]);
+    folder(11, 0o700, &[(".gitignore", "*\n"), ("0", "of whom nothing is told")]);
     fs::write(place.root.join(name(9)), "a file").unwrap();
     symlink("../outside", place.root.join(name(10))).unwrap();
     fs::create_dir(place.root.join(".headstart-staging-mine")).unwrap();

@@ -170,7 +170,7 @@ fn file_of(at: &Path, size: u64) -> PathBuf {
 #[test]
 fn whatever_was_done_to_it_the_commit_is_right() {
     type Attack = fn(&Path);
-    let attacks: [(&str, Attack); 8] = [
+    let attacks: [(&str, Attack); 9] = [
         ("another content", |at| fs::write(file_of(at, 14), "EVIL\ntwo\nthre\n").unwrap()),
         ("another large content", |at| {
             let file = file_of(at, 200_000);
@@ -185,7 +185,8 @@ fn whatever_was_done_to_it_the_commit_is_right() {
             std::os::unix::fs::symlink("/etc/passwd", file).unwrap();
         }),
         ("other stamps", |at| fs::write(at.join("waiting"), "[null, null, 7").unwrap()),
-        ("no owner", |at| fs::remove_file(at.join("owner")).unwrap()),
+        ("no owner", |at| fs::remove_file(at.join(".gitignore")).unwrap()),
+        ("an owner of whom nothing is told", |at| fs::write(at.join(".gitignore"), "*\n").unwrap()),
         ("open to others", |at| fs::set_permissions(at, fs::Permissions::from_mode(0o755)).unwrap()),
         ("other bits", |at| {
             fs::set_permissions(file_of(at, 200_000), fs::Permissions::from_mode(0o600)).unwrap();

@@ -81,7 +81,7 @@ impl Workspace for OsTree {
             let _ = self.trim(1, bytes);
         }
         // Before an accept nothing appears in the workspace, not even a hidden folder.
-        let Some(home) = self.homes.outside().map_err(|error| at_root(&error))? else { return Ok(()) };
+        let Some(home) = self.homes.outside() else { return Ok(()) };
         let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
         let mut done = self.give_all(&mut staging, changes).map_err(io::Error::from);
         if self.is_full() && done.is_ok() {
@@ -172,7 +172,7 @@ impl OsTree {
         let (mut staging, (journal, begun)) = if let Some(planned) = planned {
             planned
         } else {
-            let home = self.homes.for_new().map_err(Stop::at_root)?;
+            let home = self.homes.for_new();
             let staging = Staging::create(&home, digest.whole).map_err(Stop::at_root)?;
             let journal = self.plan(&staging, Some(&home), work, last);
             let journal = journal.inspect_err(|_| discard(&staging))?;

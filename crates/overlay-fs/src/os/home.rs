@@ -43,6 +43,8 @@ pub(super) struct Home {
     pub(super) folder: Arc<Dir>,
     /// Where it is; `None`: it is the workspace.
     pub(super) path: Option<PathBuf>,
+    /// Whether the kernel renames from here to the workspace.
+    pub(super) reaches: bool,
 }
 
 impl Homes {
@@ -73,30 +75,20 @@ impl Homes {
     }
 
     /// The one for a new staging folder.
-    pub(super) fn for_new(&self) -> io::Result<Home> {
-        match self.outside()? {
-            Some(home) => Ok(home),
-            None => Ok(self.inside()),
-        }
+    pub(super) fn for_new(&self) -> Home {
+        self.outside().unwrap_or_else(|| self.inside())
     }
 
     /// The one in the host's state folder, if a rename reaches the workspace from there.
-    pub(super) fn outside(&self) -> io::Result<Option<Home>> {
-        if let Some(state) = &self.state
-            && let Ok(Some(home)) = self.in_state(state, true)
-            && reaches(&home.folder, &self.root)?
-        {
-            return Ok(Some(home));
-        }
-        Ok(None)
+    pub(super) fn outside(&self) -> Option<Home> {
+        let home = self.in_state(self.state.as_ref()?, true).ok()?;
+        home.filter(|home| home.reaches)
     }
 
     /// The same, if it was made before.
     pub(super) fn outside_if_there(&self) -> io::Result<Option<Home>> {
         match &self.state {
-            Some(state) => Ok(self
-                .in_state(state, false)?
-                .filter(|home| reaches(&home.folder, &self.root).unwrap_or(false))),
+            Some(state) => Ok(self.in_state(state, false)?.filter(|home| home.reaches)),
             None => Ok(None),
         }
     }
@@ -119,7 +111,7 @@ impl Homes {
     }
 
     fn inside(&self) -> Home {
-        Home { folder: self.root.clone(), path: None }
+        Home { folder: self.root.clone(), path: None, reaches: true }
     }
 
     /// `None`: not there, or not private.
@@ -150,7 +142,8 @@ impl Homes {
             let _ = orphans::note(&folder, opened_at);
         }
         let path = Some(state.join(STAGING).join(&self.workspace));
-        Ok(Some(Home { folder: Arc::new(folder), path }))
+        let reaches = reaches(&folder, &self.root)?;
+        Ok(Some(Home { folder: Arc::new(folder), path, reaches }))
     }
 }
 

@@ -77,7 +77,9 @@ impl OsTree {
                     ended.insert(key, *before);
                     continue;
                 }
-                let Some(staging) = Staging::open(home, &name)? else { continue };
+                let is_known = self.undoable().contains_key(&name);
+                let staging = if is_known { Staging::open_ours } else { Staging::open }(home, &name)?;
+                let Some(staging) = staging else { continue };
                 let (phase, journal) = staging.marked()?;
                 let bytes = if phase == Phase::Committed && self.options.undo.accepts != 0 {
                     self.bytes_of(&staging)

@@ -62,7 +62,8 @@ fn sweep_homes(path: &Path, unused_since: Duration) -> io::Result<Vec<Swept>> {
             folder => folder?,
         };
         if is_private(&folder)? && is_orphan(&folder, key)? {
-            let home = Home { folder: Arc::new(folder), path: Some(path.join(key)) };
+            // Nothing of its workspace is left to be reached.
+            let home = Home { folder: Arc::new(folder), path: Some(path.join(key)), reaches: false };
             sweep_home(&home, unused_since, &mut swept)?;
             remove_if_empty(&homes, &home, key)?;
         }

@@ -1,3 +1,5 @@
+use std::sync::{Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 
 /// A process, told apart from a later one with the same number.
@@ -11,9 +13,16 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// Asked of the system once: to ask takes as long as an accept of one file.
     pub(super) fn current() -> Self {
+        static CURRENT: Mutex<Option<Process>> = Mutex::new(None);
         let pid = rustix::process::getpid().as_raw_nonzero().get();
-        Self { pid, start: start_of(pid).unwrap_or_default(), boot: boot() }
+        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        // A process that was forked has the memory of another one.
+        if current.as_ref().is_none_or(|known| known.pid != pid) {
+            *current = Some(Self { pid, start: start_of(pid).unwrap_or_default(), boot: boot() });
+        }
+        current.clone().expect("works because it was just put there")
     }
 
     pub(super) fn is_alive(&self) -> bool {

@@ -20,9 +20,12 @@ use crate::{ContentHash, EntryKind};
 
 const PREFIX: &str = ".headstart-staging-";
 /// Who made the folder, and for which changes. Its maker holds a lock on it.
-pub(super) const OWNER: &str = "owner";
-/// Keeps the folder out of `git status` without a change to the user's files.
-const IGNORE: &str = ".gitignore";
+///
+/// To make a file is what takes longest when a folder is made, so one says two things: it keeps the folder out of `git status`
+/// without a change to the user's files, and the rest is a comment in it.
+pub(super) const OWNER: &str = ".gitignore";
+/// What stands before the owner in this file.
+const IGNORE_ALL: &str = "*\n# ";
 /// No journal or record of ours is larger, in bytes; what is might be a sparse file that fills the memory.
 const LARGEST: u64 = 256 << 20;
 /// A journal that is being written.
@@ -83,6 +86,25 @@ pub(super) struct Owner {
     pub(super) changes: Option<ContentHash>,
 }
 
+impl Owner {
+    /// JSON has no end of line in it, so all of it is the comment.
+    fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        Ok(format!("{IGNORE_ALL}{}\n", serde_json::to_string(self)?).into_bytes())
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes.strip_prefix(IGNORE_ALL.as_bytes())?).ok()
+    }
+}
+
+/// An empty file that was made for a journal.
+#[derive(Debug)]
+struct Reserved {
+    file: OwnedFd,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
 /// A private folder in which new files wait and old ones are kept.
 #[derive(Debug)]
 pub(super) struct Staging {
@@ -98,7 +120,7 @@ pub(super) struct Staging {
     /// By the number of the change; none for what was just written.
     pub(super) vouched: Vec<Vouched>,
     /// An empty file for the journal of a commit that may come: to make a file can take longer than all the rest of it.
-    reserved: Option<OwnedFd>,
+    reserved: Option<Reserved>,
     /// The permission bits of a new program, if another process wrote what is in it, perhaps with another umask.
     pub(super) bits: Option<u32>,
 }
@@ -129,11 +151,10 @@ impl Staging {
             return Err(io::Error::other("the staging folder is not private: somebody changed it at once"));
         }
         make_plain(&self.folder)?;
-        let owner = serde_json::to_vec(&Owner { process: Process::current(), changes: Some(changes) })?;
-        let file = calls::create(self.at(OWNER), 0o600, &owner)?;
+        let owner = Owner { process: Process::current(), changes: Some(changes) };
+        let file = calls::create(self.at(OWNER), 0o600, &owner.to_bytes()?)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         self.lock = Some(file);
-        calls::create(self.at(IGNORE), 0o600, b"*\n")?;
         Ok(())
     }
 
@@ -142,6 +163,14 @@ impl Staging {
     /// In the workspace that is not enough, for a project can bring such a folder: there, what is to be done by a journal
     /// is done only if it was written in this very folder.
     pub(super) fn open(home: &Home, name: &str) -> io::Result<Option<Self>> {
+        match Self::open_ours(home, name)? {
+            Some(staging) if home.path.is_none() && staging.is_brought()? => Ok(None),
+            opened => Ok(opened),
+        }
+    }
+
+    /// The same for a name that this process gave, or that it opened before.
+    pub(super) fn open_ours(home: &Home, name: &str) -> io::Result<Option<Self>> {
         let at = place(&home.folder, name);
         if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
             return Ok(None);
@@ -156,14 +185,9 @@ impl Staging {
             return Ok(None);
         }
         let told = home.told(name);
-        let can_be_brought = home.path.is_none();
         let (home, name) = (home.folder.clone(), name.to_owned());
         let (identity, lock, vouched, reserved, bits) = Default::default();
-        let staging = Self { home, folder, name, told, identity, lock, vouched, reserved, bits };
-        if can_be_brought && staging.is_brought()? {
-            return Ok(None);
-        }
-        Ok(Some(staging))
+        Ok(Some(Self { home, folder, name, told, identity, lock, vouched, reserved, bits }))
     }
 
     /// Whether it holds a journal that no commit wrote here. A damaged one is told, and nothing is done by it.
@@ -199,7 +223,7 @@ impl Staging {
             Some(found) if found.kind == EntryKind::File && found.len <= LARGEST => {
                 match self.content_of(OWNER) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                    content => Ok(serde_json::from_slice(&content?).ok()),
+                    content => Ok(Owner::parse(&content?)),
                 }
             }
             _ => Ok(None),
@@ -272,17 +296,18 @@ impl Staging {
     /// Makes the file for the journal of a commit that may come.
     pub(super) fn reserve(&mut self) -> io::Result<()> {
         self.identity()?;
-        self.reserved = Some(calls::create(self.at(DRAFT), 0o600, b"")?);
+        let file = calls::create(self.at(DRAFT), 0o600, b"")?;
+        let Found { device, inode, .. } = calls::look_at(&file)?;
+        self.reserved = Some(Reserved { file, identity: (device, inode) });
         Ok(())
     }
 
     /// What was reserved, if it is as it was made.
     fn reserved(&self) -> io::Result<Option<&OwnedFd>> {
-        let Some(file) = &self.reserved else { return Ok(None) };
-        let made = calls::look_at(file)?;
-        let is_same = |found: Found| found.inode == made.inode && found.device == made.device;
-        let is_there = look_if_there(self.at(DRAFT))?.is_some_and(is_same);
-        Ok(Some(file).filter(|_| is_there && made.len == 0 && made.links == 1))
+        let Some(Reserved { file, identity }) = &self.reserved else { return Ok(None) };
+        let is_same = |found: &Found| (found.device, found.inode) == *identity;
+        let is_as_made = |found: &Found| is_same(found) && found.len == 0 && found.links == 1;
+        Ok(look_if_there(self.at(DRAFT))?.filter(is_as_made).map(|_| file))
     }
 
     /// Leaves the phase in which it is done, or stays in it if that cannot be put on the medium.
@@ -361,7 +386,6 @@ impl Staging {
             }
         }
         self.remove_content()?;
-        self.remove_if_there(IGNORE)?;
         self.remove_if_there(OWNER)?;
         Ok(calls::remove_folder(place(&self.home, &self.name))?)
     }
@@ -405,8 +429,5 @@ fn is_content(name: &str) -> bool {
 }
 
 fn is_mark(name: &str) -> bool {
-    name == OWNER
-        || name == IGNORE
-        || name == DRAFT
-        || Phase::MARKED.iter().any(|phase| phase.journal() == name)
+    name == OWNER || name == DRAFT || Phase::MARKED.iter().any(|phase| phase.journal() == name)
 }

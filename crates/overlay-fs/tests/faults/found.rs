@@ -19,8 +19,11 @@ fn shipped(place: &Place, phase: &str) -> PathBuf {
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     write_journal(&folder.join(phase), &format!(r#"{{"format":1,"steps":[{STEP}]}}"#));
-    let owner = format!(r#"{{"process":{{"pid":1,"start":"1","boot":"x"}},"changes":"{}"}}"#, "0".repeat(32));
-    fs::write(folder.join("owner"), owner).unwrap();
+    let changes = "0".repeat(32);
+    let owner = format!(
+        "*\n# {{\"process\":{{\"pid\":1,\"start\":\"1\",\"boot\":\"x\"}},\"changes\":\"{changes}\"}}\n"
+    );
+    fs::write(folder.join(".gitignore"), owner).unwrap();
     fs::write(folder.join("0-old"), "#!/bin/sh\necho owned\n").unwrap();
     folder
 }
@@ -60,7 +63,7 @@ fn what_is_no_journal_in_the_place_of_one_does_not_stop_the_work() {
         |at| assert!(Command::new("mkfifo").arg(at).status().unwrap().success()),
     ];
     for make in in_its_place {
-        for name in ["applying", "owner"] {
+        for name in ["applying", ".gitignore"] {
             let place = Place::new(Home::State);
             let folder = shipped(&place, "committed");
             let _ = fs::remove_file(folder.join(name));
