@@ -1,6 +1,7 @@
 mod binary;
 mod by_hash;
 mod diff;
+mod kind;
 mod rows;
 
 use headstart_workspace_path::WorkspacePath;
@@ -45,7 +46,7 @@ pub struct Change {
 }
 
 /// What becomes of a path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ChangeKind {
     /// A file with this content, new or in place of the old one.

@@ -184,15 +184,16 @@ impl Fingerprint {
 pub(crate) mod encoding {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use serde::de::{Error, MapAccess, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     /// Bytes that are read and written in this form.
     pub(crate) struct Encoded(pub(crate) Vec<u8>);
 
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize)]
     #[serde(untagged)]
-    enum Spelling<T> {
-        Text(T),
+    enum Spelling<'a> {
+        Text(&'a str),
         Binary { base64: String },
     }
 
@@ -204,19 +205,45 @@ pub(crate) mod encoding {
 
     impl<'de> Deserialize<'de> for Encoded {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            match Spelling::<String>::deserialize(deserializer)? {
-                Spelling::Text(text) => Ok(Self(text.into_bytes())),
-                Spelling::Binary { base64 } => {
-                    STANDARD.decode(base64).map(Self).map_err(serde::de::Error::custom)
+            deserializer.deserialize_any(EncodedVisitor)
+        }
+    }
+
+    struct EncodedVisitor;
+
+    /// By hand: what serde derives for an untagged enum copies a text before it knows what it is, and is many times as large.
+    impl<'de> Visitor<'de> for EncodedVisitor {
+        type Value = Encoded;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("a string or an object with `base64`")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Encoded, E> {
+            self.visit_string(text.to_owned())
+        }
+
+        fn visit_string<E: Error>(self, text: String) -> Result<Encoded, E> {
+            Ok(Encoded(text.into_bytes()))
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Encoded, A::Error> {
+            let mut bytes = None;
+            while let Some(name) = fields.next_key::<String>()? {
+                let text: String = fields.next_value()?;
+                if name != "base64" || bytes.is_some() {
+                    return Err(A::Error::unknown_field(&name, &["base64"]));
                 }
+                bytes = Some(STANDARD.decode(text).map_err(A::Error::custom)?);
             }
+            bytes.map(Encoded).ok_or_else(|| A::Error::missing_field("base64"))
         }
     }
 
     pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Spelling::Text(text).serialize(serializer),
-            Err(_) => Spelling::<&str>::Binary { base64: STANDARD.encode(bytes) }.serialize(serializer),
+            Err(_) => Spelling::Binary { base64: STANDARD.encode(bytes) }.serialize(serializer),
         }
     }
 

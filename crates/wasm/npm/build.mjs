@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { namedInOrder } from "./order.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const repository = join(here, "../../..");
@@ -38,9 +39,12 @@ function shipped(module) {
   if (existsSync(to)) return to;
   // Packed memory makes the file smaller and what gzip makes of it larger. The section of target features stays:
   // without it the optimiser of a bundler would not know what it may use.
-  // Functions of one name, which were one in the source, are alike: beside each other gzip sees it.
-  const passes = ["-Oz", "--skip-pass=memory-packing", "--reorder-functions-by-name", "--strip-debug", "--strip-producers"];
+  // Flat code without the compiler's own blocks shows the optimiser more that is alike.
+  const flat = ["--flatten", "--rereloop"];
+  const passes = [...flat, "-Oz", "-Oz", "--skip-pass=memory-packing", "--strip-debug", "--strip-producers"];
   run(tool("wasm-opt"), [...passes, from, "-o", `${to}.new`]);
+  writeFileSync(`${to}.new`, namedInOrder(readFileSync(`${to}.new`)));
+  run(tool("wasm-opt"), ["--reorder-functions-by-name", "--strip-debug", `${to}.new`, "-o", `${to}.new`]);
   renameSync(`${to}.new`, to);
   return to;
 }

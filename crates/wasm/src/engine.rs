@@ -2,20 +2,20 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, SuppressionReason, TurnEnd,
-    check_pairing, generate_candidates,
+    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, Suppressed, SuppressionReason,
+    TurnEnd, Usage, check_pairing, generate_candidates,
 };
 use headstart_speculation::{Engine, Transcript};
 use headstart_tool_gate::{ApprovalMode, Gate};
 use headstart_toolbox::{CommandRunner, Toolbox};
 use js_sys::Promise;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::cancel::Cancellable;
-use crate::failure::{Failure, json as text_of};
+use crate::failure::{Failure, json};
 use crate::history::Conversation;
 use crate::host::PortHost;
 use crate::input::parse;
@@ -77,7 +77,7 @@ impl EngineHandle {
 
     /// The tools as they are offered to the model, as JSON.
     pub fn tools(&self) -> String {
-        text_of(&self.engine.toolbox.schemas())
+        json(&self.engine.toolbox.schemas())
     }
 
     /// Asks for the user's next prompt.
@@ -88,20 +88,16 @@ impl EngineHandle {
         let guards = Guards { turn: TurnEnd::Completed, plan_mode };
         Ok(SuggestionHandle(Cancellable::new(Box::pin(async move {
             let guess = generate_candidates(&background, &params, &[], guards, candidates as usize).await;
-            let told = match guess {
-                Ok(Generated { suggestion, others, usage }) => {
-                    json!({ "suggestion": suggestion, "others": others, "usage": usage })
+            json(&match guess {
+                Ok(Generated { suggestion, others, usage }) => Guess::Made { suggestion, others, usage },
+                Err(Suppressed { reason, usage }) => {
+                    let error = match &reason {
+                        SuppressionReason::QueryFailed(error) => Some(error.to_string()),
+                        _ => None,
+                    };
+                    Guess::None { suppressed: reason.as_str(), usage, error }
                 }
-                Err(suppressed) => {
-                    let mut told =
-                        json!({ "suppressed": suppressed.reason.as_str(), "usage": suppressed.usage });
-                    if let SuppressionReason::QueryFailed(error) = &suppressed.reason {
-                        told["error"] = error.to_string().into();
-                    }
-                    told
-                }
-            };
-            told.to_string()
+            })
         }))))
     }
 
@@ -158,6 +154,23 @@ impl EngineHandle {
         let tools = self.engine.toolbox.schemas();
         CacheSafeParams::new(system, tools, &messages, &self.engine.background.name)
     }
+}
+
+/// What came of a query for a suggestion.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Guess {
+    Made {
+        suggestion: Suggestion,
+        others: Vec<Suggestion>,
+        usage: Usage,
+    },
+    None {
+        suppressed: &'static str,
+        usage: Usage,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 /// A query for a suggestion.

@@ -1,11 +1,11 @@
 //! What a model is asked and answers, as JSON.
 
 use headstart_forked_query::{FinishReason, ModelEvent, ModelRequest, ToolCall, Usage};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, json};
-use crate::input::parse;
+use crate::input::{Fields, parse};
 
 pub(crate) fn request_to_json(request: &ModelRequest) -> String {
     json(request)
@@ -16,7 +16,7 @@ pub(crate) fn request_from_json(text: &str) -> Result<ModelRequest, Failure> {
 }
 
 /// A [`ModelEvent`], tagged as everything is that leaves the crates.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum EventFields {
     Text {
@@ -26,13 +26,10 @@ enum EventFields {
         text: String,
     },
     ToolCall {
-        /// The engine gives one to a call that has none.
-        #[serde(default)]
         id: String,
         name: String,
-        #[serde(default)]
         args: Map<String, Value>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
     Usage {
@@ -59,13 +56,20 @@ pub(crate) fn event_to_json(event: ModelEvent) -> Option<String> {
 }
 
 pub(crate) fn event_from_json(text: &str) -> Result<ModelEvent, Failure> {
-    Ok(match parse("event", text)? {
-        EventFields::Text { text } => ModelEvent::Text(text),
-        EventFields::Thought { text } => ModelEvent::Thought(text),
-        EventFields::ToolCall { id, name, args, signature } => {
-            ModelEvent::ToolCall(ToolCall { id, name, args, signature })
-        }
-        EventFields::Usage { usage } => ModelEvent::Usage(usage),
-        EventFields::Finished { reason } => ModelEvent::Finished(reason),
+    let fields = Fields::parse(text)?;
+    let own = |name: &str| fields.text(name).map(str::to_owned);
+    Ok(match fields.text("type")? {
+        "text" => ModelEvent::Text(own("text")?),
+        "thought" => ModelEvent::Thought(own("text")?),
+        "toolCall" => ModelEvent::ToolCall(ToolCall {
+            // The engine gives one to a call that has none.
+            id: fields.optional_text("id")?.unwrap_or_default().to_owned(),
+            name: own("name")?,
+            args: fields.object("args")?.cloned().unwrap_or_default(),
+            signature: fields.optional_text("signature")?.map(str::to_owned),
+        }),
+        "usage" => ModelEvent::Usage(fields.read("usage")?),
+        "finished" => ModelEvent::Finished(fields.read("reason")?),
+        other => return Err(Failure::input("type", format!("there is no event {other:?}"))),
     })
 }

@@ -94,6 +94,20 @@ impl Fields {
         value.as_u64().ok_or_else(|| Self::wrong(name, EXPECTED, value))
     }
 
+    pub(crate) fn object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Failure> {
+        match self.field(name) {
+            None => Ok(None),
+            Some(Value::Object(fields)) => Ok(Some(fields)),
+            Some(value) => Err(Self::wrong(name, "an object", value)),
+        }
+    }
+
+    /// What has a reader of its own.
+    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, Failure> {
+        let value = self.0.get(name).cloned().unwrap_or_default();
+        serde_json::from_value(value).map_err(|error| Failure::input(name, error.to_string()))
+    }
+
     /// A text that has to pass the filter.
     pub(crate) fn suggestion(&self, name: &str) -> Result<Option<Suggestion>, Failure> {
         self.optional_text(name)?.map(|text| suggestion(name, text)).transpose()

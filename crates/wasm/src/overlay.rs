@@ -2,12 +2,11 @@ use std::sync::Arc;
 
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use js_sys::{Promise, Uint8Array};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::failure::{Failure, json as text_of};
+use crate::failure::{Failure, json};
 use crate::input::parse;
 use crate::promise::promise;
 use crate::tree::{TreeHandle, link_text, list_json, metadata_json, path};
@@ -32,6 +31,12 @@ impl QuotaOptions {
             depth: self.depth.unwrap_or(usual.depth),
         }
     }
+}
+
+#[derive(Serialize)]
+struct UsageFields {
+    files: u64,
+    bytes: u64,
 }
 
 /// Staged files. What waits for the tree below is a promise that keeps the overlay, so that JavaScript may free its handle.
@@ -123,13 +128,13 @@ impl OverlayHandle {
     /// The JSON text of the change set.
     #[wasm_bindgen(js_name = changeSet)]
     pub fn change_set(&self) -> String {
-        text_of(&self.0.change_set())
+        json(&self.0.change_set())
     }
 
     /// A JSON text.
     pub fn usage(&self) -> String {
         let usage = self.0.usage();
-        json!({ "files": usage.files, "bytes": usage.bytes }).to_string()
+        json(&UsageFields { files: usage.files, bytes: usage.bytes })
     }
 
     /// Forgets all.

@@ -1,14 +1,17 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use headstart_speculation::{Acceptance, Accepted, Events, Finished, Speculation};
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
+use headstart_speculation::{Acceptance, Accepted, Cost, Ending, Events, Finished, Speculation, Transcript};
+use headstart_tool_gate::Verdict;
 use js_sys::{Array, Promise};
-use serde_json::{Value, json};
+use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::events::Told;
-use crate::failure::json as text_of;
+use crate::failure::json;
 use crate::promise::promise;
 
 /// A prompt that runs ahead.
@@ -64,22 +67,22 @@ impl SpeculationHandle {
 
     /// Where it is, as JSON.
     pub fn status(&self) -> String {
-        text_of(&self.0.speculation.status())
+        json(&self.0.speculation.status())
     }
 
     /// What it cost so far, as JSON.
     pub fn cost(&self) -> String {
-        text_of(&self.0.speculation.cost())
+        json(&self.0.speculation.cost())
     }
 
     /// What it has come to so far, as JSON.
     pub fn transcript(&self) -> String {
-        text_of(&self.0.speculation.transcript())
+        json(&self.0.speculation.transcript())
     }
 
     /// What it would change so far: the text of a change set.
     pub fn changes(&self) -> String {
-        text_of(&self.0.speculation.changes())
+        json(&self.0.speculation.changes())
     }
 
     /// What happens next, as JSON; nothing at the end.
@@ -96,7 +99,7 @@ impl SpeculationHandle {
         let held = Rc::clone(&self.0);
         promise(Box::pin(async move {
             let finished = held.speculation.finished().await;
-            Ok(Array::of2(&record(&finished).to_string().into(), &text_of(&finished.changes).into()).into())
+            Ok(Array::of2(&json(&Record::of(&finished)).into(), &json(&finished.changes).into()).into())
         }))
     }
 
@@ -107,7 +110,7 @@ impl SpeculationHandle {
             let best = held.speculation.next().await;
             let others = best.iter().flat_map(|_| held.speculation.other_candidates());
             let all: Vec<_> = best.iter().cloned().chain(others).collect();
-            Ok(text_of(&all).into())
+            Ok(json(&all).into())
         }))
     }
 
@@ -130,7 +133,7 @@ impl SpeculationHandle {
             if matches!(acceptance, Acceptance::Accepted(_)) {
                 held.accepted.set(true);
             }
-            Ok(told(&acceptance).to_string().into())
+            Ok(json(&Outcome::of(&acceptance)).into())
         }))
     }
 
@@ -148,44 +151,74 @@ impl SpeculationHandle {
     }
 }
 
-fn record(finished: &Finished) -> Value {
-    let Finished { id, prompt, ending, transcript, cost, .. } = finished;
-    let mut record =
-        json!({ "id": id, "prompt": prompt, "ending": ending, "transcript": transcript, "cost": cost });
-    if let Some(call) = finished.pending_call() {
-        record["pendingCall"] = json!(call);
-    }
-    record
+/// How the work ended; its change set crosses as a text of its own.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Record<'a> {
+    id: &'a str,
+    prompt: &'a str,
+    ending: &'a Ending,
+    transcript: &'a Transcript,
+    cost: &'a Cost,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_call: Option<&'a ToolCall>,
 }
 
-fn told(acceptance: &Acceptance) -> Value {
-    match acceptance {
-        Acceptance::Accepted(accepted) => told_accepted(accepted),
-        Acceptance::Conflict(conflicts) => json!({ "type": "conflict", "conflicts": conflicts }),
-        Acceptance::Withdrawn { call, verdict } => {
-            json!({ "type": "withdrawn", "call": call, "verdict": verdict })
+impl<'a> Record<'a> {
+    fn of(finished: &'a Finished) -> Self {
+        let Finished { id, prompt, ending, transcript, cost, .. } = finished;
+        Self { id, prompt, ending, transcript, cost, pending_call: finished.pending_call() }
+    }
+}
+
+/// What came of an accept.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Outcome<'a> {
+    Accepted {
+        changes: &'a [ChangeSummary],
+        merged: &'a [WorkspacePath],
+        stale_reads: &'a [Conflict],
+        transcript: &'a Transcript,
+        ending: &'a Ending,
+        time_saved_ms: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pending_call: Option<&'a ToolCall>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next: Option<&'a str>,
+    },
+    Conflict {
+        conflicts: &'a [Conflict],
+    },
+    Withdrawn {
+        call: &'a ToolCall,
+        verdict: &'a Verdict,
+    },
+    Discarded,
+    Nothing,
+}
+
+impl<'a> Outcome<'a> {
+    fn of(acceptance: &'a Acceptance) -> Self {
+        match acceptance {
+            Acceptance::Accepted(accepted) => {
+                let Accepted { changes, merged, stale_reads, transcript, ending, next, time_saved_ms } =
+                    accepted;
+                Self::Accepted {
+                    changes,
+                    merged,
+                    stale_reads,
+                    transcript,
+                    ending,
+                    time_saved_ms: *time_saved_ms,
+                    pending_call: transcript.pending_call(),
+                    next: next.as_deref(),
+                }
+            }
+            Acceptance::Conflict(conflicts) => Self::Conflict { conflicts },
+            Acceptance::Withdrawn { call, verdict } => Self::Withdrawn { call, verdict },
+            Acceptance::Discarded => Self::Discarded,
+            _ => Self::Nothing,
         }
-        Acceptance::Discarded => json!({ "type": "discarded" }),
-        _ => json!({ "type": "nothing" }),
     }
-}
-
-fn told_accepted(accepted: &Accepted) -> Value {
-    let Accepted { changes, merged, stale_reads, transcript, ending, next, time_saved_ms } = accepted;
-    let mut told = json!({
-        "type": "accepted",
-        "changes": changes,
-        "merged": merged,
-        "staleReads": stale_reads,
-        "transcript": transcript,
-        "ending": ending,
-        "timeSavedMs": time_saved_ms,
-    });
-    if let Some(call) = transcript.pending_call() {
-        told["pendingCall"] = json!(call);
-    }
-    if let Some(next) = next {
-        told["next"] = json!(next);
-    }
-    told
 }

@@ -7,10 +7,10 @@ use headstart_overlay_fs::{
     DirEntry, EntryKind, MemoryTree, Metadata, PathError, Tree, TreeError, Workspace, WorkspacePath,
 };
 use js_sys::Uint8Array;
-use serde_json::json;
+use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, json};
 use crate::tree_port::{PortTree, TreePort};
 
 /// Any tree on its way into an overlay, a commit or an engine: whoever takes it keeps it.
@@ -65,32 +65,43 @@ pub(crate) fn path(text: &str) -> Result<WorkspacePath, Failure> {
     })
 }
 
-/// `{"kind", "size", "executable", "modified"?}`; nothing where nothing is.
+#[derive(Serialize)]
+struct Described {
+    kind: EntryKind,
+    size: u64,
+    executable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    kind: EntryKind,
+}
+
+/// A [`Described`]; nothing where nothing is.
 pub(crate) fn metadata_json(
     found: Result<Metadata, TreeError>,
     modified: impl FnOnce(&Metadata) -> Option<i64>,
 ) -> Result<Option<String>, Failure> {
     match found {
         Ok(found) => {
-            let mut json = json!({ "kind": found.kind, "size": found.len, "executable": found.executable });
-            if let Some(modified) = modified(&found) {
-                json["modified"] = modified.into();
-            }
-            Ok(Some(json.to_string()))
+            let Metadata { kind, len: size, executable, .. } = found;
+            Ok(Some(json(&Described { kind, size, executable, modified: modified(&found) })))
         }
         Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// `[{"name", "kind"}]`.
+/// A list of [`Entry`].
 pub(crate) fn list_json(entries: Vec<DirEntry>, folder: &WorkspacePath) -> Result<String, Failure> {
-    let named = entries.into_iter().map(|entry| {
-        let name = String::from_utf8(entry.name).map_err(|_| unnamed(folder))?;
-        Ok(json!({ "name": name, "kind": entry.kind }))
-    });
-    let named = named.collect::<Result<Vec<_>, TreeError>>()?;
-    Ok(serde_json::Value::Array(named).to_string())
+    let mut named = Vec::with_capacity(entries.len());
+    for DirEntry { name, kind } in entries {
+        named.push(Entry { name: String::from_utf8(name).map_err(|_| unnamed(folder))?, kind });
+    }
+    Ok(json(&named))
 }
 
 /// A text that JavaScript can hold.

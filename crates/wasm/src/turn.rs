@@ -4,14 +4,15 @@ use std::sync::PoisonError;
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
-use headstart_speculation::{Ending, Events, Turn};
+use headstart_speculation::{Cost, Ending, Events, Transcript, Turn};
 use js_sys::Promise;
-use serde_json::json;
+use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::cancel::Cancellable;
 use crate::events::Told;
+use crate::failure::json;
 use crate::host::PortHost;
 use crate::promise::promise;
 
@@ -21,6 +22,14 @@ pub struct TurnHandle {
     work: Rc<Cancellable<dyn Future<Output = Ending>>>,
     told: Told,
     finished: Shared<oneshot::Receiver<String>>,
+}
+
+/// How it ended.
+#[derive(Serialize)]
+struct Record {
+    ending: Ending,
+    transcript: Transcript,
+    cost: Cost,
 }
 
 impl TurnHandle {
@@ -37,9 +46,9 @@ impl TurnHandle {
             if let Some(message) = not_asked {
                 ending = Ending::Failed { error: format!("consent could not be asked for: {message}") };
             }
-            let record = json!({ "ending": ending, "transcript": turn.transcript(), "cost": turn.cost() });
+            let record = Record { ending, transcript: turn.transcript(), cost: turn.cost() };
             // Nobody may want to know.
-            let _ = send.send(record.to_string());
+            let _ = send.send(json(&record));
         });
         Self { work, told: Told::new(events), finished: finished.shared() }
     }

@@ -33,12 +33,7 @@ impl Toolchain {
 
     /// Builds one package for WebAssembly.
     pub(super) fn build(&self, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
-        eprintln!("xtask: building {package} {} for {TARGET}", arguments.join(" "));
-        complete(
-            self.cargo(&["build", "-q", "-p", package, "--target", TARGET])
-                .env(FLAGS_VARIABLE, &self.c_flags)
-                .args(arguments),
-        )
+        self.start("build", package, arguments)
     }
 
     /// Builds a module of the npm package's crate; where it is.
@@ -47,11 +42,22 @@ impl Toolchain {
             Profile::Small => "wasm",
             Profile::Dev => "wasm-dev",
         };
-        self.build("headstart-wasm", &[&["--profile", profile], what].concat())?;
+        // The module alone: together with the library that the tests link, cargo would leave out link-time optimisation.
+        let module = ["--profile", profile, "--crate-type", "cdylib"];
+        self.start("rustc", "headstart-wasm", &[&module, what].concat())?;
         Ok(match what {
             ["--example", name] => self.module(&format!("{profile}/examples"), name),
             _ => self.module(profile, "headstart_wasm"),
         })
+    }
+
+    fn start(&self, command: &str, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
+        eprintln!("xtask: building {package} {} for {TARGET}", arguments.join(" "));
+        complete(
+            self.cargo(&[command, "-q", "-p", package, "--target", TARGET])
+                .env(FLAGS_VARIABLE, &self.c_flags)
+                .args(arguments),
+        )
     }
 
     /// Runs the tests of the npm package's crate as WebAssembly, in Node.
