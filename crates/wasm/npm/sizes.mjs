@@ -8,7 +8,7 @@ const BUDGETS = {
   "whole module": { goal: 330, limit: 769 },
   "grammar and its parser": {},
   "everything else": { goal: 130, limit: 561 },
-  core: { limit: 455 },
+  core: { limit: 458 },
 };
 
 const [whole, core, grammar] = ["headstart", "core", "grammar"].map((module) =>

@@ -11,6 +11,17 @@ const KEYWORDS: [&str; 22] = [
     "select", "then", "time", "until", "while", "{", "}", "]]",
 ];
 
+/// By a byte, whether a keyword starts with it: most words are told from all of them by their first letter.
+const STARTS_KEYWORD: [bool; 256] = {
+    let mut starts = [false; 256];
+    let mut number = 0;
+    while number < KEYWORDS.len() {
+        starts[KEYWORDS[number].as_bytes()[0] as usize] = true;
+        number += 1;
+    }
+    starts
+};
+
 /// Keywords that end the list before them.
 const CLOSERS: [&str; 8] = ["then", "do", "done", "elif", "else", "fi", "esac", "}"];
 
@@ -186,13 +197,7 @@ impl Reader<'_> {
     fn keyword(&mut self) -> Option<&'static str> {
         self.peek();
         let rest = &self.source[self.at.min(self.end)..self.end];
-        // Most words are told from all of them by their first letter.
-        if !matches!(
-            rest.first(),
-            Some(b'!' | b'[' | b']' | b'{' | b'}' | b'c'..=b'f' | b'i' | b's'..=b'u' | b'w')
-        ) {
-            return None;
-        }
+        rest.first().filter(|first| STARTS_KEYWORD[usize::from(**first)])?;
         KEYWORDS.into_iter().find(|keyword| {
             rest.strip_prefix(keyword.as_bytes()).is_some_and(|after| match after.first() {
                 None | Some(b' ' | b'\t' | b'\n') => true,
