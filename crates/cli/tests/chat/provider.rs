@@ -176,7 +176,8 @@ fn a_turn_that_waits_for_the_provider_says_so() {
     // On a busy machine a second may pass unseen.
     chat.wait_until("a wait of so many seconds", |screen| seconds_to_wait(&screen.contents()).is_some());
     let first = seconds_to_wait(&chat.contents()).unwrap();
-    assert!((1..=8).contains(&first), "{first}");
+    // Somewhat more than was asked for, so that not all come back in one moment.
+    assert!((1..=10).contains(&first), "{first}");
     chat.wait_until("fewer seconds", |screen| {
         seconds_to_wait(&screen.contents()).is_some_and(|seconds| seconds < first)
     });
