@@ -480,3 +480,45 @@ fn a_walk_asks_the_base_once_a_folder_and_twice_a_file() {
     block_on(overlay.read(&path("other/file"))).unwrap();
     assert_eq!(calls(), 0, "what is staged is not looked for in the base");
 }
+
+/// Its user saves a file in the moment between a look at it and the reading, once.
+struct SavedMeanwhile {
+    tree: Arc<MemoryTree>,
+    saves: std::sync::Mutex<Option<&'static str>>,
+}
+
+#[async_trait::async_trait]
+impl Tree for SavedMeanwhile {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<headstart_overlay_fs::Metadata, TreeError> {
+        self.tree.metadata(path).await
+    }
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        if let Some(content) = self.saves.lock().unwrap().take() {
+            self.tree.write(path, content);
+        }
+        self.tree.read(path).await
+    }
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<headstart_overlay_fs::DirEntry>, TreeError> {
+        self.tree.list(path).await
+    }
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.tree.read_link(path).await
+    }
+}
+
+#[test]
+fn what_its_user_saves_between_a_look_and_the_reading_of_what_is_replaced_is_not_lost() {
+    for saved in ["one\ntwo\nthree\n", "one\nTWO\n"] {
+        let tree = workspace();
+        let base = Arc::new(SavedMeanwhile { tree: tree.clone(), saves: None.into() });
+        let overlay = Overlay::new(base.clone(), Quota::default());
+        let text = read(&overlay, "a.txt").unwrap();
+        *base.saves.lock().unwrap() = Some(saved);
+        block_on(overlay.write(&path("a.txt"), format!("{text}mine\n").into_bytes())).unwrap();
+        assert_eq!(read(&*tree, "a.txt").unwrap(), saved, "its user saved while the base was read");
+        let outcome = block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).unwrap();
+        let CommitOutcome::Conflict(found) = outcome else { panic!("{saved:?} is lost: {outcome:?}") };
+        assert_eq!(found[0].kind, ConflictKind::Modified);
+        assert_eq!(read(&*tree, "a.txt").unwrap(), saved);
+    }
+}

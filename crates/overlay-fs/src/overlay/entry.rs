@@ -78,14 +78,15 @@ impl Entry {
     pub(super) fn rests_on(&self, read: &Observation) -> bool {
         match (&self.base, &read.seen) {
             (None, None) => true,
-            (Some(base), Some(seen)) => {
-                let hash = || base.content.as_deref().map(ContentHash::of);
-                let same_content = || read.content.is_some() && read.content == hash();
+            (Some(base), Some(seen)) => match read.content {
+                // Not by what the looks showed: the base was looked at and then read, and saved in between.
+                Some(content) => {
+                    base.fingerprint.kind == seen.kind
+                        && base.content.as_deref().map(ContentHash::of) == Some(content)
+                }
                 // Where only the look counts, nothing else can have changed than what it shows.
-                let is_enough = !seen.young || read.content.is_none();
-                (is_enough && seen.shows_same(&base.fingerprint))
-                    || (base.fingerprint.kind == seen.kind && same_content())
-            }
+                None => seen.shows_same(&base.fingerprint),
+            },
             _ => false,
         }
     }
