@@ -84,11 +84,6 @@ impl Content {
     pub fn hash(&self) -> ContentHash {
         self.hash
     }
-
-    /// The bytes, to be kept without a copy.
-    pub(crate) fn bytes(&self) -> Arc<[u8]> {
-        self.bytes.clone()
-    }
 }
 
 impl Deref for Content {

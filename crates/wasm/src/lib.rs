@@ -1,8 +1,8 @@
 //! headstart for JavaScript: what the npm package in `npm/` calls.
 //!
 //! The boundary is narrow on purpose: JSON texts, bytes and handles cross it, a verdict as a text that is read faster than
-//! JSON, and a failure as a JSON text `{"code", "message", "path"?}`. What a JavaScript developer sees (classes, async iterables, signals, errors, types) is
-//! written in TypeScript, in `npm/src`.
+//! JSON, and a failure as a JSON text `{"code", "message", "path"?}`. What a JavaScript developer sees (classes, async
+//! iterables, signals, errors, types) is written in TypeScript, in `npm/src`.
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 

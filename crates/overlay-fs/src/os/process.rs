@@ -13,7 +13,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Asked of the system once: to ask takes as long as an accept of one file.
+    /// Asked of the system once: it is two files to read, a noticeable part of an accept.
     pub(super) fn current() -> Self {
         static CURRENT: Mutex<Option<Process>> = Mutex::new(None);
         let pid = rustix::process::getpid().as_raw_nonzero().get();

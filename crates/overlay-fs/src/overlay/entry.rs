@@ -1,9 +1,7 @@
-use std::sync::Arc;
-
 use headstart_workspace_path::WorkspacePath;
 
 use crate::content::Content;
-use crate::{Change, ChangeKind, ContentHash, EntryKind, Fingerprint, Metadata, Observation};
+use crate::{Change, ChangeKind, EntryKind, Fingerprint, Metadata, Observation};
 
 /// A staged path.
 #[derive(Debug, Clone)]
@@ -20,7 +18,7 @@ pub(super) struct Entry {
 pub(super) struct Base {
     pub(super) fingerprint: Fingerprint,
     /// The content of a file, the target of a link.
-    pub(super) content: Option<Arc<[u8]>>,
+    pub(super) content: Option<Content>,
 }
 
 /// What a staged path is now.
@@ -63,12 +61,12 @@ impl Entry {
             Now::Removed => true,
             Now::Directory { .. } => base.fingerprint.kind != EntryKind::Directory,
             Now::Link { target } => {
-                base.fingerprint.kind != EntryKind::Symlink || base.content.as_deref() != Some(&**target)
+                base.fingerprint.kind != EntryKind::Symlink || base.content.as_ref() != Some(target)
             }
             Now::File { content, executable } => {
                 base.fingerprint.kind != EntryKind::File
                     || base.fingerprint.is_executable() != *executable
-                    || base.content.as_deref() != Some(&**content)
+                    || base.content.as_ref() != Some(content)
             }
         }
     }
@@ -82,7 +80,7 @@ impl Entry {
                 // Not by what the looks showed: the base was looked at and then read, and saved in between.
                 Some(content) => {
                     base.fingerprint.kind == seen.kind
-                        && base.content.as_deref().map(ContentHash::of) == Some(content)
+                        && base.content.as_ref().map(Content::hash) == Some(content)
                 }
                 // Where only the look counts, nothing else can have changed than what it shows.
                 None => seen.shows_same(&base.fingerprint),
@@ -120,10 +118,8 @@ impl Entry {
     }
 
     pub(super) fn from_change(change: &Change) -> Self {
-        let base = change.base.clone().map(|fingerprint| Base {
-            fingerprint,
-            content: change.base_content.as_ref().map(Content::bytes),
-        });
+        let content = change.base_content.clone();
+        let base = change.base.clone().map(|fingerprint| Base { fingerprint, content });
         let (now, moved_from) = match &change.kind {
             ChangeKind::Delete => (Now::Removed, None),
             ChangeKind::CreateDirectory => (Now::Directory { implied: false }, None),
@@ -155,7 +151,7 @@ impl Entry {
         Change {
             path: path.clone(),
             base: self.base.as_ref().map(|base| base.fingerprint.clone()),
-            base_content: self.base.as_ref().and_then(|base| base.content.clone()).map(Content::from),
+            base_content: self.base.as_ref().and_then(|base| base.content.clone()),
             kind,
         }
     }
@@ -164,7 +160,7 @@ impl Entry {
 impl Base {
     /// The same, as if it were staged.
     pub(super) fn as_now(&self) -> Now {
-        let content = || Content::from(self.content.clone().unwrap_or_default());
+        let content = || self.content.clone().unwrap_or_else(|| Content::from(Vec::new()));
         match self.fingerprint.kind {
             EntryKind::Directory => Now::Directory { implied: false },
             EntryKind::Symlink => Now::Link { target: content() },

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use headstart_workspace_path::WorkspacePath;
 
 use super::Overlay;
@@ -246,7 +244,7 @@ impl Overlay {
                 Some(self.base.read(path).await?)
             }
         };
-        Ok(Base { fingerprint: metadata.fingerprint, content: content.map(Arc::from) })
+        Ok(Base { fingerprint: metadata.fingerprint, content: content.map(Content::from) })
     }
 
     /// Refuses early what the quota would refuse, before it is read into memory.

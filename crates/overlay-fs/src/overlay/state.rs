@@ -4,7 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use super::entry::{Entry, Now};
 use super::{Quota, StagedUsage};
-use crate::{Change, ChangeKind, ChangeSet, ContentHash, EntryKind, Fingerprint, Observation, TreeError};
+use crate::{Change, ChangeKind, ChangeSet, Content, EntryKind, Fingerprint, Observation, TreeError};
 
 /// What is staged, what was read, and what is known of the base.
 ///
@@ -181,7 +181,7 @@ impl State {
             let content = entry.base.as_ref().and_then(|base| base.content.as_ref());
             self.observe(Observation {
                 path: path.clone(),
-                content: content.map(|content| ContentHash::of(content)),
+                content: content.map(Content::hash),
                 seen: entry.base.map(|base| base.fingerprint),
                 names: None,
             });

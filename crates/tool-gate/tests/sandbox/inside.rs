@@ -22,7 +22,7 @@ const LAST_LIMIT: &str = "15";
 const RUNS: usize = 4;
 
 /// What one run of a command showed.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Shown {
     code: Option<i32>,
     output: Vec<u8>,
@@ -100,10 +100,10 @@ impl Sandbox {
             // is anything on a machine that is busy.
             let runs =
                 |confined| -> Vec<_> { (0..RUNS).map(|_| self.start(command, hardened, confined)).collect() };
-            let (others, walled) = (runs(false), [runs(true), vec![confined.clone()]].concat());
+            let (others, walled) = (runs(false), runs(true));
             let differs = |is_same: fn(&Shown, &Shown) -> bool| {
                 others.iter().all(|other| is_same(other, &free))
-                    && !walled.iter().any(|other| is_same(other, &free))
+                    && !walled.iter().chain([&confined]).any(|other| is_same(other, &free))
             };
             if differs(|one, other| one.code == other.code) || differs(Shown::shows_as) {
                 let errors = String::from_utf8_lossy(&confined.errors).into_owned();
