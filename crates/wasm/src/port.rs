@@ -1,12 +1,15 @@
 //! What the module asks of JavaScript: `npm/src/host.ts` makes it of what the developer gave. Nothing there throws, and
 //! every promise settles when its answer is not wanted any more.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use js_sys::Promise;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::clock::milliseconds;
 use crate::failure::Failure;
 use crate::overlay::OverlayHandle;
 
@@ -35,8 +38,12 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
 
+    /// One answer, which is nothing, after so many milliseconds.
+    #[wasm_bindgen(method)]
+    fn sleep(this: &HostPort, milliseconds: f64) -> AnswersPort;
+
     /// Answers that come one after the other.
-    type AnswersPort;
+    pub type AnswersPort;
 
     /// A text, or nothing when there are no more. It rejects with a [`Failure`] as JSON.
     #[wasm_bindgen(method)]
@@ -74,6 +81,10 @@ impl Callbacks {
     pub(crate) fn consent(&self, call: &str, verdict: &str) -> Answers {
         Answers::new(self.0.consent(call, verdict))
     }
+
+    pub(crate) fn sleep(&self, time: Duration) -> Answers {
+        Answers::new(self.0.sleep(milliseconds(time)))
+    }
 }
 
 /// Answers of a callback; whoever drops them does not want the rest.
@@ -83,7 +94,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    fn new(port: AnswersPort) -> Self {
+    pub(crate) fn new(port: AnswersPort) -> Self {
         Self { port: SendWrapper::new(port), ended: false }
     }
 
@@ -101,6 +112,12 @@ impl Answers {
     /// The only one.
     pub(crate) async fn only(mut self) -> Result<String, Failure> {
         self.next().await.map(Option::unwrap_or_default)
+    }
+
+    /// A timer's, which says nothing.
+    pub(crate) async fn rung(mut self) {
+        // It does not fail.
+        let _ = self.next().await;
     }
 }
 

@@ -1,6 +1,7 @@
 // Calls into the module: values go in as JSON, and what it throws comes out as an error of this package.
 import { HeadstartError, InputError, messageOf, toError } from "./errors.js";
 import { raw } from "./raw.js";
+import { setAwaited } from "./timers.js";
 
 /** The JSON of an argument. */
 export function toJson(name: string, value: unknown): string {
@@ -35,7 +36,11 @@ export function call<T>(work: () => T): T {
 export function calling<T>(work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     waiting.add(reject);
-    const forget = () => waiting.delete(reject);
+    setAwaited(true);
+    const forget = () => {
+      waiting.delete(reject);
+      setAwaited(waiting.size > 0);
+    };
     try {
       watch();
       work().then(
@@ -64,6 +69,7 @@ function panicked(message: string): void {
   panic = new HeadstartError("internal", `internal error, please report it: ${message}`);
   for (const reject of waiting) reject(panic);
   waiting.clear();
+  setAwaited(false);
 }
 
 /** What the module said before its last trap, which itself says nothing. */

@@ -4,6 +4,7 @@ import { toJson } from "./call.js";
 import { InputError } from "./errors.js";
 import { Overlay } from "./files.js";
 import type { raw } from "./raw.js";
+import { Sleep } from "./timers.js";
 import type {
   ApprovalMode,
   CommandRequest,
@@ -69,6 +70,11 @@ export class HostPort {
       const output = await runCommand?.(JSON.parse(request) as CommandRequest, signal);
       return toJson("output", output);
     }, "internal");
+  }
+
+  /** All that the engine limits so is the work of somebody else, who keeps the process alive if that is to be. */
+  sleep(ms: number): Sleep {
+    return new Sleep(ms, "limit");
   }
 
   /** The view is the tool's as long as it runs. */
