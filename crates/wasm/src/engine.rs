@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, Suppressed, SuppressionReason,
-    TurnEnd, Usage, check_pairing, generate_candidates,
+    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, Priority, Suppressed,
+    SuppressionReason, TurnEnd, Usage, check_pairing, generate_candidates,
 };
 use headstart_speculation::{Engine, Transcript};
 use headstart_tool_gate::{ApprovalMode, Gate};
@@ -64,8 +64,9 @@ impl EngineHandle {
             at_boundary: options.at_boundary.into(),
             not_asked: Arc::default(),
         };
+        let model = PortModel { callbacks, priority: Priority::Background };
         let engine = Engine {
-            background: BackgroundModel::main(Arc::new(PortModel(callbacks)), options.model_name),
+            background: BackgroundModel::main(Arc::new(model), options.model_name),
             toolbox,
             workspace: tree.workspace()?,
             gate: Arc::new(Gate::new()),
@@ -143,8 +144,9 @@ impl EngineHandle {
         };
         let host = PortHost { not_asked: Arc::default(), ..self.host.clone() };
         let engine = Engine { host: Arc::new(host.clone()), ..self.engine.clone() };
-        let model = Arc::clone(&engine.background.model);
-        let (turn, events) = engine.turn(model, request, transcript, foreground(engine.limits));
+        let callbacks = Arc::clone(&self.host.callbacks);
+        let model = PortModel { callbacks, priority: Priority::Foreground };
+        let (turn, events) = engine.turn(Arc::new(model), request, transcript, foreground(engine.limits));
         Ok(TurnHandle::start(turn, events, host))
     }
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use headstart_forked_query::Priority;
 use js_sys::Promise;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;
@@ -22,9 +23,9 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn mode(this: &HostPort) -> String;
 
-    /// Asks the model; the answers are its events.
+    /// Asks the model, perhaps for work that nobody waits for yet; the answers are its events.
     #[wasm_bindgen(method)]
-    fn ask(this: &HostPort, request: &str) -> AnswersPort;
+    fn ask(this: &HostPort, request: &str, in_background: bool) -> AnswersPort;
 
     /// Asks the user: one answer, `run`, `decline` or `stop`.
     #[wasm_bindgen(method)]
@@ -66,8 +67,8 @@ impl Callbacks {
         self.0.mode()
     }
 
-    pub(crate) fn ask(&self, request: &str) -> Answers {
-        Answers::new(self.0.ask(request))
+    pub(crate) fn ask(&self, request: &str, priority: Priority) -> Answers {
+        Answers::new(self.0.ask(request, priority == Priority::Background))
     }
 
     pub(crate) fn command(&self, request: &str) -> Answers {

@@ -59,9 +59,10 @@ export class HostPort {
     }
   }
 
-  ask(request: string): Answers {
+  ask(request: string, inBackground: boolean): Answers {
     const { model } = this.#options;
-    return new Answers((signal) => events(model.stream(JSON.parse(request) as ModelRequest, signal)), "misconfigured");
+    const source = (signal: AbortSignal) => events(model.stream(JSON.parse(request) as ModelRequest, signal));
+    return new Answers(source, "misconfigured", inBackground);
   }
 
   command(request: string): Answers {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
+import { serve } from "./support.mjs";
 
 const headstart = import.meta.resolve("headstart");
 
@@ -77,6 +78,27 @@ test("a limit holds the process of whoever waits for its end", async () => {
     [`console.log((await ${work}.accept()).type);`, "nothing"],
     [`const held = ${work}; held.finished.then(({ ending }) => console.log(ending.limit));`, "time"],
     [`const held = ${work}; await new Promise((resolve) => setTimeout(resolve, 50)); console.log((await held.finished).ending.limit);`, "time"],
+  ];
+  await Promise.all(programs.map(([code, out]) => ends(code, out)));
+});
+
+test("a wait before a request is made again holds the process of whoever waits for its answer", async (context) => {
+  const at = async (seconds) => {
+    let count = 0;
+    const { base } = await serve(context, (_, response) => {
+      if (count++ === 0) return response.writeHead(429, { "retry-after": seconds }).end();
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end('data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
+    });
+    return `fetchModel({ provider: "openai", baseUrl: "${base}" })`;
+  };
+  const work = (model) => `engine(${model}).speculate(conversation, "go")`;
+  const programs = [
+    [`globalThis.held = ${work(await at(25))};`, ""],
+    [`console.log((await ${work(await at(1))}.finished).ending.status);`, "completed"],
+    [`for await (const event of ${await at(1)}.stream(request)) console.log(event.text ?? "");`, "hi"],
+    [`await engine(${await at(1)}).suggest(conversation); console.log("asked");`, "asked"],
+    [`engine(${await at(1)}, { mode: () => "yolo" }).turn(conversation, { prompt: "go" }).finished.then(() => console.log("done"));`, "done"],
   ];
   await Promise.all(programs.map(([code, out]) => ends(code, out)));
 });
