@@ -1,5 +1,5 @@
 // Calls into the module: values go in as JSON, and what it throws comes out as an error of this package.
-import { HeadstartError, InputError, messageOf, toError } from "./errors.js";
+import { HeadstartError, InputError, messageOf, mistyped, toError } from "./errors.js";
 import { raw } from "./raw.js";
 import { setAwaited } from "./timers.js";
 
@@ -19,15 +19,14 @@ export function toJson(name: string, value: unknown): string {
 /** An argument that is a text. */
 export function textOf(name: string, value: unknown): string {
   if (typeof value === "string") return value;
-  throw new InputError(`${name}: must be a string, and is ${value === null ? "null" : typeof value}`, name);
+  throw mistyped(name, "a string", value);
 }
 
 /** An argument that counts, or is a time; undefined where it is left out. */
 export function numberOf(name: string, value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && value >= 0) return value;
-  const shown = typeof value === "string" ? JSON.stringify(value) : messageOf(value);
-  throw new InputError(`${name}: must be a number, 0 or more, and is ${shown}`, name);
+  throw mistyped(name, "a number, 0 or more", value);
 }
 
 /** Runs a call into the module. */
