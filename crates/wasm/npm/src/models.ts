@@ -1,6 +1,6 @@
 import { inBackground } from "./answers.js";
-import { toError } from "./errors.js";
 import { numberOf } from "./call.js";
+import { toError } from "./errors.js";
 import { raw } from "./raw.js";
 import { Limiter, POLICIES, patiently, purposeOf } from "./retry.js";
 import { LONGEST_MS, type Purpose, startTimer } from "./timers.js";
