@@ -1,7 +1,7 @@
 // The engine: work that runs ahead, and turns.
 import type { ChangeSet } from "./change-set.js";
 import type { Overlay } from "./files.js";
-import type { ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
+import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
 import type { ApprovalMode, GitNeeds, PolicyRule, ToolCall, Verdict } from "./types-gate.js";
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
 
@@ -73,7 +73,7 @@ export interface EngineOptions {
   /** The provider's name of the model, for its requests. */
   modelName?: string | undefined;
   /** The real files. Only an accept and a turn in the foreground write to it. */
-  tree: WritableTree;
+  tree: WritableTree | AtomicTree;
   /**
    * How much may be done without asking; a function is asked for every call and at every accept. One that throws, or gives no mode,
    * counts as `plan`. Default: `default`, in which a speculation stops at the first write: for most hosts `auto-edit` is right.
