@@ -2,7 +2,6 @@ import * as vscode from "vscode";
 import type { Model } from "headstart";
 import { ContextKeys } from "./context.js";
 import { load, treeError } from "./engine.js";
-import { CollectingTree } from "./files/tree.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
@@ -89,7 +88,7 @@ export class App implements vscode.Disposable {
     const session = new Session({
       headstart, model,
       modelName: "model" in this.#chosen ? this.#chosen.name : "none",
-      tree: new CollectingTree(new WorkspaceFiles(root, treeError), treeError),
+      tree: new WorkspaceFiles(root, treeError),
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: SYSTEM,
       settings,

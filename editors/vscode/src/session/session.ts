@@ -1,8 +1,7 @@
 import type {
-  Acceptance, AcceptMethod, ApprovalMode, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
+  Acceptance, AcceptMethod, ApprovalMode, AtomicTree, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
   EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, Verdict,
 } from "headstart";
-import type { CollectingTree } from "../files/tree.js";
 import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
 import { Costs, difference } from "./costs.js";
@@ -15,7 +14,7 @@ export interface SessionOptions {
   headstart: Pick<Headstart, "Engine" | "FollowupController" | "filterSuggestion">;
   model: Model;
   modelName: string;
-  tree: CollectingTree;
+  tree: AtomicTree;
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
@@ -372,21 +371,9 @@ export class Session {
       const finished = await work.told;
       this.costs.add("ahead", finished.cost);
       this.#keep(work.id, finished.changes);
-      const collected = this.#options.tree.collect();
-      let acceptance: Acceptance;
-      try {
-        acceptance = await work.speculation.accept();
-      } catch (error) {
-        collected.drop();
-        throw error;
-      }
-      if (acceptance.type !== "accepted") {
-        collected.drop();
-        return this.#notAccepted(acceptance, work);
-      }
-      const refusal = await collected.apply(`headstart: ${work.prompt}`);
-      if (refusal !== undefined) return this.#refused(refusal, work);
-      await this.#accepted(acceptance, work);
+      const acceptance = await work.speculation.accept().catch((error: unknown) => this.#refused(error, work));
+      if (acceptance?.type === "accepted") await this.#accepted(acceptance, work);
+      else if (acceptance !== undefined) await this.#notAccepted(acceptance, work);
     } catch (error) {
       this.#add(note("error", messageOf(error)));
       this.#over();
@@ -437,9 +424,11 @@ export class Session {
   }
 
   /** The editor did not take the edit. Everything is as it was. */
-  #refused(refusal: string, work: Ahead): void {
+  #refused(error: unknown, work: Ahead): undefined {
     this.#taken = undefined;
-    this.#add(note("warning", `Not applied, nothing was changed: ${refusal}`, [
+    // What the editor said stands behind what the module says of the call.
+    const why = messageOf(error).replace(/^.* of the tree failed: /, "");
+    this.#add(note("warning", `Not applied, nothing was changed: ${why}.`, [
       { title: "Show what was staged", action: "diff", staged: work.id },
       { title: "Run again on the new content", action: "submit", text: work.prompt },
     ]));
