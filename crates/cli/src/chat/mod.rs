@@ -267,12 +267,16 @@ impl Chat {
         self.forget_suggestion();
         if let Some(offer) = taken {
             match offer.work {
+                Some(mut ahead) if !self.session.news().is_empty() => {
+                    // It ran ahead in the belief that what its user has undone is there.
+                    self.close_work(&mut ahead, Outcome::Aborted);
+                    ahead.speculation.abort();
+                }
                 Some(ahead) => return self.take(ahead),
                 None => self.books.decided(&offer.id, Outcome::Accepted),
             }
         }
-        self.begin(Transcript::new(&text));
-        Ok(())
+        self.begin_with(&text)
     }
 
     /// No suggestion, none to come, and no work ahead.
