@@ -3,6 +3,7 @@ import { ChangeSet } from "./change-set.js";
 import { DisposedError, TreeError } from "./errors.js";
 import { raw } from "./raw.js";
 import { contentBytes, keepOwn, pathText, treeOf, workspaceOf } from "./tree.js";
+import type { UndoWatch } from "./undo-watch.js";
 import type { AtomicTree, CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree } from "./types.js";
 
 /** Staged files over a tree that is never changed. It is a tree itself, so overlays stack. */
@@ -110,7 +111,7 @@ export class Overlay implements Tree, Disposable {
  * it cannot be promised that no reader sees half of it, nor that nothing is left half done where the page is closed in the middle;
  * to a {@link MemoryTree} a commit is one step, and to an {@link AtomicTree} it is what that promises.
  */
-export async function commit(tree: WritableTree | AtomicTree, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
+export async function commit(tree: WritableTree | AtomicTree | UndoWatch, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
   const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", options)));
   return JSON.parse(outcome as string) as CommitOutcome;
 }

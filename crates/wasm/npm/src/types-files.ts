@@ -136,3 +136,22 @@ export interface Conflict {
 export type CommitOutcome =
   | { type: "committed"; /** Files that hold both sides' edits. */ merged: string[]; staleReads: Conflict[] }
   | { type: "conflict"; /** Nothing was changed. */ conflicts: Conflict[] };
+
+/** A file that is again as it was once. */
+export interface Restored {
+  path: string;
+  /** Whether there is a file now. */
+  exists: boolean;
+}
+
+/** What a user has undone of the work in a conversation, or made again, since the model was told last. */
+export interface UndoNews {
+  /** As they were before a commit. */
+  undone: Restored[];
+  /** As they were after it; the model was told of the undo before. */
+  redone: Restored[];
+  /** In words for the model. It goes before the user's words, in the same message. */
+  note: string;
+  /** In a line for the user. */
+  forUser: string;
+}
