@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import type { Model } from "headstart";
 import { ContextKeys } from "./context.js";
 import { load, treeError } from "./engine.js";
+import { onFilesChanged } from "./files/changes.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
@@ -37,6 +38,7 @@ export class App implements vscode.Disposable {
   /** What is said where no session is. */
   #notes: Item[] = [];
   #inputFocused = false;
+  #changes: vscode.Disposable | undefined;
 
   constructor(context: vscode.ExtensionContext) {
     this.#extension = context.extensionUri;
@@ -51,6 +53,7 @@ export class App implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.#changes?.dispose();
     this.#session?.dispose();
     this.#status.dispose();
   }
@@ -85,6 +88,7 @@ export class App implements vscode.Disposable {
       },
     };
     const isSample = this.#isSample;
+    this.#changes = onFilesChanged(root, () => void this.#session?.filesChanged());
     const session = new Session({
       headstart, model,
       modelName: "model" in this.#chosen ? this.#chosen.name : "none",
@@ -132,6 +136,7 @@ export class App implements vscode.Disposable {
   /** Forgets the conversation. */
   async restart(sample = false): Promise<void> {
     await this.#starting;
+    this.#changes?.dispose();
     this.#session?.dispose();
     this.#session = undefined;
     this.#starting = undefined;

@@ -1,6 +1,6 @@
 import type {
   Acceptance, AcceptMethod, ApprovalMode, AtomicTree, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
-  EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, Verdict,
+  EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, UndoNews, UndoWatch, Verdict,
 } from "headstart";
 import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
@@ -11,7 +11,7 @@ import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller
 export type Headstart = typeof import("headstart");
 
 export interface SessionOptions {
-  headstart: Pick<Headstart, "Engine" | "FollowupController" | "filterSuggestion">;
+  headstart: Pick<Headstart, "Engine" | "FollowupController" | "UndoWatch">;
   model: Model;
   modelName: string;
   tree: AtomicTree;
@@ -43,6 +43,7 @@ export class Session {
   readonly items: Item[] = [];
   readonly costs = new Costs();
   readonly #options: SessionOptions;
+  readonly #watch: UndoWatch;
   #engine: Engine;
   #deny: string[];
   readonly #controller: FollowupController;
@@ -59,6 +60,10 @@ export class Session {
   #asking: AbortController | undefined;
   /** Accepted work is held until it has said what comes after it. */
   #nextAsked: Promise<unknown> = Promise.resolve();
+  /** What the user has undone and the model does not know, as of the last look. */
+  #news: UndoNews | undefined;
+  /** Of that, what the prompt that runs says. */
+  #telling: UndoNews | undefined;
   #request = 0;
   #wake: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
@@ -66,6 +71,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#deny = options.settings().deny;
+    this.#watch = new options.headstart.UndoWatch(options.tree);
     this.#engine = this.#newEngine();
     this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
     this.#conversation = { system: options.system, messages: [] };
@@ -73,9 +79,10 @@ export class Session {
   }
 
   #newEngine(): Engine {
-    const { headstart, model, modelName, tree, mode } = this.#options;
+    const { headstart, model, modelName, mode } = this.#options;
     const engine: EngineOptions = {
-      model, modelName, tree, mode,
+      model, modelName, mode,
+      tree: this.#watch,
       deny: this.#deny,
       consent: (call, verdict) => this.#consent(call, verdict),
     };
@@ -156,11 +163,17 @@ export class Session {
     this.#dropAsked();
     this.#tell({ type: "clear" });
     this.#offers.giveUp((other) => this.#drop(other));
-    if (work === undefined) {
-      this.#add({ key: newKey(), kind: "user", text });
-      await this.#runTurn({ prompt: text });
-    } else {
+    this.#setBusy(work === undefined ? "turn" : "accept");
+    const news = (this.#telling = await this.#look());
+    if (this.#disposed) return;
+    if (news !== undefined) this.#add(note("info", news.forUser));
+    if (work !== undefined && work.note === noteOf(news)) {
       await this.#take(work);
+    } else {
+      // What ran ahead did so in the belief that all is there which the user has undone.
+      if (work !== undefined) this.#drop(work);
+      this.#add({ key: newKey(), kind: "user", text });
+      await this.#runTurn(text);
     }
     const next = this.#queued.shift();
     if (next !== undefined) await this.submit(next);
@@ -174,6 +187,27 @@ export class Session {
       const why = suppressed === "early_conversation" ? "the conversation is too short" : suppressed.replaceAll("_", " ");
       this.#add(note("info", `There is no suggestion now: ${why}.`));
     });
+  }
+
+  /** Files of the project were changed: if that undid work, or redid it, what rests on it is no longer offered. */
+  async filesChanged(): Promise<void> {
+    if (this.#busy !== "idle" || this.#disposed) return;
+    const before = noteOf(this.#news);
+    const now = noteOf(await this.#look());
+    if (now === before || this.#busy !== "idle" || this.#disposed) return;
+    const offered = this.#ghost !== undefined || this.#asking !== undefined;
+    this.#dropAsked();
+    this.#tell({ type: "clear" });
+    this.#offers.giveUp((work) => this.#drop(work));
+    if (offered) this.#options.announce("The suggestion is gone: it rested on work that you have undone or redone.");
+    this.#changed();
+  }
+
+  /** What the user has undone, and the model does not know. */
+  async #look(): Promise<UndoNews | undefined> {
+    // It fails where the session is over by now.
+    this.#news = await this.#watch.news().catch(() => undefined);
+    return this.#news;
   }
 
   answer(id: string, answer: "run" | "decline" | "stop"): void {
@@ -218,6 +252,7 @@ export class Session {
     this.#disposed = true;
     this.#controller.dispose();
     this.#engine.dispose();
+    this.#watch.dispose();
   }
 
   // ── suggestions ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -254,7 +289,11 @@ export class Session {
   }
 
   async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
-    const answer = await this.#engine.suggest(this.#conversation, { candidates, signal });
+    const news = await this.#look();
+    signal.throwIfAborted();
+    const { system, messages } = this.#conversation;
+    const told: Message[] = news ? [{ role: "user", parts: [{ type: "text", text: news.note }] }] : [];
+    const answer = await this.#engine.suggest({ ...(system !== undefined && { system }), messages: [...messages, ...told] }, { candidates, signal });
     this.costs.add("suggestions", answer.usage);
     if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.error ?? answer.suppressed };
     return { suggestions: [answer.suggestion, ...answer.others], suppressed: "" };
@@ -311,8 +350,8 @@ export class Session {
     const { enabled, speculation } = this.#options.settings();
     if (!enabled || !speculation || this.#offers.get(prompt) !== undefined) return;
     try {
-      const started = this.#engine.speculate(this.#conversation, prompt);
-      const work: Ahead = new Ahead(started, () => this.#aheadChanged(work));
+      const started = this.#engine.speculate(this.#conversation, withNews(this.#news, prompt));
+      const work: Ahead = new Ahead(started, prompt, noteOf(this.#news), () => this.#aheadChanged(work));
       this.#offers.add(prompt, work);
     } catch {
       // A slash command is never run ahead; it is a suggestion all the same.
@@ -333,9 +372,11 @@ export class Session {
 
   // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async #runTurn(next: { prompt: string } | { transcript: Transcript }, told?: Teller): Promise<void> {
+  /** A turn with a prompt, or one that goes on with what ran ahead for it. */
+  async #runTurn(prompt: string, begun?: { transcript: Transcript; teller: Teller }): Promise<void> {
     this.#setBusy("turn");
-    const teller = told ?? new Teller((item) => this.#add(item));
+    const teller = begun?.teller ?? new Teller((item) => this.#add(item));
+    const next = begun ? { transcript: begun.transcript } : { prompt: withNews(this.#telling, prompt) };
     const turn = this.#engine.turn(this.#conversation, next);
     this.#turn = { turn, teller };
     try {
@@ -344,7 +385,7 @@ export class Session {
       this.costs.add("turns", cost);
       teller.ended(ending.status);
       this.#keepHistory(transcript);
-      const last = endingNote(ending, promptOf(transcript));
+      const last = endingNote(ending, prompt);
       if (last) this.#add(last);
       this.#over();
       this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
@@ -393,7 +434,7 @@ export class Session {
     this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
     this.#taken = undefined;
     if (pendingCall !== undefined || ending.status === "exhausted") {
-      return this.#runTurn({ transcript }, work.teller);
+      return this.#runTurn(work.prompt, { transcript, teller: work.teller });
     }
     this.#keepHistory(transcript);
     const told = endingNote(ending, work.prompt);
@@ -409,7 +450,7 @@ export class Session {
     switch (acceptance.type) {
       case "nothing":
         // Nothing was done ahead: the prompt runs as if it had been typed.
-        return this.#runTurn({ prompt: work.prompt });
+        return this.#runTurn(work.prompt);
       case "conflict":
         this.#add(note("warning", `Not applied, nothing was changed. ${acceptance.conflicts.map(conflictLine).join(" ")}`, [staged, again]));
         break;
@@ -464,7 +505,11 @@ export class Session {
 
   #keepHistory(transcript: Transcript): void {
     // A prompt without an answer is taken back, so that the conversation goes on where it was.
-    if (transcript.messages.some(({ role }) => role === "model")) this.#conversation.messages.push(...transcript.messages);
+    if (!transcript.messages.some(({ role }) => role === "model")) return;
+    this.#conversation.messages.push(...transcript.messages);
+    if (this.#telling) this.#watch.told(this.#telling);
+    this.#telling = undefined;
+    this.#news = undefined;
   }
 
   #keep(id: string, changes: ChangeSet): void {
@@ -491,8 +536,13 @@ export class Session {
   }
 }
 
-function promptOf({ messages: [first] }: Transcript): string {
-  return first?.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("") ?? "";
+/** The prompt as it is sent: what the model has to know goes before it, in the same message, and nothing that was sent is changed. */
+function withNews(news: UndoNews | undefined, prompt: string): string {
+  return news === undefined ? prompt : `${news.note}\n\n${prompt}`;
+}
+
+function noteOf(news: UndoNews | undefined): string {
+  return news?.note ?? "";
 }
 
 function conflictLine({ path, kind }: Conflict): string {
