@@ -1,11 +1,12 @@
 import type {
   Acceptance, AcceptMethod, ApprovalMode, AtomicTree, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
-  EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, UndoNews, UndoWatch, Verdict,
+  EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, Verdict,
 } from "headstart";
 import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
 import { Costs, difference } from "./costs.js";
 import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller.js";
+import { Undone } from "./undone.js";
 
 /** The module `headstart`, loaded. */
 export type Headstart = typeof import("headstart");
@@ -43,7 +44,7 @@ export class Session {
   readonly items: Item[] = [];
   readonly costs = new Costs();
   readonly #options: SessionOptions;
-  readonly #watch: UndoWatch;
+  readonly #undone: Undone;
   #engine: Engine;
   #deny: string[];
   readonly #controller: FollowupController;
@@ -60,10 +61,6 @@ export class Session {
   #asking: AbortController | undefined;
   /** Accepted work is held until it has said what comes after it. */
   #nextAsked: Promise<unknown> = Promise.resolve();
-  /** What the user has undone and the model does not know, as of the last look. */
-  #news: UndoNews | undefined;
-  /** Of that, what the prompt that runs says. */
-  #telling: UndoNews | undefined;
   #request = 0;
   #wake: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
@@ -71,7 +68,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#deny = options.settings().deny;
-    this.#watch = new options.headstart.UndoWatch(options.tree);
+    this.#undone = new Undone(options.headstart.UndoWatch, options.tree);
     this.#engine = this.#newEngine();
     this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
     this.#conversation = { system: options.system, messages: [] };
@@ -82,7 +79,7 @@ export class Session {
     const { headstart, model, modelName, mode } = this.#options;
     const engine: EngineOptions = {
       model, modelName, mode,
-      tree: this.#watch,
+      tree: this.#undone.tree,
       deny: this.#deny,
       consent: (call, verdict) => this.#consent(call, verdict),
     };
@@ -164,10 +161,11 @@ export class Session {
     this.#tell({ type: "clear" });
     this.#offers.giveUp((other) => this.#drop(other));
     this.#setBusy(work === undefined ? "turn" : "accept");
-    const news = (this.#telling = await this.#look());
+    const news = await this.#undone.tell();
     if (this.#disposed) return;
+    this.#markUndone();
     if (news !== undefined) this.#add(note("info", news.forUser));
-    if (work !== undefined && work.note === noteOf(news)) {
+    if (work !== undefined && work.note === this.#undone.note) {
       await this.#take(work);
     } else {
       // What ran ahead did so in the belief that all is there which the user has undone.
@@ -192,22 +190,19 @@ export class Session {
   /** Files of the project were changed: if that undid work, or redid it, what rests on it is no longer offered. */
   async filesChanged(): Promise<void> {
     if (this.#busy !== "idle" || this.#disposed) return;
-    const before = noteOf(this.#news);
-    const now = noteOf(await this.#look());
-    if (now === before || this.#busy !== "idle" || this.#disposed) return;
+    const before = this.#undone.note;
+    await this.#undone.look();
+    if (this.#undone.note === before || this.#busy !== "idle" || this.#disposed) return;
     const offered = this.#ghost !== undefined || this.#asking !== undefined;
     this.#dropAsked();
     this.#tell({ type: "clear" });
     this.#offers.giveUp((work) => this.#drop(work));
     if (offered) this.#options.announce("The suggestion is gone: it rested on work that you have undone or redone.");
-    this.#changed();
+    this.#markUndone();
   }
 
-  /** What the user has undone, and the model does not know. */
-  async #look(): Promise<UndoNews | undefined> {
-    // It fails where the session is over by now.
-    this.#news = await this.#watch.news().catch(() => undefined);
-    return this.#news;
+  #markUndone(): void {
+    this.#undone.mark(this.items, (item) => this.#options.changed(item));
   }
 
   answer(id: string, answer: "run" | "decline" | "stop"): void {
@@ -252,7 +247,7 @@ export class Session {
     this.#disposed = true;
     this.#controller.dispose();
     this.#engine.dispose();
-    this.#watch.dispose();
+    this.#undone.dispose();
   }
 
   // ── suggestions ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -289,7 +284,7 @@ export class Session {
   }
 
   async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
-    const news = await this.#look();
+    const news = await this.#undone.look();
     signal.throwIfAborted();
     const { system, messages } = this.#conversation;
     const told: Message[] = news ? [{ role: "user", parts: [{ type: "text", text: news.note }] }] : [];
@@ -350,8 +345,8 @@ export class Session {
     const { enabled, speculation } = this.#options.settings();
     if (!enabled || !speculation || this.#offers.get(prompt) !== undefined) return;
     try {
-      const started = this.#engine.speculate(this.#conversation, withNews(this.#news, prompt));
-      const work: Ahead = new Ahead(started, prompt, noteOf(this.#news), () => this.#aheadChanged(work));
+      const started = this.#engine.speculate(this.#conversation, this.#undone.promptAhead(prompt));
+      const work: Ahead = new Ahead(started, prompt, this.#undone.note, () => this.#aheadChanged(work));
       this.#offers.add(prompt, work);
     } catch {
       // A slash command is never run ahead; it is a suggestion all the same.
@@ -376,7 +371,7 @@ export class Session {
   async #runTurn(prompt: string, begun?: { transcript: Transcript; teller: Teller }): Promise<void> {
     this.#setBusy("turn");
     const teller = begun?.teller ?? new Teller((item) => this.#add(item));
-    const next = begun ? { transcript: begun.transcript } : { prompt: withNews(this.#telling, prompt) };
+    const next = begun ? { transcript: begun.transcript } : { prompt: this.#undone.prompt(prompt) };
     const turn = this.#engine.turn(this.#conversation, next);
     this.#turn = { turn, teller };
     try {
@@ -507,9 +502,7 @@ export class Session {
     // A prompt without an answer is taken back, so that the conversation goes on where it was.
     if (!transcript.messages.some(({ role }) => role === "model")) return;
     this.#conversation.messages.push(...transcript.messages);
-    if (this.#telling) this.#watch.told(this.#telling);
-    this.#telling = undefined;
-    this.#news = undefined;
+    this.#undone.told();
   }
 
   #keep(id: string, changes: ChangeSet): void {
@@ -534,15 +527,6 @@ export class Session {
   #changed(): void {
     if (!this.#disposed) this.#options.changed();
   }
-}
-
-/** The prompt as it is sent: what the model has to know goes before it, in the same message, and nothing that was sent is changed. */
-function withNews(news: UndoNews | undefined, prompt: string): string {
-  return news === undefined ? prompt : `${news.note}\n\n${prompt}`;
-}
-
-function noteOf(news: UndoNews | undefined): string {
-  return news?.note ?? "";
 }
 
 function conflictLine({ path, kind }: Conflict): string {

@@ -66,6 +66,7 @@ test("undone work is told to the model with the next prompt, once, and what rest
     await undo(workbench);
     await workbench.noGhost();
     await workbench.status("idle");
+    await until("both files are marked", async () => (await workbench.chat.locator(".changes .file.undone").count()) === 2);
     await workbench.picture("undone");
     await workbench.send("go on");
     await workbench.chat.locator(".note.info", { hasText: "you have undone its changes of CHANGELOG.md, notes.md" }).waitFor();
@@ -81,6 +82,7 @@ test("undone work is told to the model with the next prompt, once, and what rest
     await until("the second answer is there", async () => (await workbench.chat.locator(".model", { hasText: "As you say." }).count()) === 2);
     assert.equal(promptOf(sentWith(asked, "is it so?")), "is it so?");
     assert.equal(await workbench.chat.locator(".note.info").count(), 1);
+    assert.equal(await workbench.chat.locator(".changes .file.undone").count(), 2);
     assert.equal(workbench.server.stored.has("tests.md"), false);
   } finally {
     await workbench.picture("undone-last");
@@ -100,6 +102,7 @@ test("what is redone before the next prompt was never undone", { timeout: 120_00
     await workbench.chat.locator(".model", { hasText: "As you say." }).waitFor();
     assert.equal(promptOf(sentWith(asked, "go on")), "go on");
     assert.equal(await workbench.chat.locator(".note").count(), 0);
+    assert.equal(await workbench.chat.locator(".file.undone").count(), 0);
   } finally {
     await workbench.picture("redone-last");
     await workbench.close();
