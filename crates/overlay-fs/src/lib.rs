@@ -91,7 +91,7 @@ mod writer;
 pub use at_once::{AtomicWriter, Entry, Step, commit_at_once};
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
 pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
-pub use check::{Resolution, resolve};
+pub use check::{Resolution, Resolving, resolve};
 pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
 pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};

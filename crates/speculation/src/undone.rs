@@ -1,5 +1,4 @@
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +7,7 @@ use headstart_overlay_fs::{
     Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, DirEntry, EntryKind, Metadata,
     Tree, TreeError, Workspace, WorkspacePath,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// So many files are followed; changes of further ones are committed all the same.
 const MOST_FILES: usize = 1_000;
@@ -33,7 +32,8 @@ const MOST_NAMED: usize = 20;
 /// folders are not followed.
 pub struct UndoWatch {
     workspace: Arc<dyn Workspace>,
-    files: Mutex<BTreeMap<WorkspacePath, Commits>>,
+    /// By path.
+    files: Mutex<Vec<(WorkspacePath, Commits)>>,
 }
 
 /// What a file holds, so that it is known again; `None`: there is none.
@@ -51,7 +51,7 @@ struct Commits {
 }
 
 /// What a user has undone, or made again, since the model was told last.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct News {
     /// Files that are again as they were before a commit, by path.
@@ -61,7 +61,7 @@ pub struct News {
 }
 
 /// A file that is as it was once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restored {
     /// Its path.
@@ -69,8 +69,10 @@ pub struct Restored {
     /// Whether there is a file now.
     pub exists: bool,
     /// How many commits of it are made.
+    #[serde(skip)]
     commits: usize,
     /// How many there were ever, when it was looked at.
+    #[serde(skip)]
     version: u64,
 }
 
@@ -82,12 +84,13 @@ impl UndoWatch {
 
     /// What was undone or redone since the model was told last. What cannot be read is no news.
     pub async fn news(&self) -> News {
-        let paths: Vec<_> = self.files().keys().cloned().collect();
+        let paths: Vec<_> = self.files().iter().map(|(path, _)| path.clone()).collect();
         let mut news = News::default();
         for path in paths {
             let Ok(now) = self.sum_at(&path).await else { continue };
             let files = self.files();
-            let Some(file) = files.get(&path) else { continue };
+            let Ok(index) = place_of(&files, &path) else { continue };
+            let file = &files[index].1;
             let Some(commits) = file.place(now) else { continue };
             let (known, version) = (file.known, file.version);
             let restored = Restored { path, exists: now.is_some(), commits, version };
@@ -105,7 +108,9 @@ impl UndoWatch {
     pub fn told(&self, news: &News) {
         let mut files = self.files();
         for Restored { path, commits, version, .. } in news.undone.iter().chain(&news.redone) {
-            if let Some(file) = files.get_mut(path).filter(|file| file.version == *version) {
+            let Ok(index) = place_of(&files, path) else { continue };
+            let file = &mut files[index].1;
+            if file.version == *version {
                 file.known = (*commits).min(file.sums.len());
             }
         }
@@ -116,7 +121,7 @@ impl UndoWatch {
         self.files().clear();
     }
 
-    fn files(&self) -> MutexGuard<'_, BTreeMap<WorkspacePath, Commits>> {
+    fn files(&self) -> MutexGuard<'_, Vec<(WorkspacePath, Commits)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,11 +161,22 @@ impl UndoWatch {
             _ => None,
         };
         let mut files = self.files();
-        if before == after || (MOST_FILES <= files.len() && !files.contains_key(&change.path)) {
-            return;
-        }
-        files.entry(change.path.clone()).or_default().add(before, after);
+        let index = match place_of(&files, &change.path) {
+            _ if before == after => return,
+            Ok(index) => index,
+            Err(_) if MOST_FILES <= files.len() => return,
+            Err(index) => {
+                files.insert(index, (change.path.clone(), Commits::default()));
+                index
+            }
+        };
+        files[index].1.add(before, after);
     }
+}
+
+/// Where the file is, or would be.
+fn place_of(files: &[(WorkspacePath, Commits)], path: &WorkspacePath) -> Result<usize, usize> {
+    files.binary_search_by(|(other, _)| other.cmp(path))
 }
 
 impl Commits {
@@ -239,21 +255,25 @@ impl News {
 
     /// One line for the user, who sees that the model knows; empty where there are no news.
     pub fn for_user(&self) -> String {
-        let names = |files: &[Restored]| {
-            let named = files.iter().take(MOST_NAMED).map(|file| file.path.to_string());
-            let more = files.len().checked_sub(MOST_NAMED).filter(|more| 0 < *more);
-            named.chain(more.map(|more| format!("{more} more"))).collect::<Vec<_>>().join(", ")
-        };
-        let undone = (!self.undone.is_empty())
-            .then(|| format!("you have undone its changes of {}", names(&self.undone)));
-        let redone = (!self.redone.is_empty())
-            .then(|| format!("you have made its changes of {} again", names(&self.redone)));
-        let said: Vec<_> = undone.into_iter().chain(redone).collect();
-        if said.is_empty() {
-            String::new()
-        } else {
-            format!("The model is told that {}.", said.join(", and "))
+        let mut line = String::new();
+        let kinds = [
+            ("you have undone its changes of ", &self.undone),
+            ("you have redone its changes of ", &self.redone),
+        ];
+        for (what, files) in kinds.into_iter().filter(|(_, files)| !files.is_empty()) {
+            line.push_str(if line.is_empty() { "The model is told that " } else { ", and " });
+            line.push_str(what);
+            for (number, Restored { path, .. }) in files.iter().take(MOST_NAMED).enumerate() {
+                let _ = write!(line, "{}{path}", if number == 0 { "" } else { ", " });
+            }
+            if MOST_NAMED < files.len() {
+                let _ = write!(line, ", {} more", files.len() - MOST_NAMED);
+            }
         }
+        if !line.is_empty() {
+            line.push('.');
+        }
+        line
     }
 }
 
@@ -262,8 +282,8 @@ fn list(note: &mut String, files: &[Restored]) {
         let gone = if *exists { "" } else { " (there is no such file now)" };
         let _ = write!(note, "\n- {path}{gone}");
     }
-    if let Some(more) = files.len().checked_sub(MOST_NAMED).filter(|more| 0 < *more) {
-        let _ = write!(note, "\n- and {more} more");
+    if MOST_NAMED < files.len() {
+        let _ = write!(note, "\n- and {} more", files.len() - MOST_NAMED);
     }
 }
 

@@ -86,7 +86,7 @@ struct Refused {
     code: String,
     message: String,
     /// Which of the paths of a commit.
-    path: Option<WorkspacePath>,
+    path: Option<String>,
 }
 
 impl PortTree {
@@ -139,7 +139,7 @@ fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
     let Ok(Refused { code, message, path: named }) = serde_json::from_str(&text) else {
         return io(path, "the tree failed".to_owned());
     };
-    let path = named.unwrap_or_else(|| path.clone());
+    let path = named.and_then(|named| WorkspacePath::parse(&named).ok()).unwrap_or_else(|| path.clone());
     match code.as_str() {
         "not_found" => TreeError::NotFound { path },
         "not_a_directory" => TreeError::NotADirectory { path },

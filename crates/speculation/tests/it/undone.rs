@@ -209,7 +209,7 @@ fn the_words_name_every_file_and_stand_before_the_prompt() {
     );
     assert_eq!(
         project.news().for_user(),
-        "The model is told that you have undone its changes of a, c, and you have made its changes of b again."
+        "The model is told that you have undone its changes of a, c, and you have redone its changes of b."
     );
     let many = Project::of(&[]);
     let names: Vec<_> = (0..25).map(|number| format!("{number:02}")).collect();

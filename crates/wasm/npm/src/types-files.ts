@@ -154,4 +154,6 @@ export interface UndoNews {
   note: string;
   /** In a line for the user. */
   forUser: string;
+  /** By which {@link UndoWatch.told} knows them. */
+  look: number;
 }

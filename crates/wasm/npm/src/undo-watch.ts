@@ -1,5 +1,5 @@
-import { call, calling, toJson } from "./call.js";
-import { DisposedError } from "./errors.js";
+import { call, calling } from "./call.js";
+import { DisposedError, InputError } from "./errors.js";
 import { raw } from "./raw.js";
 import { keepOwn, workspaceOf } from "./tree.js";
 import type { AtomicTree, UndoNews, WritableTree } from "./types.js";
@@ -39,10 +39,10 @@ export class UndoWatch implements Disposable {
     return news === undefined ? undefined : (JSON.parse(news as string) as UndoNews);
   }
 
-  /** These news stand in the conversation from now on, with an answer behind them. */
+  /** These news stand in the conversation from now on, with an answer behind them. They are those of one of the last eight looks. */
   told(news: UndoNews): void {
-    const { undone, redone } = news;
-    call(() => this.#get().told(toJson("news", { undone, redone })));
+    if (!Number.isSafeInteger(news?.look)) throw new InputError("news: must be what `news()` gave", "news");
+    call(() => this.#get().told(news.look));
   }
 
   /** Forgets what was committed: with the conversation that held it. */

@@ -76,7 +76,7 @@ test("a watch is a tree to commit to, and what engines hold of it outlives it", 
 test("what is no tree or no news is refused", () => {
   assert.throws(() => new UndoWatch({}), failsWith(InputError, "invalid_input", /tree.metadata/));
   const watch = new UndoWatch(new MemoryTree());
-  for (const news of [{}, { undone: [], redone: 1 }, { undone: [{ path: "../a", exists: true }], redone: [] }]) {
+  for (const news of [undefined, {}, { look: "0" }, { look: 0.5 }]) {
     assert.throws(() => watch.told(news), failsWith(InputError, "invalid_input"));
   }
 });
