@@ -20,9 +20,9 @@ use std::future::pending;
 use std::time::{Duration, Instant};
 
 use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
+use headstart_speculation::Event;
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::policy::Mode;
-use headstart_speculation::{Event, Transcript};
 use tokio::sync::mpsc;
 
 use crate::config::Config as Settings;

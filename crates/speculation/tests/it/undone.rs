@@ -1,5 +1,7 @@
 //! What a user takes back behind a conversation.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
 use std::sync::Arc;
 
 use futures::executor::block_on;
@@ -214,7 +216,9 @@ fn the_words_name_every_file_and_stand_before_the_prompt() {
     let many = Project::of(&[]);
     let names: Vec<_> = (0..25).map(|number| format!("{number:02}")).collect();
     many.write(&names.iter().map(|name| (name.as_str(), "x\n")).collect::<Vec<_>>());
-    names.iter().for_each(|name| many.tree.remove(&path(name)));
+    for name in &names {
+        many.tree.remove(&path(name));
+    }
     let note = many.news().note();
     assert!(note.ends_with("- 19 (there is no such file now)\n- and 5 more]"), "{note}");
 }
