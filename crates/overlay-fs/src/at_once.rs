@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
@@ -61,7 +61,7 @@ pub async fn commit_at_once(
         Resolution::Apply { changes, committed } => (changes, committed),
         Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
     };
-    let mut plan = Plan { tree: writer, steps: Vec::new(), folders: HashMap::new() };
+    let mut plan = Plan { tree: writer, steps: Vec::new(), folders: HashMap::new(), made: HashSet::new() };
     let mut refused = Vec::new();
     for change in &changes.changes {
         if !plan.add(change).await? {
@@ -98,6 +98,8 @@ struct Plan<'a> {
     steps: Vec<Step>,
     /// Whether a folder is there when the steps so far are made.
     folders: HashMap<WorkspacePath, bool>,
+    /// The folders that the steps make.
+    made: HashSet<WorkspacePath>,
 }
 
 impl Plan<'_> {
@@ -106,7 +108,7 @@ impl Plan<'_> {
         if !self.add_folders_above(&change.path).await? {
             return Ok(false);
         }
-        let now = metadata_at(self.tree, &change.path).await?;
+        let now = self.at(&change.path).await?;
         let before = match (&change.base, &now) {
             (None, None) => None,
             (None, Some(now)) if is_folder(now) && change.kind == ChangeKind::CreateDirectory => {
@@ -129,7 +131,11 @@ impl Plan<'_> {
                 (Some(Entry::File { content: content.clone(), executable }), moved_from.clone())
             }
         };
-        self.folders.insert(change.path.clone(), after == Some(Entry::Directory));
+        let is_folder = after == Some(Entry::Directory);
+        self.folders.insert(change.path.clone(), is_folder);
+        if is_folder {
+            self.made.insert(change.path.clone());
+        }
         if before != after {
             self.steps.push(Step { path: change.path.clone(), before, after, moved_from });
         }
@@ -138,29 +144,34 @@ impl Plan<'_> {
 
     /// Whether there is nothing above the path but folders, or nothing yet.
     async fn add_folders_above(&mut self, path: &WorkspacePath) -> Result<bool, TreeError> {
-        let mut missing = Vec::new();
-        let mut above = path.parent();
-        while let Some(folder) = above.filter(|folder| !folder.is_root()) {
-            above = folder.parent();
-            match self.folders.get(&folder) {
-                Some(true) => break,
-                Some(false) => missing.push(folder),
-                None => match metadata_at(self.tree, &folder).await? {
-                    None => missing.push(folder),
-                    Some(found) if is_folder(&found) => {
-                        self.folders.insert(folder, true);
-                        break;
-                    }
+        let above = std::iter::successors(path.parent(), WorkspacePath::parent);
+        let above: Vec<_> = above.filter(|folder| !folder.is_root()).collect();
+        // From the top: what is below a folder that the steps make is not looked for where a link in its place leads.
+        for folder in above.into_iter().rev() {
+            let is_there = match self.folders.get(&folder) {
+                Some(is_there) => *is_there,
+                None => match self.at(&folder).await? {
+                    None => false,
+                    Some(found) if is_folder(&found) => true,
                     Some(_) => return Ok(false),
                 },
+            };
+            if !is_there {
+                self.made.insert(folder.clone());
+                let after = Some(Entry::Directory);
+                self.steps.push(Step { path: folder.clone(), before: None, after, moved_from: None });
             }
-        }
-        for folder in missing.into_iter().rev() {
-            self.folders.insert(folder.clone(), true);
-            let after = Some(Entry::Directory);
-            self.steps.push(Step { path: folder, before: None, after, moved_from: None });
+            self.folders.insert(folder, true);
         }
         Ok(true)
+    }
+
+    /// What is at a path before the steps.
+    async fn at(&self, path: &WorkspacePath) -> Result<Option<Metadata>, TreeError> {
+        match path.parent() {
+            Some(folder) if self.made.contains(&folder) => Ok(None),
+            _ => metadata_at(self.tree, path).await,
+        }
     }
 }
 
