@@ -17,6 +17,7 @@ cpSync(join(here, "trial"), folder, { recursive: true, filter: (path) => !path.i
 cpSync(join(here, "test"), join(folder, "test"), { recursive: true });
 cpSync(join(here, "../fixtures"), join(folder, "fixtures"), { recursive: true });
 cpSync(join(here, "../../forked-query/tests/streams"), join(folder, "streams"), { recursive: true });
+cpSync(join(here, "../../tool-gate/tests/data/sample.jsonl"), join(folder, "sample.jsonl"));
 if (!installed) run("npm", ["ci", "--silent"]);
 // npm takes a package of the same name and version for the same one.
 rmSync(join(folder, "node_modules/headstart"), { recursive: true, force: true });

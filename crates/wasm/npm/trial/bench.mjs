@@ -6,7 +6,7 @@ import { classifyShell, init } from "headstart";
 import { Language, Parser } from "web-tree-sitter";
 
 const require = createRequire(import.meta.url);
-const ROUNDS = 60;
+const ROUNDS = 300;
 
 /** Of several measurements the one that the rest of the machine disturbed least. */
 const best = (numbers) => Math.min(...numbers);
@@ -32,15 +32,25 @@ await Parser.init();
 const parser = new Parser();
 parser.setLanguage(await Language.load(require.resolve("tree-sitter-bash/tree-sitter-bash.wasm")));
 
-const cases = JSON.parse(readFileSync(new URL("fixtures/gate.json", import.meta.url), "utf8"));
-const commands = cases.map(({ input }) => input.call).filter(({ name }) => name === "shell").map(({ args }) => args.command);
-const gate = () => commands.forEach((command) => classifyShell(command));
-const parse = () => commands.forEach((command) => parser.parse(command).delete());
-// By turns, so that what else the machine does hits both.
-const rounds = Array.from({ length: ROUNDS }, () => [time(gate), time(parse)]).slice(ROUNDS / 3);
-const [gateMs, parseMs] = [0, 1].map((which) => best(rounds.map((round) => round[which])));
-
-const each = (ms) => `${((ms * 1000) / commands.length).toFixed(0)} µs`;
+const lines = (file) => readFileSync(new URL(file, import.meta.url), "utf8");
+const cases = JSON.parse(lines("fixtures/gate.json")).map(({ input }) => input.call);
+const sets = {
+  "sample of commands": lines("sample.jsonl").trim().split("\n").map((row) => JSON.parse(row).cmd),
+  "one of each construct": cases.filter(({ name }) => name === "shell").map(({ args }) => args.command),
+};
 console.log(`load: ${loaded.toFixed(1)} ms (compile alone, best of ${loads.length}: ${best(loads).toFixed(1)} ms)`);
-console.log(`${commands.length} commands, best of ${rounds.length} rounds: verdict ${each(gateMs)} a command, parse alone by web-tree-sitter ${each(parseMs)}`);
-console.log(`ratio ${(gateMs / parseMs).toFixed(2)}`);
+for (const [name, commands] of Object.entries(sets)) {
+  const times = commands.map(() => ({ verdict: [], parse: [] }));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, command] of commands.entries()) {
+      // By turns, so that what else the machine does hits both.
+      times[index].verdict.push(time(() => classifyShell(command)));
+      times[index].parse.push(time(() => parser.parse(command).delete()));
+    }
+  }
+  const mean = (which) => times.reduce((sum, of) => sum + best(of[which]), 0) / commands.length;
+  const [verdict, parse] = [mean("verdict"), mean("parse")];
+  const each = [verdict, parse].map((ms) => `${(ms * 1000).toFixed(1)} µs`);
+  console.log(`${name} (${commands.length}, each the best of ${ROUNDS}): verdict ${each[0]}, parse alone by web-tree-sitter ${each[1]}`);
+  console.log(`  ratio ${(verdict / parse).toFixed(2)}`);
+}
