@@ -6,7 +6,7 @@ import { type Remote, remoteModel } from "./model/remote.js";
 import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
 import { Session, type SessionOptions } from "./session/session.js";
-import { forget, load } from "./session/storage.js";
+import { type Saved, forget, load } from "./session/storage.js";
 import { GateView } from "./views/gate.js";
 import { PlayView } from "./views/play.js";
 import { type Choice, SettingsDialog } from "./views/settings.js";
@@ -32,40 +32,61 @@ class App {
   #isDrawing = false;
 
   constructor() {
-    const saved = load();
-    this.#session = this.#begin(saved === "damaged" ? {} : saved ? { saved } : {});
-    this.#play = new PlayView(this.#session, () => this.#reset());
+    const found = load();
+    let isDamaged = found === "damaged";
+    try {
+      [this.#session, this.#play] = this.#open(found === "damaged" ? undefined : found);
+    } catch (error) {
+      if (found === undefined) throw error;
+      isDamaged = true;
+      [this.#session, this.#play] = this.#open();
+    }
     this.#gate = new GateView((text) => this.#announce(text));
     this.#timeline.className = "timeline";
     this.#main.replaceChildren(this.#play.dom, this.#gate.dom, this.#timeline);
     element("dialogs").append(this.#play.diff.dom, this.#settings.dom);
-    if (saved === "damaged") this.#say("What was saved before could not be read; this is a clean start.");
-    if (this.#session.entries.length === 0) this.#play.composer.text = FIRST_PROMPT;
-    this.#session.onChange = () => this.#changed();
-    this.#session.onAnnounce = (text) => this.#announce(text);
+    if (this.#session.isNew) this.#play.composer.text = FIRST_PROMPT;
     window.addEventListener("hashchange", () => this.#route(true));
     window.addEventListener("pagehide", () => this.#session.saveNow());
     this.#route(false);
-    this.#draw();
+    this.#begin();
+    if (isDamaged) this.#session.note("What was saved before could not be read; this is a clean start.", "plain");
   }
 
-  #begin(given: Partial<SessionOptions>): Session {
+  /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */
+  #open(saved?: Saved): [Session, PlayView] {
+    const session = this.#make({ saved });
+    try {
+      render(timeline(session.steps), document.createElement("section"));
+      return [session, new PlayView(session, () => this.#reset())];
+    } catch (error) {
+      session.dispose();
+      throw error;
+    }
+  }
+
+  #make(given: Partial<SessionOptions>): Session {
     return new Session({ model: sceneModel(SPEED), system: SYSTEM, files: sampleFiles(), ...given });
+  }
+
+  #begin(): void {
+    this.#session.onChange = () => this.#changed();
+    this.#session.onAnnounce = (text) => this.#announce(text);
+    this.#session.begin();
+    this.#draw();
   }
 
   #reset(): void {
     this.#session.dispose();
     forget();
     const remote = this.#remote ? { model: this.#remote.model, modelName: this.#modelName } : {};
-    this.#session = this.#begin(remote);
+    this.#session = this.#make(remote);
     if (!this.#isEnabled) this.#session.enable(false);
     this.#play.use(this.#session);
-    this.#session.onChange = () => this.#changed();
-    this.#session.onAnnounce = (text) => this.#announce(text);
+    this.#begin();
     this.#play.composer.text = FIRST_PROMPT;
     this.#play.composer.input.focus();
     this.#announce("Started over.");
-    this.#draw();
   }
 
   #choose(choice: Choice): void {
@@ -125,10 +146,6 @@ class App {
   #announce(text: string): void {
     this.#live.textContent = text;
   }
-
-  #say(text: string): void {
-    this.#session.entries.push({ kind: "note", text, tone: "plain" });
-  }
 }
 
 function element(id: string): HTMLElement {
@@ -137,9 +154,9 @@ function element(id: string): HTMLElement {
   return found;
 }
 
-init().then(
-  () => new App(),
-  (error: unknown) => {
-    element("main").textContent = `The engine could not be loaded: ${(error as Error).message}`;
-  },
-);
+init()
+  .then(() => void new App())
+  .catch((error: unknown) => {
+    element("main").textContent = `The page could not start: ${(error as Error).message}`;
+    console.error(error);
+  });

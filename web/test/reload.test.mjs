@@ -47,13 +47,73 @@ test("a reload in the middle of a turn tells so", async () => {
   await visitor.done();
 });
 
-test("what cannot be read is told, and the page begins anew", async () => {
-  const visitor = await site.open({});
-  const { page } = visitor;
-  await page.addInitScript(() => sessionStorage.setItem("headstart.session", '{"version":1,"files":{"a":7}}'));
+/** Loads the page again, with another text in the storage than the one that the page leaves there. */
+async function reloadWith({ page }, saved) {
+  await page.evaluate((text) => (window.name = text), typeof saved === "string" ? saved : JSON.stringify(saved));
   await page.reload();
   await page.waitForSelector("#prompt");
-  await visitor.said("could not be read; this is a clean start");
+}
+
+test("whatever cannot be gone on from is told, and the page begins anew", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await page.addInitScript(() => {
+    if (window.name) sessionStorage.setItem("headstart.session", window.name);
+    window.name = "";
+  });
+  await visitor.firstTurn();
+  const whole = await visitor.saved();
+  await reloadWith(visitor, whole);
+  await visitor.said("Files and conversation are as they were");
+  const [asked, ...answers] = whole.messages;
+  const damaged = {
+    "no JSON": "{",
+    "no object": "null",
+    "no session": '{"version":1,"files":{"a":7}}',
+    "no files": { ...whole, files: null },
+    "a path that leaves the project": { ...whole, files: { "../x": "" } },
+    "half a character": { ...whole, files: { ...whole.files, "README.md": "x\ud83c" } },
+    "no entry": { ...whole, entries: [null] },
+    "a call without a call": { ...whole, entries: [{ kind: "call", ahead: false }] },
+    "no step": { ...whole, steps: [null] },
+    "a step without stretches": { ...whole, steps: [{ ...whole.steps[0], stretches: null }] },
+    "no message": { ...whole, messages: [null] },
+    "a call without its result": { ...whole, messages: [asked, answers[0]] },
+  };
+  for (const [what, saved] of Object.entries(damaged)) {
+    await reloadWith(visitor, saved);
+    await visitor.said("could not be read; this is a clean start").catch(() => assert.fail(what));
+    const { files, messages, entries, steps } = await visitor.saved();
+    assert.ok("src/slugify.js" in files && !/maxLength/.test(files["src/slugify.js"]), what);
+    assert.deepEqual([messages, entries.length, steps], [[], 1, []], what);
+    assert.equal(await page.inputValue("#prompt"), "add a maxLength option to slugify", what);
+    await page.reload();
+    await visitor.said("Files and conversation are as they were").catch(() => assert.fail(`${what}, and another reload`));
+  }
+  await page.locator("#prompt").focus();
+  await visitor.firstTurn();
+  await visitor.done();
+});
+
+test("half a character in a file does no harm", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  const type = (text) => page.evaluate((typed) => document.execCommand("insertText", false, typed), text);
+  const end = async () => (await visitor.files())["README.md"].slice(-4);
+  await visitor.openFile("README.md");
+  await visitor.press("Control+End");
+  // Some input methods give one half after the other.
+  await type("x\ud83c");
+  assert.ok((await end()).endsWith("\nx\ufffd"));
+  await type("\udf89");
+  assert.equal(await end(), "\nx🎉");
+  await type("\ud83c");
+  await page.locator("#prompt").focus();
+  await visitor.firstTurn();
+  await page.reload();
+  await visitor.said("Files and conversation are as they were");
+  assert.equal(await end(), "x🎉\ufffd");
+  await visitor.suggestion("add tests for maxLength");
   await visitor.done();
 });
 

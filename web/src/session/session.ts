@@ -8,6 +8,7 @@ import {
   type Message,
   type Model,
   type RunEvent,
+  StartError,
   type ToolCall,
   type Transcript,
   type Turn,
@@ -40,7 +41,7 @@ export interface SessionOptions {
   modelName?: string;
   system: string;
   files: Record<string, string>;
-  saved?: Saved;
+  saved?: Saved | undefined;
 }
 
 const COMMAND_TIME_MS = 10_000;
@@ -62,6 +63,7 @@ export class Session {
   onInsert: (text: string) => void = () => {};
   onQuestion: () => void = () => {};
 
+  #saved: Saved | undefined;
   readonly #conversation: Conversation;
   readonly #controller = new FollowupController();
   #engine: Engine;
@@ -78,6 +80,7 @@ export class Session {
   #isInserted = false;
   #isOver = false;
 
+  /** Throws where it cannot go on from what was saved. */
   constructor(options: SessionOptions) {
     const { saved } = options;
     this.project = new Project(saved?.files ?? options.files);
@@ -86,11 +89,23 @@ export class Session {
     this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
     this.#engine = this.#makeEngine(options.model, options.modelName);
     this.project.onChange(() => this.#changed());
-    if (saved) this.#restored(saved);
+    if (saved) this.#checkConversation();
+    this.#saved = saved;
+  }
+
+  /** Tells what a reload has come to, and looks ahead again. */
+  begin(): void {
+    if (this.#saved) this.#restored(this.#saved);
+    this.#saved = undefined;
   }
 
   get messages(): readonly Message[] {
     return this.#conversation.messages;
+  }
+
+  /** Whether nothing was asked yet. */
+  get isNew(): boolean {
+    return !this.entries.some(({ kind }) => kind === "user");
   }
 
   /** Another model answers from now on. What the former one does ahead is given up. */
@@ -234,7 +249,7 @@ export class Session {
     try {
       acceptance = await ahead.speculation.accept();
     } catch (error) {
-      this.#note(`The work could not be handed over: ${(error as Error).message}`, "bad");
+      this.note(`The work could not be handed over: ${(error as Error).message}`, "bad");
       return this.#finish(watch, "failed");
     } finally {
       this.#taking = undefined;
@@ -265,10 +280,10 @@ export class Session {
       this.entries.push({ kind: "conflict", prompt, conflicts: acceptance.conflicts });
       this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
     } else if (acceptance.type === "withdrawn") {
-      this.#note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
+      this.note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
     } else {
       const isStopped = ahead.speculation.status === "aborted";
-      this.#note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
+      this.note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
     }
     const isConflict = acceptance.type === "conflict";
     ahead.speculation.dispose();
@@ -297,13 +312,13 @@ export class Session {
       // A prompt without any answer is not part of the conversation.
       if (1 < transcript.messages.length) this.#conversation.messages.push(...transcript.messages);
       await this.project.refresh();
-      if (ending.status === "failed") this.#note(ending.error, "bad");
-      else if (ending.status === "exhausted") this.#note(`Ended at a limit: ${ending.limit}.`, "bad");
-      else if (ending.status !== "completed") this.#note("Stopped. What was done so far stays.", "plain");
+      if (ending.status === "failed") this.note(ending.error, "bad");
+      else if (ending.status === "exhausted") this.note(`Ended at a limit: ${ending.limit}.`, "bad");
+      else if (ending.status !== "completed") this.note("Stopped. What was done so far stays.", "plain");
       this.#finish(watch, ending.status === "completed" ? fate : "failed");
       if (ending.status === "completed") void this.#suggest();
     } catch (error) {
-      this.#note(`The turn failed: ${(error as Error).message}`, "bad");
+      this.note(`The turn failed: ${(error as Error).message}`, "bad");
       this.#finish(watch, "failed");
     } finally {
       turn.dispose();
@@ -331,7 +346,7 @@ export class Session {
       const suggestion = known === undefined ? await this.#guess(signal) : await known;
       if (!signal.aborted && suggestion !== undefined) this.#tellController({ type: "suggested", request, suggestion });
     } catch (error) {
-      if (!signal.aborted) this.#note(`No suggestion: ${(error as Error).message}`, "plain");
+      if (!signal.aborted) this.note(`No suggestion: ${(error as Error).message}`, "plain");
     }
   }
 
@@ -389,12 +404,21 @@ export class Session {
     this.#changed();
   }
 
+  /** Throws where the engine does not take the messages for a conversation. It looks at them first: an empty prompt then begins nothing. */
+  #checkConversation(): void {
+    try {
+      this.#engine.speculate(this.#conversation, "").dispose();
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+    }
+  }
+
   #restored({ working }: Saved): void {
     for (const entry of this.entries) {
       if (entry.kind === "call" && !entry.result) entry.result = { error: "interrupted by the reload" };
     }
     const turn = working === undefined ? "" : ` The turn “${working}” was interrupted; what it had changed stays.`;
-    this.#note(`The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}`, "plain");
+    this.note(`The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}`, "plain");
     if (this.#conversation.messages.length) void this.#suggest();
   }
 
@@ -403,9 +427,9 @@ export class Session {
     this.#changed();
   }
 
-  #note(text: string, tone: "plain" | "bad"): void {
+  note(text: string, tone: "plain" | "bad"): void {
     this.entries.push({ kind: "note", text, tone });
-    if (tone === "bad") this.onAnnounce(text);
+    this.onAnnounce(text);
     this.#changed();
   }
 

@@ -23,7 +23,7 @@ export function save(saved: Saved): void {
   }
 }
 
-/** What was saved; `"damaged"` where it cannot be read. */
+/** What was saved; `"damaged"` where it cannot be read. Paths and messages are looked at by whoever goes on from them. */
 export function load(): Saved | "damaged" | undefined {
   let text: string | null = null;
   try {
@@ -36,9 +36,8 @@ export function load(): Saved | "damaged" | undefined {
     const saved = JSON.parse(text) as Partial<Saved>;
     const isWhole =
       saved.version === 1 &&
-      typeof saved.files === "object" &&
-      Object.values(saved.files ?? {}).every((content) => typeof content === "string") &&
-      [saved.messages, saved.entries, saved.steps].every(Array.isArray);
+      [saved.messages, saved.entries, saved.steps].every(Array.isArray) &&
+      Object.values(saved.files as object).every((content) => typeof content === "string");
     return isWhole ? (saved as Saved) : "damaged";
   } catch {
     return "damaged";

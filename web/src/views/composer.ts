@@ -19,7 +19,7 @@ export class Composer {
     this.input.autocomplete = "off";
     this.input.setAttribute("aria-describedby", "prompt-keys");
     this.input.addEventListener("input", () => {
-      this.#session.edited(this.input.value);
+      this.#session.edited(this.text);
       this.draw();
     });
     this.input.addEventListener("keydown", (event) => this.#onKey(event));
@@ -29,8 +29,9 @@ export class Composer {
     this.#session = session;
   }
 
+  /** What is typed; half a character is U+FFFD, for no prompt has one. */
   get text(): string {
-    return this.input.value;
+    return this.input.value.toWellFormed();
   }
 
   set text(text: string) {
@@ -39,7 +40,7 @@ export class Composer {
   }
 
   send(): void {
-    const text = this.input.value.trim();
+    const text = this.text.trim();
     if (text === "" || this.#session.phase !== "idle") return;
     this.text = "";
     void this.#session.send(text);

@@ -76,7 +76,7 @@ export class PlayView {
   draw(): void {
     const session = this.#session;
     const { savedMs, waitedMs } = totals(session.steps);
-    const isNew = session.entries.length === 0;
+    const { isNew } = session;
     const staged = session.ahead?.speculation.changes().summary() ?? [];
     this.composer.hasDiff = 0 < staged.length;
     const log = this.dom.querySelector(".log");
@@ -89,7 +89,7 @@ export class PlayView {
             <div class="panel-head">
               <h2 id="chat-title">Conversation</h2>
               ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
-              ${isNew ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
+              ${session.entries.length === 0 ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
             </div>
             <div class="log" tabindex="0" role="region" aria-label="What was said and done">
               ${isNew ? html`<p class="quiet">The first prompt is in the line below. Press <kbd>Enter</kbd>.</p>` : nothing}
