@@ -6,7 +6,7 @@ import { type Remote, remoteModel } from "./model/remote.js";
 import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
 import { Session, type SessionOptions } from "./session/session.js";
-import { type Saved, forget, load } from "./session/storage.js";
+import { type Lost, type Saved, forget, load } from "./session/storage.js";
 import { GateView } from "./views/gate.js";
 import { PlayView } from "./views/play.js";
 import { type Choice, SettingsDialog } from "./views/settings.js";
@@ -16,6 +16,10 @@ import { html, render } from "lit-html";
 /** How fast the recording plays: `?speed=4` is four times as fast. */
 const SPEED = Math.max(0.1, Number(new URLSearchParams(location.search).get("speed")) || 1);
 const VIEWS = { play: "Playground", gate: "Gate", timeline: "Timeline" } as const;
+const LOST: Readonly<Record<Lost, string>> = {
+  damaged: "What was saved before could not be read; this is a clean start.",
+  tooMuch: "The page was loaded again. What it held was more than the browser keeps for a page, so this is a clean start.",
+};
 type ViewName = keyof typeof VIEWS;
 
 class App {
@@ -33,12 +37,12 @@ class App {
 
   constructor() {
     const found = load();
-    let isDamaged = found === "damaged";
+    let lost = typeof found === "string" ? found : undefined;
     try {
-      [this.#session, this.#play] = this.#open(found === "damaged" ? undefined : found);
+      [this.#session, this.#play] = this.#open(typeof found === "string" ? undefined : found);
     } catch (error) {
       if (found === undefined) throw error;
-      isDamaged = true;
+      lost = "damaged";
       [this.#session, this.#play] = this.#open();
     }
     this.#gate = new GateView((text) => this.#announce(text));
@@ -50,7 +54,7 @@ class App {
     window.addEventListener("pagehide", () => this.#session.saveNow());
     this.#route(false);
     this.#begin();
-    if (isDamaged) this.#session.note("What was saved before could not be read; this is a clean start.", "plain");
+    if (lost) this.#session.note(LOST[lost], "plain");
   }
 
   /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */

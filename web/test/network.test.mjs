@@ -132,6 +132,12 @@ test("a model at the visitor's own address answers, is suggested by, and works a
   await page.reload();
   await page.waitForSelector("#prompt");
   assert.match(await page.locator("#tools").innerText(), /Model: recording/);
+  await visitor.said("Your own model, mine-1, does not answer any more");
+  await visitor.said("now the recording answers");
+  await page.waitForTimeout(250);
+  await page.reload();
+  await page.waitForFunction(() => 2 <= document.querySelectorAll(".log .note").length);
+  assert.doesNotMatch(await page.locator(".log .note").last().innerText(), /mine-1/, "told once");
   await visitor.done();
 });
 

@@ -69,7 +69,7 @@ test("whatever cannot be gone on from is told, and the page begins anew", async 
   const damaged = {
     "no JSON": "{",
     "no object": "null",
-    "no session": '{"version":1,"files":{"a":7}}',
+    "no session": '{"version":2,"files":{"a":7}}',
     "no files": { ...whole, files: null },
     "a path that leaves the project": { ...whole, files: { "../x": "" } },
     "half a character": { ...whole, files: { ...whole.files, "README.md": "x\ud83c" } },
@@ -114,6 +114,74 @@ test("half a character in a file does no harm", async () => {
   await visitor.said("Files and conversation are as they were");
   assert.equal(await end(), "x🎉\ufffd");
   await visitor.suggestion("add tests for maxLength");
+  await visitor.done();
+});
+
+test("what is too large to be kept is told at once, and a reload tells that it is gone", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.firstTurn();
+  const name = "headstart.session";
+  const stored = () => page.evaluate((key) => sessionStorage.getItem(key), name);
+  assert.match(await stored(), /maxLength/);
+  await visitor.openFile("README.md");
+  await visitor.press("Control+End");
+  await page.evaluate(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", `${"many words ".repeat(10)}\n`.repeat(54_000));
+    document.querySelector(".editor .cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await visitor.said("a reload would now begin anew");
+  assert.match(await visitor.live(), /a reload would now begin anew/);
+  assert.doesNotMatch(await stored(), /maxLength/, "the older state is not what a reload finds");
+  await page.locator("#prompt").fill("what is fold for");
+  await page.locator("#prompt").focus();
+  await visitor.press("Enter");
+  await visitor.said("I am a recording");
+  assert.equal((await visitor.log()).split("begin anew").length, 2, "it is told once");
+  await page.reload();
+  await visitor.said("more than the browser keeps for a page, so this is a clean start");
+  assert.doesNotMatch(await visitor.log(), /as they were/);
+  assert.doesNotMatch((await visitor.files())["src/slugify.js"], /maxLength/);
+  assert.equal(await page.inputValue("#prompt"), "add a maxLength option to slugify");
+  await visitor.done();
+});
+
+test("what becomes small enough is kept again", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.openFile("README.md");
+  await page.evaluate(() => {
+    const { setItem } = Storage.prototype;
+    Storage.prototype.setItem = function (key, text) {
+      if (20_000 < text.length) throw new DOMException("full", "QuotaExceededError");
+      setItem.call(this, key, text);
+    };
+  });
+  await visitor.press("Control+End");
+  await page.keyboard.insertText("a".repeat(20_000));
+  await visitor.said("a reload would now begin anew");
+  await page.locator(".editor .cm-content").focus();
+  await visitor.press("Control+z");
+  await visitor.said("are kept again");
+  await page.reload();
+  await visitor.said("Files and conversation are as they were");
+  await visitor.done();
+});
+
+test("a browser that keeps nothing is told as that", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await page.evaluate(() => {
+    Storage.prototype.setItem = () => {
+      throw new DOMException("no", "SecurityError");
+    };
+  });
+  await visitor.firstTurn();
+  await visitor.said("The browser keeps nothing for this page");
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await page.reload();
+  await page.waitForSelector(".intro");
   await visitor.done();
 });
 

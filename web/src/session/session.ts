@@ -19,7 +19,7 @@ import { Ahead } from "./ahead.js";
 import { type Entry, tell } from "./log.js";
 import { Project } from "./project.js";
 import { type Step, Stopwatch } from "./steps.js";
-import { type Saved, save } from "./storage.js";
+import { type Kept, type Saved, save } from "./storage.js";
 
 export type Consent = "run" | "decline" | "stop";
 
@@ -46,6 +46,12 @@ export interface SessionOptions {
 
 const COMMAND_TIME_MS = 10_000;
 
+const KEEPING: Readonly<Record<Kept, string>> = {
+  kept: "Files and conversation are kept again: a reload goes on from here.",
+  tooMuch: "This is more than the browser keeps for a page: a reload would now begin anew. Once the files are smaller it is kept again.",
+  forbidden: "The browser keeps nothing for this page: a reload would begin anew.",
+};
+
 /** A conversation about the project, with the next prompt suggested and run ahead. It knows nothing of the screen. */
 export class Session {
   readonly project: Project;
@@ -67,6 +73,7 @@ export class Session {
   readonly #conversation: Conversation;
   readonly #controller = new FollowupController();
   #engine: Engine;
+  #modelName: string | undefined;
   #turn: Turn | undefined;
   /** Work that is being handed over. */
   #taking: Ahead | undefined;
@@ -75,6 +82,7 @@ export class Session {
   #wake: ReturnType<typeof setTimeout> | undefined;
   #suggesting = new AbortController();
   #saving: ReturnType<typeof setTimeout> | undefined;
+  #kept: Kept = "kept";
   #watch: Stopwatch | undefined;
   /** Whether the suggestion stands in the input line, put there by the user's key. */
   #isInserted = false;
@@ -87,7 +95,8 @@ export class Session {
     this.entries = saved?.entries ?? [];
     this.steps = saved?.steps ?? [];
     this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
-    this.#engine = this.#makeEngine(options.model, options.modelName);
+    this.#modelName = options.modelName;
+    this.#engine = this.#makeEngine(options.model);
     this.project.onChange(() => this.#changed());
     if (saved) this.#checkConversation();
     this.#saved = saved;
@@ -114,7 +123,9 @@ export class Session {
     this.#tellController({ type: "clear" });
     this.#suggesting.abort();
     this.#engine.dispose();
-    this.#engine = this.#makeEngine(model, modelName);
+    this.#modelName = modelName;
+    this.#engine = this.#makeEngine(model);
+    this.#changed();
     if (this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
   }
 
@@ -177,14 +188,18 @@ export class Session {
     clearTimeout(this.#saving);
     this.#saving = undefined;
     if (this.#isOver) return;
-    save({
-      version: 1,
+    const kept = save({
+      version: 2,
       files: Object.fromEntries(this.project.files),
       messages: this.#conversation.messages,
       entries: this.entries,
       steps: this.steps,
       ...(this.#working === undefined ? {} : { working: this.#working }),
+      ...(this.#modelName === undefined ? {} : { modelName: this.#modelName }),
     });
+    if (kept === this.#kept) return;
+    this.#kept = kept;
+    this.note(KEEPING[kept], kept === "kept" ? "plain" : "bad");
   }
 
   dispose(): void {
@@ -200,7 +215,8 @@ export class Session {
     this.project.dispose();
   }
 
-  #makeEngine(model: Model, modelName?: string): Engine {
+  #makeEngine(model: Model): Engine {
+    const modelName = this.#modelName;
     return new Engine({
       model,
       ...(modelName === undefined ? {} : { modelName }),
@@ -413,12 +429,17 @@ export class Session {
     }
   }
 
-  #restored({ working }: Saved): void {
+  #restored({ working, modelName }: Saved): void {
     for (const entry of this.entries) {
       if (entry.kind === "call" && !entry.result) entry.result = { error: "interrupted by the reload" };
     }
     const turn = working === undefined ? "" : ` The turn “${working}” was interrupted; what it had changed stays.`;
-    this.note(`The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}`, "plain");
+    const model =
+      modelName === undefined ? "" : ` Your own model, ${modelName}, does not answer any more, for neither its address nor a key is kept: now the recording answers.`;
+    this.note(
+      `The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}${model}`,
+      "plain",
+    );
     if (this.#conversation.messages.length) void this.#suggest();
   }
 
