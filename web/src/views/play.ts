@@ -25,6 +25,13 @@ export class PlayView {
     this.dom.className = "play";
     this.#editor = new FileEditor((path, text) => this.#session.project.write(path, text));
     this.composer = new Composer(session, () => this.openDiff());
+    // Before whatever has the focus hears of it: a question may have taken it from the prompt.
+    const swallow = (event: KeyboardEvent) => {
+      if (!this.composer.isLeftOver(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    this.dom.addEventListener("keydown", swallow, { capture: true });
     this.dom.addEventListener("keydown", (event) => {
       if (event.key !== "F2") return;
       event.preventDefault();
