@@ -8,7 +8,8 @@ export type Entry =
   | { kind: "user"; text: string }
   | { kind: "model"; text: string; ahead: boolean }
   | { kind: "call"; call: ToolCall; result?: CallResult; ahead: boolean }
-  | { kind: "applied"; changes: ChangeSummary[]; merged: string[]; tookMs: number; savedMs: number }
+  /** `savedMs` of the work came before the user took it, `restMs` after. */
+  | { kind: "applied"; changes: ChangeSummary[]; merged: string[]; tookMs: number; savedMs: number; restMs: number }
   | { kind: "conflict"; prompt: string; conflicts: Conflict[] }
   | { kind: "note"; text: string; tone: "plain" | "bad" };
 

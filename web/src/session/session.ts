@@ -252,13 +252,14 @@ export class Session {
   /** Hands over work that ran ahead. */
   async #take(ahead: Ahead): Promise<void> {
     const { watch } = ahead;
+    const pressed = performance.now();
     this.#watch = watch;
     watch.user("wait");
+    const savedMs = watch.workMs;
     this.phase = "accept";
     this.entries.push(...ahead.entries);
     ahead.follow = (event) => this.#tell(event, true);
     this.#changed();
-    const pressed = performance.now();
     await this.project.settled();
     let acceptance: Acceptance;
     this.#taking = ahead;
@@ -270,15 +271,16 @@ export class Session {
     } finally {
       this.#taking = undefined;
     }
-    const tookMs = performance.now() - pressed;
     if (acceptance.type !== "accepted") {
       this.#notTaken(ahead, acceptance);
       return;
     }
     await this.project.refresh();
-    const { changes, merged, timeSavedMs, transcript, ending } = acceptance;
-    watch.step.savedMs = timeSavedMs;
-    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs: timeSavedMs });
+    await ahead.told;
+    const tookMs = performance.now() - pressed;
+    const { changes, merged, transcript, ending } = acceptance;
+    watch.step.savedMs = savedMs;
+    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs, restMs: watch.workMs - savedMs });
     if (ending.status !== "completed") {
       // It stopped at a call that needs the user, or at a limit: the turn goes on from there, the model is not asked again.
       return this.#run({ transcript }, watch, ahead);

@@ -70,9 +70,19 @@ export function changeList(changes: readonly ChangeSummary[], open?: (path: stri
   </ul>`;
 }
 
-function applied({ changes, merged, tookMs, savedMs }: Extract<Entry, { kind: "applied" }>, actions: ConversationActions) {
+type Applied = Extract<Entry, { kind: "applied" }>;
+
+/** When the work was done; the timeline has the same figures. */
+function doneWhen({ savedMs, restMs }: Applied): string {
+  if (restMs < 1) return `The work took ${seconds(savedMs)}, done while you read.`;
+  if (savedMs < 1) return `The work took ${seconds(restMs)}, and you waited for it.`;
+  return `${seconds(savedMs)} of the work were done while you read, ${seconds(restMs)} while you waited.`;
+}
+
+function applied(entry: Applied, actions: ConversationActions) {
+  const { changes, merged, tookMs } = entry;
   return html`<div class="card good" data-applied>
-    <p><strong>Applied in ${seconds(tookMs)}.</strong> ${savedMs ? html`The work took ${seconds(savedMs)}, done while you read.` : nothing}</p>
+    <p><strong>Applied in ${seconds(tookMs)}.</strong> ${doneWhen(entry)}</p>
     ${changeList(changes, actions.openFile)}
     ${merged.length ? html`<p>Merged with your own edits: ${merged.join(", ")}.</p>` : nothing}
   </div>`;
