@@ -20,6 +20,8 @@ const LOST: Readonly<Record<Lost, string>> = {
   damaged: "What was saved before could not be read; this is a clean start.",
   tooMuch: "The page was loaded again. What it held was more than the browser keeps for a page, so this is a clean start.",
 };
+/** How many announcements stay where a screen reader finds them. */
+const MOST_LINES = 4;
 type ViewName = keyof typeof VIEWS;
 
 class App {
@@ -127,28 +129,29 @@ class App {
   }
 
   #route(byUser: boolean): void {
+    // A dialog belongs to the view that it was opened in.
+    for (const dialog of document.querySelectorAll("dialog")) dialog.close();
     const asked = location.hash.slice(1);
-    if (asked === "prompt") {
-      this.#play.composer.input.focus();
-      return;
-    }
-    const view: ViewName = asked in VIEWS ? (asked as ViewName) : "play";
+    const view: ViewName = Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
     this.#play.dom.hidden = view !== "play";
-    this.#gate.dom.hidden = view !== "gate";
     this.#timeline.hidden = view !== "timeline";
     for (const link of document.querySelectorAll<HTMLElement>("[data-view]")) {
       if (link.dataset["view"] === view) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     document.title = view === "play" ? "headstart: your next prompt, done before you send it" : `headstart: ${VIEWS[view].toLowerCase()}`;
-    if (view === "play") this.#play.composer.input.focus({ preventScroll: true });
+    this.#gate.show(view === "gate");
+    if (view === "play") this.#play.composer.input.focus({ preventScroll: asked !== "prompt" });
     else if (byUser) window.scrollTo(0, 0);
-    if (view === "gate") this.#gate.focus();
     this.#draw();
   }
 
+  /** Each line stands by itself, so that one that follows at once does not take the former from a screen reader's mouth. */
   #announce(text: string): void {
-    this.#live.textContent = text;
+    const line = document.createElement("p");
+    line.textContent = text;
+    this.#live.append(line);
+    while (MOST_LINES < this.#live.children.length) this.#live.firstElementChild?.remove();
   }
 }
 

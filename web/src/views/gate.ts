@@ -43,11 +43,13 @@ export class GateView {
   readonly #verdict = document.createElement("div");
   readonly #announce: (text: string) => void;
   #mode: ApprovalMode = "auto-edit";
+  #judged: Verdict | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(announce: (text: string) => void) {
     this.#announce = announce;
     this.dom.className = "gate";
+    this.dom.hidden = true;
     this.#editor = new EditorView({
       state: EditorState.create({
         doc: EXAMPLES[0] ?? "",
@@ -69,8 +71,12 @@ export class GateView {
     this.#judge();
   }
 
-  focus(): void {
-    this.#editor.focus();
+  /** Shows it, with the cursor in the command, or hides it. A screen reader hears only what is shown. */
+  show(isShown: boolean): void {
+    if (isShown && this.dom.hidden) this.#tell();
+    if (!isShown) clearTimeout(this.#telling);
+    this.dom.hidden = !isShown;
+    if (isShown) this.#editor.focus();
   }
 
   #draw(): void {
@@ -125,9 +131,14 @@ export class GateView {
     const verdict = classifyShell(command, { mode: this.#mode, workspace: "/workspace" });
     this.#editor.dispatch({ effects: setParts.of(verdict.parts) });
     render(verdictCard(verdict, command), this.#verdict);
+    this.#judged = verdict;
+    if (!this.dom.hidden) this.#tell();
+  }
+
+  /** Screen readers hear the verdict once the typing rests. */
+  #tell(): void {
     clearTimeout(this.#telling);
-    // Screen readers hear it once the typing rests.
-    if (!this.dom.hidden) this.#telling = setTimeout(() => this.#announce(`${verdict.decision}: ${verdict.detail}`), 700);
+    this.#telling = setTimeout(() => this.#announce(`${this.#judged?.decision}: ${this.#judged?.detail}`), 700);
   }
 }
 
