@@ -141,6 +141,43 @@ test("a model at the visitor's own address answers, is suggested by, and works a
   await visitor.done();
 });
 
+test("the settings show what is in force, and what was cancelled is gone", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({});
+  const { page } = visitor;
+  const dialog = page.locator("dialog.settings");
+  const form = () => dialog.locator("form").evaluate((element) => Object.fromEntries(new FormData(element)));
+  const open = () => page.getByRole("button", { name: /^Model:/ }).click();
+  const change = async (baseUrl, model, key) => {
+    await open();
+    await page.getByLabel("A model of your own.").check();
+    await page.getByLabel("Base URL").fill(baseUrl);
+    await dialog.locator('input[name="model"]').fill(model);
+    await dialog.locator('input[name="key"]').fill(key);
+  };
+  await change("http://localhost:1/v1", "cancelled", "key-that-was-cancelled");
+  await dialog.getByRole("button", { name: /^Cancel/ }).click();
+  assert.equal((await form()).key, "", "no key lies in the closed form");
+  await open();
+  assert.deepEqual(await form(), { kind: "recorded", baseUrl: "", model: "", key: "" });
+  assert.equal(await page.getByLabel("Base URL").isVisible(), false);
+  await visitor.press("Escape");
+
+  const inForce = { kind: "remote", baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key-of-a-visitor" };
+  await visitor.useOwn(inForce);
+  await change("http://localhost:1/v1", "other", "another-key");
+  await visitor.press("Escape");
+  assert.equal((await form()).key, "");
+  await open();
+  assert.deepEqual(await form(), inForce);
+  await page.getByLabel("A recording.").check();
+  await dialog.getByRole("button", { name: "Use it" }).click();
+  await open();
+  assert.deepEqual(await form(), { kind: "recorded", baseUrl: "", model: "", key: "" }, "who answers no more is forgotten");
+  await visitor.done();
+});
+
 test("a wrong address, model or form is told in words", async (t) => {
   const api = await completions();
   t.after(api.close);
