@@ -73,6 +73,7 @@ it("makes no code from text", () => {
 /** A server that speaks chat completions, as a page may ask it. */
 async function completions() {
   const asked = [];
+  const api = { asked, fails: 0 };
   const { server, origin } = await listen(async (request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
@@ -82,6 +83,12 @@ async function completions() {
     asked.push({ url: request.url, headers: request.headers, body });
     if (body.model === "unknown") {
       return response.writeHead(404, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"there is no model unknown"}}');
+    }
+    if (0 < api.fails) {
+      api.fails -= 1;
+      // Late enough that somebody can type in the meantime.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return response.writeHead(400, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"out of order"}}');
     }
     response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
     const send = (delta, finish_reason = null) =>
@@ -103,7 +110,7 @@ async function completions() {
     }
     response.end("data: [DONE]\n\n");
   });
-  return { asked, origin, close: () => (server.closeAllConnections(), server.close()) };
+  return Object.assign(api, { origin, close: () => (server.closeAllConnections(), server.close()) });
 }
 
 test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async (t) => {
@@ -197,6 +204,44 @@ test("a wrong address, model or form is told in words", async (t) => {
   assert.deepEqual((await visitor.saved()).messages, [], "a prompt without an answer is not part of the conversation");
   api.close();
   await ask();
-  await page.waitForFunction(() => 2 <= document.querySelectorAll(".note.bad").length, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => 2 <= document.querySelectorAll("[data-failed]").length, undefined, { timeout: 60_000 });
+  await visitor.done();
+});
+
+test("a prompt that failed is kept, and can be tried again by button and by key", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({ allow: [/Failed to load resource/] });
+  const { page } = visitor;
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "" });
+  const prompt = page.locator("#prompt");
+  const failures = (count) => page.waitForFunction((wanted) => document.querySelectorAll("[data-failed]").length === wanted, count);
+  api.fails = 3;
+  await prompt.fill("what is this?");
+  await prompt.focus();
+  await visitor.press("Enter");
+  await failures(1);
+  assert.match(await page.locator("[data-failed]").innerText(), /out of order/);
+  assert.match(await visitor.live(), /out of order/);
+  assert.equal(await prompt.inputValue(), "what is this?");
+  await visitor.shot("11-failed");
+  await page.getByRole("button", { name: "Try again: what is this?" }).click();
+  assert.equal(await prompt.inputValue(), "", "it is not there twice");
+  await failures(2);
+  assert.equal(await visitor.focused(), "prompt");
+
+  await visitor.press("Enter");
+  await page.waitForSelector(".working");
+  await page.keyboard.type("another thought");
+  await failures(3);
+  assert.equal(await prompt.inputValue(), "another thought", "what is typed is not replaced");
+
+  await page.reload();
+  assert.equal(await page.locator("[data-failed]").count(), 3);
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "" });
+  await page.getByRole("button", { name: "Try again: what is this?" }).last().click();
+  await visitor.said("That is tidy-slug.");
+  const { messages } = await visitor.saved();
+  assert.equal(messages.filter(({ role }) => role === "user").length, 1, "what failed is not part of the conversation");
   await visitor.done();
 });

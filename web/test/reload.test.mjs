@@ -40,8 +40,8 @@ test("a reload in the middle of a turn tells so", async () => {
   await page.waitForSelector("#prompt");
   await visitor.said("The turn “add a maxLength option to slugify” was interrupted");
   assert.deepEqual((await visitor.saved()).messages, []);
+  assert.equal(await page.inputValue("#prompt"), "add a maxLength option to slugify", "the prompt is not lost");
   await page.locator("#prompt").focus();
-  await page.keyboard.type("add a maxLength option to slugify");
   await visitor.press("Enter");
   await visitor.suggestion("add tests for maxLength");
   await visitor.done();

@@ -67,6 +67,8 @@ export class Session {
   onChange: () => void = () => {};
   onAnnounce: (text: string) => void = () => {};
   onInsert: (text: string) => void = () => {};
+  /** A prompt that failed is to stand in the line again, unless something else does. */
+  onReturn: (prompt: string) => void = () => {};
   onQuestion: () => void = () => {};
 
   #saved: Saved | undefined;
@@ -266,7 +268,7 @@ export class Session {
     try {
       acceptance = await ahead.speculation.accept();
     } catch (error) {
-      this.note(`The work could not be handed over: ${(error as Error).message}`, "bad");
+      this.#failed(ahead.prompt, `The work could not be handed over: ${(error as Error).message}`);
       return this.#finish(watch, "failed");
     } finally {
       this.#taking = undefined;
@@ -301,7 +303,8 @@ export class Session {
       this.note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
     } else {
       const isStopped = ahead.speculation.status === "aborted";
-      this.note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
+      if (isStopped) this.note("Stopped. Nothing was applied.", "plain");
+      else this.#failed(prompt, "There was nothing to hand over.");
     }
     const isConflict = acceptance.type === "conflict";
     ahead.speculation.dispose();
@@ -330,13 +333,13 @@ export class Session {
       // A prompt without any answer is not part of the conversation.
       if (1 < transcript.messages.length) this.#conversation.messages.push(...transcript.messages);
       await this.project.refresh();
-      if (ending.status === "failed") this.note(ending.error, "bad");
+      if (ending.status === "failed") this.#failed(watch.step.prompt, ending.error);
       else if (ending.status === "exhausted") this.note(`Ended at a limit: ${ending.limit}.`, "bad");
       else if (ending.status !== "completed") this.note("Stopped. What was done so far stays.", "plain");
       this.#finish(watch, ending.status === "completed" ? fate : "failed");
       if (ending.status === "completed") void this.#suggest();
     } catch (error) {
-      this.note(`The turn failed: ${(error as Error).message}`, "bad");
+      this.#failed(watch.step.prompt, `The turn failed: ${(error as Error).message}`);
       this.#finish(watch, "failed");
     } finally {
       turn.dispose();
@@ -435,13 +438,13 @@ export class Session {
     for (const entry of this.entries) {
       if (entry.kind === "call" && !entry.result) entry.result = { error: "interrupted by the reload" };
     }
-    const turn = working === undefined ? "" : ` The turn “${working}” was interrupted; what it had changed stays.`;
     const model =
       modelName === undefined ? "" : ` Your own model, ${modelName}, does not answer any more, for neither its address nor a key is kept: now the recording answers.`;
     this.note(
-      `The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}${model}`,
+      `The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${model}`,
       "plain",
     );
+    if (working !== undefined) this.#failed(working, `The turn “${working}” was interrupted by that; what it had changed stays.`);
     if (this.#conversation.messages.length) void this.#suggest();
   }
 
@@ -453,6 +456,14 @@ export class Session {
   note(text: string, tone: "plain" | "bad"): void {
     this.entries.push({ kind: "note", text, tone });
     this.onAnnounce(text);
+    this.#changed();
+  }
+
+  /** The prompt goes back to where it was typed, for it is not lost with what became of it. */
+  #failed(prompt: string, text: string): void {
+    this.entries.push({ kind: "failed", prompt, text });
+    this.onAnnounce(text);
+    this.onReturn(prompt);
     this.#changed();
   }
 

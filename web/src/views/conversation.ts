@@ -34,6 +34,8 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
       return applied(entry, actions);
     case "conflict":
       return conflict(entry.prompt, entry.conflicts, actions);
+    case "failed":
+      return failed(entry, actions);
     case "note":
       return html`<p class="note ${entry.tone}">${entry.text}</p>`;
   }
@@ -103,6 +105,13 @@ function conflict(prompt: string, conflicts: readonly Conflict[], actions: Conve
       ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${path}</button>: ${CONFLICTS[kind]}</li>`)}
     </ul>
     <p><button @click=${() => actions.rerun(prompt)}>Run “${prompt}” on your files as they are now</button></p>
+  </div>`;
+}
+
+function failed({ prompt, text }: Extract<Entry, { kind: "failed" }>, actions: ConversationActions) {
+  return html`<div class="card bad" data-failed>
+    <p>${text}</p>
+    <p><button aria-label="Try again: ${prompt}" @click=${() => actions.rerun(prompt)}>Try again</button></p>
   </div>`;
 }
 

@@ -55,6 +55,11 @@ export class PlayView {
     session.onInsert = (text) => {
       this.composer.text = text;
     };
+    session.onReturn = (prompt) => {
+      if (this.composer.text !== "") return;
+      this.composer.text = prompt;
+      session.edited(prompt);
+    };
     session.onQuestion = () => requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
     for (const path of session.project.files.keys()) this.#editor.show(path, session.project.files.get(path) ?? "");
     this.openFile("src/slugify.js");
@@ -139,6 +144,8 @@ export class PlayView {
   }
 
   #rerun(prompt: string): void {
+    if (this.#session.phase !== "idle") return;
+    if (this.composer.text === prompt) this.composer.text = "";
     void this.#session.send(prompt);
     this.composer.input.focus();
   }
