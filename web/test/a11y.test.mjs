@@ -135,6 +135,48 @@ test("on a small screen nothing is cut off, and everything can be tapped", async
   await visitor.done();
 });
 
+for (const [width, height] of [[400, 800], [360, 640]]) {
+  test(`at ${width} × ${height} the prompt is in sight, all in its line is readable, and each part of a command has its reason`, async () => {
+    const visitor = await site.open({ width, height });
+    const { page } = visitor;
+    const inSight = async (where) => {
+      const { top, bottom, keys } = await page.evaluate(() => {
+        const { top, bottom } = document.querySelector("#prompt").getBoundingClientRect();
+        return { top, bottom, keys: document.querySelector("#prompt-keys").getBoundingClientRect().bottom };
+      });
+      assert.ok(0 <= top && bottom <= height && keys <= height, `${where}: ${top} ${bottom} ${keys}`);
+    };
+    const fits = async (where) => {
+      const { needed, shown } = await page.evaluate(() => {
+        const [input, ghost] = [document.querySelector("#prompt"), document.querySelector(".ghost")];
+        return { needed: Math.max(input.scrollHeight, ghost.scrollHeight), shown: input.offsetHeight };
+      });
+      assert.ok(needed <= shown, `${where}: ${needed} in ${shown}`);
+    };
+    await inSight("the first screen");
+    await fits("the first prompt");
+    await visitor.toBoundary();
+    await inSight("a suggestion");
+    await visitor.press("Tab");
+    await page.waitForFunction(() => document.activeElement?.id === "question");
+    assert.equal(await page.locator("#prompt").getAttribute("placeholder"), "The agent waits for your answer");
+    await fits("the placeholder");
+    await visitor.press("y");
+    await visitor.suggestion("fix the failing test");
+    await page.setViewportSize({ width: 240, height });
+    await page.waitForFunction(() => 2 <= document.querySelector(".ghost .rest").getClientRects().length);
+    await fits("a suggestion of several lines");
+    await page.setViewportSize({ width, height });
+    await page.locator('[data-view="gate"]').click();
+    await page.getByRole("button", { name: "curl -s", exact: false }).click();
+    const reasons = page.locator(".verdict td:nth-child(3)");
+    assert.deepEqual(await reasons.allInnerTexts(), ["curl opens a connection", "sh runs other programs"]);
+    for (const reason of await reasons.all()) assert.ok(await reason.isVisible());
+    assert.equal(await page.getByRole("row").count(), 3, "still a table, to a screen reader");
+    await visitor.done();
+  });
+}
+
 test("a screen reader hears of the view that is shown, and of a reload", async () => {
   const visitor = await site.open({ speed: 1 });
   const { page } = visitor;

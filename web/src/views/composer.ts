@@ -29,6 +29,7 @@ export class Composer {
       this.draw();
     });
     this.input.addEventListener("keydown", (event) => this.#onKey(event));
+    window.addEventListener("resize", () => this.#fit());
   }
 
   use(session: Session): void {
@@ -101,9 +102,15 @@ export class Composer {
       `,
       this.dom,
     );
-    this.input.style.height = "auto";
-    this.input.style.height = `${this.input.scrollHeight}px`;
     this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : question ? "The agent waits for your answer" : "The agent is at work";
+    this.#fit();
+  }
+
+  /** The line is as high as what is typed, the suggestion or the placeholder needs. */
+  #fit(): void {
+    this.input.style.height = "auto";
+    const ghost = this.dom.querySelector(".ghost");
+    this.input.style.height = `${Math.max(this.input.scrollHeight, ghost?.scrollHeight ?? 0)}px`;
   }
 
   #fromButton(act: () => void): void {
