@@ -145,12 +145,13 @@ export class GateView {
 function verdictCard(verdict: ReturnType<typeof classifyShell>, command: string) {
   const { effects, parts, reads, writes } = verdict as Verdict & { parts: CommandPart[] };
   const named = parts.length ? parts.map(({ from, to, kind, detail }) => ({ kind, detail, text: command.slice(from, to) })) : effects.map((effect) => ({ ...effect, text: "" }));
+  const isStopped = verdict.decision === "boundary";
   return html`<div class="verdict" data-decision=${verdict.decision}>
     <p class="decision">${decisionBadge(verdict)}</p>
     <p><code class="reason">${verdict.reason}</code> ${verdict.detail}</p>
     ${named.length
       ? html`<table>
-          <caption class="unseen">What the parts of the command do</caption>
+          <caption class=${isStopped ? "" : "unseen"}>${isStopped ? "What stops it; the rest of the command is not marked" : "What the parts of the command do"}</caption>
           <thead><tr><th scope="col">Part</th><th scope="col">Effect</th><th scope="col">Why</th></tr></thead>
           <tbody>
             ${named.map(({ kind, detail, text }) => html`<tr><td><code>${text || "the whole"}</code></td><td><span class="effect ${kind as EffectKind}">${KINDS[kind as EffectKind].name}</span></td><td>${detail}</td></tr>`)}
