@@ -31,6 +31,29 @@ test("a reload keeps files and conversation, and work ahead is gone without a tr
   await visitor.done();
 });
 
+test("what a reload tells is in sight, and who scrolls back to read is left there", async () => {
+  const visitor = await site.open({ width: 400, height: 800 });
+  const { page } = visitor;
+  await visitor.toBoundary();
+  await page.waitForTimeout(250);
+  await page.reload();
+  await visitor.said("The page was loaded again.");
+  await visitor.suggestion("run the tests");
+  const distance = () => page.locator(".log").evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
+  assert.ok((await distance()) < 5);
+  await page.locator('[data-view="timeline"]').click();
+  await page.locator('[data-view="play"]').click();
+  assert.ok((await distance()) < 5, "also behind another view");
+  await page.locator(".log").evaluate((log) => (log.scrollTop = 0));
+  await visitor.ahead("boundary");
+  await page.locator("#prompt").fill("what is fold for");
+  await page.locator("#prompt").focus();
+  await visitor.press("Enter");
+  await visitor.said("I am a recording");
+  assert.equal(await page.locator(".log").evaluate((log) => log.scrollTop), 0);
+  await visitor.done();
+});
+
 test("a reload in the middle of a turn tells so", async () => {
   const visitor = await site.open({ speed: 1 });
   const { page } = visitor;

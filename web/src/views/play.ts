@@ -17,6 +17,8 @@ export class PlayView {
   #session: Session;
   #fresh = new Set<string>();
   #edited = new Set<string>();
+  /** Whether new lines scroll into view: unless the visitor has scrolled back to read. */
+  #follows = true;
   #lines = 0;
 
   constructor(session: Session, onReset: () => void) {
@@ -46,6 +48,7 @@ export class PlayView {
     this.composer.use(session);
     this.#fresh = new Set();
     this.#edited = new Set();
+    this.#follows = true;
     session.project.onChange((paths, by) => {
       for (const path of paths) {
         (by === "work" ? this.#fresh : this.#edited).add(path);
@@ -91,8 +94,6 @@ export class PlayView {
     const { isNew } = session;
     const staged = session.ahead?.speculation.changes().summary() ?? [];
     this.composer.hasDiff = 0 < staged.length;
-    const log = this.dom.querySelector(".log");
-    const wasAtEnd = !log || log.scrollHeight - log.scrollTop - log.clientHeight < 60;
     render(
       html`
         ${isNew ? intro() : html`<h1 class="unseen">Playground</h1>`}
@@ -103,7 +104,7 @@ export class PlayView {
               ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
               ${session.entries.length === 0 ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
             </div>
-            <div class="log" tabindex="0" role="region" aria-label="What was said and done">
+            <div class="log" tabindex="0" role="region" aria-label="What was said and done" @scroll=${(event: Event) => this.#scrolled(event.currentTarget as HTMLElement)}>
               ${isNew ? html`<p class="quiet">The first prompt is in the line below. Press <kbd>Enter</kbd>.</p>` : nothing}
               ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
             </div>
@@ -130,7 +131,7 @@ export class PlayView {
       this.dom,
     );
     this.composer.draw();
-    this.#followTheEnd(wasAtEnd);
+    this.#followTheEnd();
   }
 
   #fileRow(path: string, isStaged: boolean) {
@@ -155,13 +156,17 @@ export class PlayView {
     this.#editor.focus();
   }
 
-  /** New lines scroll into view, unless the visitor has scrolled back to read. */
-  #followTheEnd(wasAtEnd: boolean): void {
+  #followTheEnd(): void {
     const log = this.dom.querySelector(".log");
     if (!log) return;
     const lines = log.scrollHeight;
-    if (wasAtEnd && lines !== this.#lines) log.scrollTop = lines;
+    if (this.#follows && lines !== this.#lines) log.scrollTop = lines;
     this.#lines = lines;
+  }
+
+  #scrolled(log: HTMLElement): void {
+    // Of what is hidden nothing is known.
+    if (log.clientHeight) this.#follows = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
   }
 }
 
