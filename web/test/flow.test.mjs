@@ -173,6 +173,24 @@ test("a declined call does not run, and the model is told", async () => {
   await visitor.done();
 });
 
+test("a question does not take the focus from somebody who types, so that no letter of theirs answers it", async () => {
+  const visitor = await site.open({ speed: 1 });
+  const { page } = visitor;
+  await page.locator("#prompt").fill("run the tests");
+  await visitor.press("Enter");
+  await page.keyboard.type("m");
+  await page.waitForSelector("#question");
+  await page.keyboard.type("y next prompt");
+  assert.equal(await visitor.focused(), "prompt");
+  assert.equal(await page.inputValue("#prompt"), "my next prompt");
+  assert.equal(await page.locator("#question").count(), 1, "it is not answered");
+  assert.equal(await visitor.live(), "The agent asks whether a command may run.");
+  await page.getByRole("button", { name: /^Decline/ }).click();
+  await page.waitForSelector(".composer button.primary");
+  assert.equal(await page.inputValue("#prompt"), "my next prompt");
+  await visitor.done();
+});
+
 test("a turn can be stopped, also while it asks", async () => {
   const visitor = await site.open({ speed: 1 });
   await visitor.press("Enter");

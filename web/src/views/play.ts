@@ -63,7 +63,11 @@ export class PlayView {
       this.composer.text = prompt;
       session.edited(prompt);
     };
-    session.onQuestion = () => requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
+    // Whoever is typing goes on: a letter of theirs must not answer.
+    session.onQuestion = () => {
+      if (this.composer.text === "") requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
+      else session.onAnnounce("The agent asks whether a command may run.");
+    };
     for (const path of session.project.files.keys()) this.#editor.show(path, session.project.files.get(path) ?? "");
     this.openFile("src/slugify.js");
     this.draw();
