@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, Suppressed, SuppressionReason,
-    TurnEnd, Usage, check_pairing, generate_candidates,
+    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, Priority, Suppressed,
+    SuppressionReason, TurnEnd, Usage, check_pairing, generate_candidates,
 };
 use headstart_speculation::{Engine, Transcript};
 use headstart_tool_gate::{ApprovalMode, Gate};
@@ -38,12 +38,12 @@ pub struct EngineHandle {
     last: Cell<u64>,
 }
 
-/// With what a turn begins.
+/// With what a turn begins: one of these.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-enum Next {
-    Prompt(String),
-    Transcript(Transcript),
+#[serde(deny_unknown_fields)]
+struct Next {
+    prompt: Option<String>,
+    transcript: Option<Transcript>,
 }
 
 #[wasm_bindgen]
@@ -64,8 +64,9 @@ impl EngineHandle {
             at_boundary: options.at_boundary.into(),
             not_asked: Arc::default(),
         };
+        let model = PortModel { callbacks, priority: Priority::Background };
         let engine = Engine {
-            background: BackgroundModel::main(Arc::new(PortModel(callbacks)), options.model_name),
+            background: BackgroundModel::main(Arc::new(model), options.model_name),
             toolbox,
             workspace: tree.workspace()?,
             gate: Arc::new(Gate::new()),
@@ -121,16 +122,18 @@ impl EngineHandle {
     /// Begins a turn in the foreground. `next` is JSON: `{"prompt"}` or `{"transcript"}`.
     pub fn turn(&self, conversation: &str, next: &str) -> Result<TurnHandle, Failure> {
         let Conversation { system, messages } = Conversation::parse(conversation)?;
-        let transcript = match parse("next", next)? {
-            Next::Prompt(prompt) if prompt.trim().is_empty() => {
+        let Next { prompt, transcript } = parse("next", next)?;
+        let transcript = match (prompt, transcript) {
+            (Some(prompt), None) if prompt.trim().is_empty() => {
                 return Err(Failure::input("next.prompt", "is empty"));
             }
-            Next::Prompt(prompt) => Transcript::new(&prompt),
-            Next::Transcript(transcript) => {
+            (Some(prompt), None) => Transcript::new(&prompt),
+            (None, Some(transcript)) => {
                 check_pairing(&transcript.messages)
                     .map_err(|error| Failure::input("next.transcript.messages", error.to_string()))?;
                 transcript
             }
+            _ => return Err(Failure::input("next", "must have either a `prompt` or a `transcript`")),
         };
         let request = ModelRequest {
             model: self.engine.background.name.clone(),
@@ -143,8 +146,9 @@ impl EngineHandle {
         };
         let host = PortHost { not_asked: Arc::default(), ..self.host.clone() };
         let engine = Engine { host: Arc::new(host.clone()), ..self.engine.clone() };
-        let model = Arc::clone(&engine.background.model);
-        let (turn, events) = engine.turn(model, request, transcript, foreground(engine.limits));
+        let callbacks = Arc::clone(&self.host.callbacks);
+        let model = PortModel { callbacks, priority: Priority::Foreground };
+        let (turn, events) = engine.turn(Arc::new(model), request, transcript, foreground(engine.limits));
         Ok(TurnHandle::start(turn, events, host))
     }
 }

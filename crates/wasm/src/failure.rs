@@ -19,11 +19,20 @@ pub struct Failure {
     /// When a model may be asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after_ms: Option<u64>,
+    /// What a model's server answered with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<u16>,
 }
 
 impl Failure {
     pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into(), path: None, retry_after_ms: None }
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+            path: None,
+            retry_after_ms: None,
+            status: None,
+        }
     }
 
     /// A field of an input that is not what it must be.
@@ -97,13 +106,21 @@ impl From<ModelError> for Failure {
             ModelError::RecordingExhausted { .. } => "recording_exhausted",
             _ => "misconfigured",
         };
+        let message = error.to_string();
         let retry_after_ms = match &error {
             ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
                 retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
             }
             _ => None,
         };
-        Self { retry_after_ms, ..Self::new(code, error.to_string()) }
+        let status = match error {
+            ModelError::RateLimited { .. } => Some(429),
+            ModelError::Unauthorized { status, .. }
+            | ModelError::Rejected { status, .. }
+            | ModelError::Server { status, .. } => Some(status),
+            _ => None,
+        };
+        Self { retry_after_ms, status, ..Self::new(code, message) }
     }
 }
 

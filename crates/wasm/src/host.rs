@@ -30,7 +30,7 @@ impl Host for PortHost {
     }
 
     async fn sleep(&self, time: Duration) {
-        clock::sleep(time).await;
+        self.callbacks.sleep(time).rung().await;
     }
 
     fn gate_context(&self) -> GateContext {

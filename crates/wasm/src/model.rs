@@ -3,19 +3,23 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
-use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
+use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest, Priority};
 
 use crate::exchange::{event_from_json, request_to_json};
 use crate::failure::Failure;
 use crate::port::{Answers, Callbacks};
 
 /// The developer's model.
-pub(crate) struct PortModel(pub(crate) Arc<Callbacks>);
+pub(crate) struct PortModel {
+    pub(crate) callbacks: Arc<Callbacks>,
+    /// Who waits for its answers.
+    pub(crate) priority: Priority,
+}
 
 #[async_trait]
 impl Model for PortModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let answers = self.0.ask(&request_to_json(request));
+        let answers = self.callbacks.ask(&request_to_json(request), self.priority);
         let events = stream::unfold(Some(answers), async |answers| {
             let mut answers = answers?;
             let event = next(&mut answers).await?;
@@ -38,5 +42,26 @@ async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
             })
         })),
         Err(failure) => Some(Err(in_words(failure))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use headstart_forked_query::RetryPolicy;
+
+    #[test]
+    fn requests_over_fetch_are_repeated_as_those_of_the_crate() {
+        let written = include_str!("../npm/src/retry.ts").replace('_', "");
+        let policies = [("foreground", RetryPolicy::FOREGROUND), ("background", RetryPolicy::BACKGROUND)];
+        for (name, RetryPolicy { retries, first, longest, patience }) in policies {
+            let [first, longest, patience] =
+                [first, longest, patience].map(|time: Duration| time.as_millis());
+            let line = format!(
+                "{name}: {{ retries: {retries}, firstMs: {first}, longestMs: {longest}, patienceMs: {patience} }}"
+            );
+            assert!(written.contains(&line), "{line}");
+        }
     }
 }

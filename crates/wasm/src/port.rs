@@ -1,12 +1,16 @@
 //! What the module asks of JavaScript: `npm/src/host.ts` makes it of what the developer gave. Nothing there throws, and
 //! every promise settles when its answer is not wanted any more.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
+use headstart_forked_query::Priority;
 use js_sys::Promise;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::clock::milliseconds;
 use crate::failure::Failure;
 use crate::overlay::OverlayHandle;
 
@@ -19,9 +23,9 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn mode(this: &HostPort) -> String;
 
-    /// Asks the model; the answers are its events.
+    /// Asks the model, perhaps for work that nobody waits for yet; the answers are its events.
     #[wasm_bindgen(method)]
-    fn ask(this: &HostPort, request: &str) -> AnswersPort;
+    fn ask(this: &HostPort, request: &str, in_background: bool) -> AnswersPort;
 
     /// Asks the user: one answer, `run`, `decline` or `stop`.
     #[wasm_bindgen(method)]
@@ -35,8 +39,12 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
 
+    /// One answer, which is nothing, after so many milliseconds.
+    #[wasm_bindgen(method)]
+    fn sleep(this: &HostPort, milliseconds: f64) -> AnswersPort;
+
     /// Answers that come one after the other.
-    type AnswersPort;
+    pub type AnswersPort;
 
     /// A text, or nothing when there are no more. It rejects with a [`Failure`] as JSON.
     #[wasm_bindgen(method)]
@@ -59,8 +67,8 @@ impl Callbacks {
         self.0.mode()
     }
 
-    pub(crate) fn ask(&self, request: &str) -> Answers {
-        Answers::new(self.0.ask(request))
+    pub(crate) fn ask(&self, request: &str, priority: Priority) -> Answers {
+        Answers::new(self.0.ask(request, priority == Priority::Background))
     }
 
     pub(crate) fn command(&self, request: &str) -> Answers {
@@ -74,6 +82,10 @@ impl Callbacks {
     pub(crate) fn consent(&self, call: &str, verdict: &str) -> Answers {
         Answers::new(self.0.consent(call, verdict))
     }
+
+    pub(crate) fn sleep(&self, time: Duration) -> Answers {
+        Answers::new(self.0.sleep(milliseconds(time)))
+    }
 }
 
 /// Answers of a callback; whoever drops them does not want the rest.
@@ -83,7 +95,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    fn new(port: AnswersPort) -> Self {
+    pub(crate) fn new(port: AnswersPort) -> Self {
         Self { port: SendWrapper::new(port), ended: false }
     }
 
@@ -101,6 +113,12 @@ impl Answers {
     /// The only one.
     pub(crate) async fn only(mut self) -> Result<String, Failure> {
         self.next().await.map(Option::unwrap_or_default)
+    }
+
+    /// A timer's, which says nothing.
+    pub(crate) async fn rung(mut self) {
+        // It does not fail.
+        let _ = self.next().await;
     }
 }
 

@@ -9,10 +9,10 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::cancel::Cancellable;
-use crate::clock::sleep;
+use crate::clock::{Clock, ClockPort};
 use crate::exchange::{event_to_json, request_from_json};
 use crate::failure::Failure;
-use crate::input::join;
+use crate::input::{join, wrong};
 use crate::promise::promise;
 
 /// A model that plays a recording.
@@ -27,9 +27,9 @@ pub struct AnswerHandle(Rc<Cancellable<Events>>);
 
 #[wasm_bindgen]
 impl RecordedHandle {
-    /// `recording` is JSON; `speed` is how many times faster than it was recorded.
+    /// `recording` is JSON; `speed` is how many times faster than it was recorded; its waits are `clock`'s.
     #[wasm_bindgen(constructor)]
-    pub fn new(recording: &str, speed: f64) -> Result<Self, Failure> {
+    pub fn new(recording: &str, speed: f64, clock: ClockPort) -> Result<Self, Failure> {
         let recording = Recording::parse(recording).map_err(|error| of_recording(&error))?;
         if speed.is_nan() || speed <= 0.0 {
             return Err(Failure::input("options.speed", format!("must be more than 0, and is {speed}")));
@@ -37,10 +37,11 @@ impl RecordedHandle {
         if speed.is_infinite() {
             return Ok(Self(Replay::instant(recording)));
         }
+        let clock = Clock::new(clock);
         let scaled = move |time: Duration| {
             // What is longer than a life is never waited for to its end.
             let time = Duration::try_from_secs_f64(time.as_secs_f64() / speed).unwrap_or(Duration::MAX);
-            sleep(time).boxed()
+            clock.sleep(time).rung().boxed()
         };
         Ok(Self(Replay::new(recording, Arc::new(scaled))))
     }
@@ -74,9 +75,11 @@ impl AnswerHandle {
 }
 
 fn of_recording(error: &RecordingError) -> Failure {
-    let path = match error {
-        RecordingError::Shape { path, .. } if !path.starts_with("its ") => join("recording", path),
-        _ => "recording".to_owned(),
-    };
-    Failure::input(path, error.to_string())
+    match error {
+        RecordingError::Shape { path, message } => {
+            let path = if path.starts_with("its ") { "" } else { path };
+            wrong(join("recording", path), message)
+        }
+        _ => Failure::input("recording", error.to_string()),
+    }
 }

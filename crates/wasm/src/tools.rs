@@ -13,7 +13,6 @@ use headstart_toolbox::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::clock::sleep;
 use crate::failure::{Failure, json};
 use crate::input::parse;
 use crate::overlay::OverlayHandle;
@@ -61,7 +60,7 @@ impl CommandRunner for PortRunner {
         // The developer's own clock goes first, for it has what was printed so far.
         let patience = request.time_limit.saturating_add(Duration::from_secs(1));
         let answer = self.0.command(&json(&Request::of(request))).only();
-        match select(pin!(answer), pin!(sleep(patience))).await {
+        match select(pin!(answer), pin!(self.0.sleep(patience).rung())).await {
             Either::Left((answer, _)) => {
                 let ran: Ran = parse("output", &answer.map_err(failed)?).map_err(failed)?;
                 let Ran { output, exit_code, timed_out, truncated } = ran;

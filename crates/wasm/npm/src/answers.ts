@@ -1,6 +1,9 @@
 // Answers of a callback that come one after the other, as the module asks for them: a model's events, a user's consent.
 import { failureOf } from "./errors.js";
 
+/** The signals of answers that nobody waits for yet. A model that passes its signal on passes that on, too. */
+export const inBackground = new WeakSet<AbortSignal>();
+
 /** What the module holds of them. Its promise settles also when the answers are not wanted any more. */
 export class Answers {
   readonly #controller = new AbortController();
@@ -10,7 +13,8 @@ export class Answers {
   #settle: ((answer: string | undefined) => void) | undefined;
 
   /** `code` is for errors that have none of their own. */
-  constructor(source: (signal: AbortSignal) => AsyncIterator<string>, code: string) {
+  constructor(source: (signal: AbortSignal) => AsyncIterator<string>, code: string, isInBackground = false) {
+    if (isInBackground) inBackground.add(this.#controller.signal);
     this.#source = source;
     this.#code = code;
   }

@@ -1,6 +1,7 @@
 // Calls into the module: values go in as JSON, and what it throws comes out as an error of this package.
-import { HeadstartError, InputError, messageOf, toError } from "./errors.js";
+import { HeadstartError, InputError, messageOf, mistyped, toError } from "./errors.js";
 import { raw } from "./raw.js";
+import { setAwaited } from "./timers.js";
 
 /** The JSON of an argument. */
 export function toJson(name: string, value: unknown): string {
@@ -18,7 +19,14 @@ export function toJson(name: string, value: unknown): string {
 /** An argument that is a text. */
 export function textOf(name: string, value: unknown): string {
   if (typeof value === "string") return value;
-  throw new InputError(`${name}: must be a string, and is ${value === null ? "null" : typeof value}`, name);
+  throw mistyped(name, "a string", value);
+}
+
+/** An argument that counts, or is a time; undefined where it is left out. */
+export function numberOf(name: string, value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && value >= 0) return value;
+  throw mistyped(name, "a number, 0 or more", value);
 }
 
 /** Runs a call into the module. */
@@ -35,7 +43,11 @@ export function call<T>(work: () => T): T {
 export function calling<T>(work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     waiting.add(reject);
-    const forget = () => waiting.delete(reject);
+    setAwaited(true);
+    const forget = () => {
+      waiting.delete(reject);
+      setAwaited(waiting.size > 0);
+    };
     try {
       watch();
       work().then(
@@ -64,6 +76,7 @@ function panicked(message: string): void {
   panic = new HeadstartError("internal", `internal error, please report it: ${message}`);
   for (const reject of waiting) reject(panic);
   waiting.clear();
+  setAwaited(false);
 }
 
 /** What the module said before its last trap, which itself says nothing. */

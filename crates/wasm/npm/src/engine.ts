@@ -135,6 +135,6 @@ export function speculate(
 /** `Infinity` is no number in JSON; as a limit it is the largest one. */
 function bounded(value: unknown): unknown {
   if (value === Infinity) return Number.MAX_SAFE_INTEGER;
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, bounded(inner)]));
 }

@@ -33,6 +33,18 @@ export class InputError extends HeadstartError {
   }
 }
 
+/** An argument of the wrong type. */
+export function mistyped(path: string, expected: string, value: unknown): InputError {
+  return new InputError(`${path}: must be ${expected}, and is ${shown(value)}`, path);
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : String(value);
+}
+
 /**
  * A file that cannot be read or written. Codes: `not_found`, `not_a_directory`, `is_a_directory`, `already_exists`, `escapes` (a link
  * leads out of the workspace), `unsupported`, `quota`, `io`.
@@ -58,10 +70,13 @@ export class TreeError extends HeadstartError {
 export class ModelError extends HeadstartError {
   /** Milliseconds after which it may be asked again, if the provider said. */
   readonly retryAfterMs?: number;
+  /** The HTTP status, where the server said no with one. */
+  readonly status?: number;
 
-  constructor(code: string, message: string, retryAfterMs?: number, options?: ErrorOptions) {
+  constructor(code: string, message: string, retryAfterMs?: number, options?: ErrorOptions & { status?: number | undefined }) {
     super(code, message, options);
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (options?.status !== undefined) this.status = options.status;
   }
 
   override get name(): string {
@@ -99,6 +114,7 @@ export interface Failure {
   message: string;
   path?: string;
   retryAfterMs?: number;
+  status?: number;
 }
 
 type ToError = (failure: Failure) => HeadstartError;
@@ -111,7 +127,7 @@ const CLASSES: readonly (readonly [codes: string, toError: ToError])[] = [
   ],
   [
     "misconfigured unauthorized rate_limited rejected server unreachable timeout cut malformed wrong_server recording_exhausted",
-    ({ code, message, retryAfterMs }) => new ModelError(code, message, retryAfterMs),
+    ({ code, message, retryAfterMs, status }) => new ModelError(code, message, retryAfterMs, { status }),
   ],
   ["taken not_yet damaged", ({ code, message }) => new AcceptError(code, message)],
   ["empty command", ({ code, message }) => new StartError(code, message)],

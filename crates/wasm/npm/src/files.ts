@@ -3,7 +3,8 @@ import { ChangeSet } from "./change-set.js";
 import { DisposedError, TreeError } from "./errors.js";
 import { raw } from "./raw.js";
 import { contentBytes, keepOwn, pathText, treeOf, workspaceOf } from "./tree.js";
-import type { CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree } from "./types.js";
+import type { UndoWatch } from "./undo-watch.js";
+import type { AtomicTree, CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree } from "./types.js";
 
 /** Staged files over a tree that is never changed. It is a tree itself, so overlays stack. */
 export class Overlay implements Tree, Disposable {
@@ -108,9 +109,9 @@ export class Overlay implements Tree, Disposable {
  * Each path is compared once more right before it is changed, and on a surprise or an error what was done is taken back.
  * Commits to the same tree run one after the other; one whose tree never answers holds up those behind it. Over a tree of callbacks
  * it cannot be promised that no reader sees half of it, nor that nothing is left half done where the page is closed in the middle;
- * to a {@link MemoryTree} a commit is one step.
+ * to a {@link MemoryTree} a commit is one step, and to an {@link AtomicTree} it is what that promises.
  */
-export async function commit(tree: WritableTree, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
+export async function commit(tree: WritableTree | AtomicTree | UndoWatch, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
   const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", options)));
   return JSON.parse(outcome as string) as CommitOutcome;
 }

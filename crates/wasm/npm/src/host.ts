@@ -1,9 +1,10 @@
 // The callbacks of an engine, as the module calls them. None of them throws, whatever the developer's own do.
 import { Answers, single } from "./answers.js";
 import { toJson } from "./call.js";
-import { InputError } from "./errors.js";
+import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
 import type { raw } from "./raw.js";
+import { Sleep } from "./timers.js";
 import type {
   ApprovalMode,
   CommandRequest,
@@ -29,15 +30,15 @@ export class HostPort {
     }
     if (mode !== undefined && typeof mode !== "function") checkMode(mode);
     if (consent !== undefined && typeof consent !== "function") {
-      throw new InputError("consent: must be a function", "consent");
+      throw mistyped("consent", "a function", consent);
     }
     if (runCommand !== undefined && typeof runCommand !== "function") {
-      throw new InputError("runCommand: must be a function", "runCommand");
+      throw mistyped("runCommand", "a function", runCommand);
     }
-    if (tools !== undefined && !Array.isArray(tools)) throw new InputError("tools: must be a list", "tools");
+    if (tools !== undefined && !Array.isArray(tools)) throw mistyped("tools", "an array", tools);
     tools?.forEach((tool, number) => {
       if (typeof tool?.run === "function") return;
-      throw new InputError(`tools[${number}].run: must be a function`, `tools[${number}].run`);
+      throw mistyped(`tools[${number}].run`, "a function", tool?.run);
     });
     this.#options = options;
   }
@@ -58,9 +59,10 @@ export class HostPort {
     }
   }
 
-  ask(request: string): Answers {
+  ask(request: string, inBackground: boolean): Answers {
     const { model } = this.#options;
-    return new Answers((signal) => events(model.stream(JSON.parse(request) as ModelRequest, signal)), "misconfigured");
+    const source = (signal: AbortSignal) => events(model.stream(JSON.parse(request) as ModelRequest, signal));
+    return new Answers(source, "misconfigured", inBackground);
   }
 
   command(request: string): Answers {
@@ -69,6 +71,11 @@ export class HostPort {
       const output = await runCommand?.(JSON.parse(request) as CommandRequest, signal);
       return toJson("output", output);
     }, "internal");
+  }
+
+  /** All that the engine limits so is the work of somebody else, who keeps the process alive if that is to be. */
+  sleep(ms: number): Sleep {
+    return new Sleep(ms, "limit");
   }
 
   /** The view is the tool's as long as it runs. */
@@ -97,7 +104,7 @@ export class HostPort {
 
 function checkMode(mode: ApprovalMode): void {
   if (MODES.includes(mode)) return;
-  throw new InputError(`mode: must be one of ${MODES.join(", ")} or a function, and is ${JSON.stringify(mode)}`, "mode");
+  throw mistyped("mode", `one of ${MODES.join(", ")} or a function`, mode);
 }
 
 async function* events(answer: AsyncIterable<ModelEvent>): AsyncGenerator<string> {

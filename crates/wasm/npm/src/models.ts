@@ -1,5 +1,9 @@
+import { inBackground } from "./answers.js";
+import { numberOf } from "./call.js";
 import { toError } from "./errors.js";
 import { raw } from "./raw.js";
+import { Limiter, POLICIES, patiently, purposeOf } from "./retry.js";
+import { LONGEST_MS, type Purpose, startTimer } from "./timers.js";
 import type { EncodedRequest, FetchModelOptions, Model, ModelEvent, ModelRequest, ModelTimeouts } from "./types.js";
 import { keyText, Wire } from "./wire.js";
 import { withoutSecrets } from "./wire-url.js";
@@ -7,19 +11,20 @@ import { withoutSecrets } from "./wire-url.js";
 /** So much of an error's body is read. */
 const BODY_BYTES = 16 * 1024;
 
-/** As long as a timer can be. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 /** A server that took the request, or part of it, and hung up. */
 const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
 
 /**
  * A model over `fetch`.
  *
- * An answer is one request, made when it is first asked for. Nothing is made again: what failed for a moment (`rate_limited` with its
- * `retryAfterMs`, `server`) is for you to repeat, and only where no piece of the answer was given. Redirects are not followed, for
- * they would carry the conversation to another place. When the signal fires the connection is closed and the signal's reason is
- * thrown; so it is closed when nobody reads on.
+ * A request is made when its answer is first asked for. What failed for a moment (`rate_limited`, `server`, `unreachable`) is made
+ * again, as long as no piece of the answer was given: for the user up to 4 times, after half a second to twenty, a minute in all; for
+ * what an {@link Engine} does in the background up to twice, from two seconds on, half a minute in all. What the provider asks for
+ * (`retry-after`) is kept to; where that is longer the error comes at once, with its `retryAfterMs`. As long as a turn of the user is
+ * held up by a rate limit, background requests of the same model wait, and those under way are given up and made again later.
+ *
+ * Redirects are not followed, for they would carry the conversation to another place. When the signal fires the connection is closed
+ * and the signal's reason is thrown; so it is closed when nobody reads on.
  *
  * In a browser everybody who can see the page can see the key, and the server has to allow the page (CORS); some want a header for
  * that, which a `fetch` of yours can add.
@@ -29,15 +34,21 @@ export function fetchModel(options: FetchModelOptions): Model {
   const key = keyText(options.key);
   const { needsKey, accept } = JSON.parse(wire.handle.describe()) as { needsKey: boolean; accept: string };
   if (needsKey && key === "") throw toError(wire.handle.misconfigured("there is no key; set the option `key` to one"));
-  const { firstByteMs = 130_000, idleMs = 120_000, stalledMs = 600_000 } = options.timeouts ?? {};
-  const limits = { firstByteMs, idleMs, stalledMs };
-  const send = options.fetch;
+  const timeouts = options.timeouts ?? {};
+  const limit = (name: keyof ModelTimeouts, usual: number): number => numberOf(`timeouts.${name}`, timeouts[name]) ?? usual;
+  const limits = { firstByteMs: limit("firstByteMs", 130_000), idleMs: limit("idleMs", 120_000), stalledMs: limit("stalledMs", 600_000) };
+  const retries = numberOf("retries", options.retries);
+  const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init));
+  const limiter = new Limiter();
   return {
     stream: (request, signal) => ({
       [Symbol.asyncIterator]: () => {
         const ending = new AbortController();
-        const exchange = new Exchange(wire, key, accept, limits, ending, send ?? ((url, init) => fetch(url, init)));
-        const events = answer(exchange, request, signal);
+        const priority = signal !== undefined && inBackground.has(signal) ? "background" : "foreground";
+        const policy = { ...POLICIES[priority], ...(retries !== undefined && { retries }) };
+        const attempt = (connection: AbortController): AsyncIterable<ModelEvent> =>
+          answer(new Exchange(wire, key, accept, limits, purposeOf(priority), connection, send), request);
+        const events = until(signal, ending, patiently(attempt, { priority, policy, limiter, signal: ending.signal }));
         return {
           next: () => events.next(),
           // What waits for bytes is not to wait for them.
@@ -51,11 +62,25 @@ export function fetchModel(options: FetchModelOptions): Model {
   };
 }
 
-async function* answer(exchange: Exchange, request: ModelRequest, signal: AbortSignal | undefined): AsyncGenerator<ModelEvent, undefined> {
-  const { ending } = exchange;
+/** Has a signal end an answer, as long as that lasts. */
+async function* until(
+  signal: AbortSignal | undefined,
+  ending: AbortController,
+  events: AsyncGenerator<ModelEvent, undefined>,
+): AsyncGenerator<ModelEvent, undefined> {
   const forward = (): void => ending.abort(signal?.reason);
   if (signal?.aborted) throw signal.reason;
   signal?.addEventListener("abort", forward, { once: true });
+  try {
+    yield* events;
+    return undefined;
+  } finally {
+    signal?.removeEventListener("abort", forward);
+  }
+}
+
+/** What one request comes to. */
+async function* answer(exchange: Exchange, request: ModelRequest): AsyncGenerator<ModelEvent, undefined> {
   let decoder = exchange.wire.open(request, exchange.key);
   try {
     const encoded = exchange.wire.encode(request, exchange.key);
@@ -72,8 +97,7 @@ async function* answer(exchange: Exchange, request: ModelRequest, signal: AbortS
     }
     return undefined;
   } finally {
-    signal?.removeEventListener("abort", forward);
-    ending.abort();
+    exchange.ending.abort();
     decoder.free();
   }
 }
@@ -87,6 +111,7 @@ class Exchange {
     readonly key: string,
     readonly accept: string,
     readonly limits: Limits,
+    readonly purpose: Purpose,
     /** Closes the connection. */
     readonly ending: AbortController,
     readonly fetch: (url: string, init: RequestInit) => Promise<Response>,
@@ -170,9 +195,9 @@ class Exchange {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const silent = (): void => this.ending.abort(new Silence(this.wire.handle.silent(Math.min(told, LONGEST_MS))));
-      const timer = setTimeout(silent, Math.max(0, Math.min(ms, LONGEST_MS)));
+      const stopTimer = startTimer(ms, this.purpose, silent);
       const end = (): void => {
-        clearTimeout(timer);
+        stopTimer();
         signal.removeEventListener("abort", stop);
       };
       // The work may never end: nothing of it is to stay.

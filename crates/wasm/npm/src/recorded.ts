@@ -1,6 +1,10 @@
 import { call, calling, toJson } from "./call.js";
 import { raw } from "./raw.js";
+import { Sleep } from "./timers.js";
 import type { Model, ModelEvent, Recording } from "./types.js";
+
+/** What stands for the time of a provider and its network. */
+const clock = { sleep: (ms: number) => new Sleep(ms, "work") };
 
 /**
  * A model that plays a recording, whatever it is asked: for demonstrations, for tests, and without a key.
@@ -11,7 +15,7 @@ import type { Model, ModelEvent, Recording } from "./types.js";
  * @param options `speed`: how many times faster than it was recorded; `Infinity` without any delay. Default: 1.
  */
 export function recordedModel(recording: Recording, options: { speed?: number } = {}): Model {
-  const recorded = call(() => new raw.RecordedHandle(toJson("recording", recording), options.speed ?? 1));
+  const recorded = call(() => new raw.RecordedHandle(toJson("recording", recording), options.speed ?? 1, clock));
   return {
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
       signal?.throwIfAborted();

@@ -125,6 +125,11 @@ export interface FetchModelOptions extends WireOptions {
   key?: string | undefined;
   /** In place of the global one: through a proxy of your own, with a header more, in a test. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /**
+   * At most so many further tries of a request that failed for a moment; 0: none. Default: 4 for the user, 2 for what an engine does
+   * in the background.
+   */
+  retries?: number | undefined;
   /** How long to wait. */
   timeouts?: ModelTimeouts | undefined;
 }

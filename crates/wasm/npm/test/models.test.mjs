@@ -162,7 +162,7 @@ test("what a server says no with has its code", async (context) => {
     response.writeHead(answer.status, answer.headers);
     response.end(answer.body);
   });
-  const model = fetchModel({ provider: "openai", baseUrl: server.base, key: KEY });
+  const model = fetchModel({ provider: "openai", baseUrl: server.base, key: KEY, retries: 0 });
   const error = (message, more = {}) => JSON.stringify({ error: { message, ...more } });
   const html = { "content-type": "text/html; charset=utf-8" };
   const date = "Wed, 21 Oct 2015 07:28:00 GMT";
@@ -192,11 +192,13 @@ test("what a server says no with has its code", async (context) => {
     const { events, error: found } = await collect(model.stream(request, signal()));
     failsWith(ModelError, code, message)(found);
     assert.equal(found.retryAfterMs, retryAfterMs, body);
+    const saysNo = ["unauthorized", "rate_limited", "rejected", "server"].includes(code);
+    assert.equal(found.status, saysNo ? (status === 200 ? 429 : status) : undefined, body);
     assert.deepEqual(events, []);
     const shown = `${inspect(found, { depth: 9, showHidden: true })} ${found.stack} ${JSON.stringify(found)}`;
     assert.ok(!shown.includes("secret"), shown);
   }
-  assert.equal(server.requests.length, cases.length, "nothing is made again");
+  assert.equal(server.requests.length, cases.length, "without retries nothing is made again");
 });
 
 test("an answer that does not stream, and one that breaks after a piece", async (context) => {
@@ -228,7 +230,7 @@ test("an answer that does not stream, and one that breaks after a piece", async 
 });
 
 test("nobody there, one that hangs up, one that is silent", async (context) => {
-  const nobody = fetchModel({ provider: "ollama", baseUrl: "http://127.0.0.1:1", key: KEY });
+  const nobody = fetchModel({ provider: "ollama", baseUrl: "http://127.0.0.1:1", key: KEY, retries: 0 });
   const unreachable = await collect(nobody.stream(request, signal()));
   failsWith(ModelError, "unreachable", /^cannot reach http:\/\/127\.0\.0\.1:1\/api\/chat: .+; check that ollama runs there, or the base URL$/)(unreachable.error);
   const rude = createServer((socket) => socket.once("data", () => socket.destroy()));
@@ -266,7 +268,7 @@ test("nobody there, one that hangs up, one that is silent", async (context) => {
 
 test("a fetch of one's own", async () => {
   const seen = [];
-  const model = (answer) => fetchModel({ provider: "openai", baseUrl: "https://host/v1", key: KEY, fetch: async (...call) => (seen.push(call), answer()) });
+  const model = (answer) => fetchModel({ provider: "openai", baseUrl: "https://host/v1", key: KEY, retries: 0, fetch: async (...call) => (seen.push(call), answer()) });
   const body = 'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
   const { events } = await collect(model(() => new Response(body)).stream(request, signal()));
   assert.deepEqual(events, [{ type: "text", text: "hi" }, { type: "finished", reason: "stop" }]);
@@ -323,6 +325,11 @@ test("mistakes of the caller are told at once", () => {
   assert.throws(() => fetchModel({}), failsWith(InputError, "invalid_input", /provider/));
   assert.throws(() => fetchModel(), failsWith(InputError, "invalid_input", /provider/));
   assert.throws(() => fetchModel({ provider: "openai", key: 1 }), failsWith(InputError, "invalid_input", /key/));
+  for (const wrong of ["2", -1, NaN, {}, true]) {
+    const ollama = (options) => () => fetchModel({ provider: "ollama", ...options });
+    assert.throws(ollama({ retries: wrong }), failsWith(InputError, "invalid_input", /^retries: must be a number, 0 or more, and is /, "retries"));
+    assert.throws(ollama({ timeouts: { idleMs: wrong } }), failsWith(InputError, "invalid_input", /and is/, "timeouts.idleMs"));
+  }
   const wire = new Wire({ provider: "openai" });
   assert.throws(() => wire.encode(request, "sk-\u0007secret"), (error) => misconfigured(/characters that no key has/)(error) && !inspect(error).includes("secret"));
   assert.throws(() => wire.encode({ ...request, messages: [{ role: "robot", parts: [] }] }), failsWith(InputError, "invalid_input", /request\.messages\[0\]\.role/));
