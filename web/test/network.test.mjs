@@ -237,7 +237,7 @@ test("a prompt that failed is kept, and can be tried again by button and by key"
   assert.equal(await prompt.inputValue(), "another thought", "what is typed is not replaced");
 
   await page.reload();
-  assert.equal(await page.locator("[data-failed]").count(), 3);
+  await failures(3);
   await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "" });
   await page.getByRole("button", { name: "Try again: what is this?" }).last().click();
   await visitor.said("That is tidy-slug.");
