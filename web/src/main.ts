@@ -6,7 +6,7 @@ import { type Remote, remoteModel } from "./model/remote.js";
 import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
 import { Session, type SessionOptions } from "./session/session.js";
-import { forget, load } from "./session/storage.js";
+import { type Lost, type Saved, forget, load } from "./session/storage.js";
 import { GateView } from "./views/gate.js";
 import { PlayView } from "./views/play.js";
 import { type Choice, SettingsDialog } from "./views/settings.js";
@@ -16,6 +16,12 @@ import { html, render } from "lit-html";
 /** How fast the recording plays: `?speed=4` is four times as fast. */
 const SPEED = Math.max(0.1, Number(new URLSearchParams(location.search).get("speed")) || 1);
 const VIEWS = { play: "Playground", gate: "Gate", timeline: "Timeline" } as const;
+const LOST: Readonly<Record<Lost, string>> = {
+  damaged: "What was saved before could not be read; this is a clean start.",
+  tooMuch: "The page was loaded again. What it held was more than the browser keeps for a page, so this is a clean start.",
+};
+/** How many announcements stay where a screen reader finds them. */
+const MOST_LINES = 4;
 type ViewName = keyof typeof VIEWS;
 
 class App {
@@ -32,40 +38,61 @@ class App {
   #isDrawing = false;
 
   constructor() {
-    const saved = load();
-    this.#session = this.#begin(saved === "damaged" ? {} : saved ? { saved } : {});
-    this.#play = new PlayView(this.#session, () => this.#reset());
+    const found = load();
+    let lost = typeof found === "string" ? found : undefined;
+    try {
+      [this.#session, this.#play] = this.#open(typeof found === "string" ? undefined : found);
+    } catch (error) {
+      if (found === undefined) throw error;
+      lost = "damaged";
+      [this.#session, this.#play] = this.#open();
+    }
     this.#gate = new GateView((text) => this.#announce(text));
     this.#timeline.className = "timeline";
     this.#main.replaceChildren(this.#play.dom, this.#gate.dom, this.#timeline);
     element("dialogs").append(this.#play.diff.dom, this.#settings.dom);
-    if (saved === "damaged") this.#say("What was saved before could not be read; this is a clean start.");
-    if (this.#session.entries.length === 0) this.#play.composer.text = FIRST_PROMPT;
-    this.#session.onChange = () => this.#changed();
-    this.#session.onAnnounce = (text) => this.#announce(text);
+    if (this.#session.isNew) this.#play.composer.text = FIRST_PROMPT;
     window.addEventListener("hashchange", () => this.#route(true));
     window.addEventListener("pagehide", () => this.#session.saveNow());
     this.#route(false);
-    this.#draw();
+    this.#begin();
+    if (lost) this.#session.note(LOST[lost], "plain");
   }
 
-  #begin(given: Partial<SessionOptions>): Session {
+  /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */
+  #open(saved?: Saved): [Session, PlayView] {
+    const session = this.#make({ saved });
+    try {
+      render(timeline(session.steps), document.createElement("section"));
+      return [session, new PlayView(session, () => this.#reset())];
+    } catch (error) {
+      session.dispose();
+      throw error;
+    }
+  }
+
+  #make(given: Partial<SessionOptions>): Session {
     return new Session({ model: sceneModel(SPEED), system: SYSTEM, files: sampleFiles(), ...given });
+  }
+
+  #begin(): void {
+    this.#session.onChange = () => this.#changed();
+    this.#session.onAnnounce = (text) => this.#announce(text);
+    this.#session.begin();
+    this.#draw();
   }
 
   #reset(): void {
     this.#session.dispose();
     forget();
     const remote = this.#remote ? { model: this.#remote.model, modelName: this.#modelName } : {};
-    this.#session = this.#begin(remote);
+    this.#session = this.#make(remote);
     if (!this.#isEnabled) this.#session.enable(false);
     this.#play.use(this.#session);
-    this.#session.onChange = () => this.#changed();
-    this.#session.onAnnounce = (text) => this.#announce(text);
+    this.#begin();
     this.#play.composer.text = FIRST_PROMPT;
     this.#play.composer.input.focus();
     this.#announce("Started over.");
-    this.#draw();
   }
 
   #choose(choice: Choice): void {
@@ -102,32 +129,29 @@ class App {
   }
 
   #route(byUser: boolean): void {
+    // A dialog belongs to the view that it was opened in.
+    for (const dialog of document.querySelectorAll("dialog")) dialog.close();
     const asked = location.hash.slice(1);
-    if (asked === "prompt") {
-      this.#play.composer.input.focus();
-      return;
-    }
-    const view: ViewName = asked in VIEWS ? (asked as ViewName) : "play";
+    const view: ViewName = Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
     this.#play.dom.hidden = view !== "play";
-    this.#gate.dom.hidden = view !== "gate";
     this.#timeline.hidden = view !== "timeline";
     for (const link of document.querySelectorAll<HTMLElement>("[data-view]")) {
       if (link.dataset["view"] === view) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     document.title = view === "play" ? "headstart: your next prompt, done before you send it" : `headstart: ${VIEWS[view].toLowerCase()}`;
-    if (view === "play") this.#play.composer.input.focus({ preventScroll: true });
+    this.#gate.show(view === "gate");
+    if (view === "play") this.#play.composer.input.focus({ preventScroll: asked !== "prompt" });
     else if (byUser) window.scrollTo(0, 0);
-    if (view === "gate") this.#gate.focus();
     this.#draw();
   }
 
+  /** Each line stands by itself, so that one that follows at once does not take the former from a screen reader's mouth. */
   #announce(text: string): void {
-    this.#live.textContent = text;
-  }
-
-  #say(text: string): void {
-    this.#session.entries.push({ kind: "note", text, tone: "plain" });
+    const line = document.createElement("p");
+    line.textContent = text;
+    this.#live.append(line);
+    while (MOST_LINES < this.#live.children.length) this.#live.firstElementChild?.remove();
   }
 }
 
@@ -137,9 +161,9 @@ function element(id: string): HTMLElement {
   return found;
 }
 
-init().then(
-  () => new App(),
-  (error: unknown) => {
-    element("main").textContent = `The engine could not be loaded: ${(error as Error).message}`;
-  },
-);
+init()
+  .then(() => void new App())
+  .catch((error: unknown) => {
+    element("main").textContent = `The page could not start: ${(error as Error).message}`;
+    console.error(error);
+  });

@@ -135,6 +135,100 @@ test("on a small screen nothing is cut off, and everything can be tapped", async
   await visitor.done();
 });
 
+for (const [width, height] of [[400, 800], [360, 640]]) {
+  test(`at ${width} × ${height} the prompt is in sight, all in its line is readable, and each part of a command has its reason`, async () => {
+    const visitor = await site.open({ width, height });
+    const { page } = visitor;
+    const inSight = async (where) => {
+      const { top, bottom, keys } = await page.evaluate(() => {
+        const { top, bottom } = document.querySelector("#prompt").getBoundingClientRect();
+        return { top, bottom, keys: document.querySelector("#prompt-keys").getBoundingClientRect().bottom };
+      });
+      assert.ok(0 <= top && bottom <= height && keys <= height, `${where}: ${top} ${bottom} ${keys}`);
+    };
+    const fits = async (where) => {
+      const { needed, shown } = await page.evaluate(() => {
+        const [input, ghost] = [document.querySelector("#prompt"), document.querySelector(".ghost")];
+        return { needed: Math.max(input.scrollHeight, ghost.scrollHeight), shown: input.offsetHeight };
+      });
+      assert.ok(needed <= shown, `${where}: ${needed} in ${shown}`);
+    };
+    await inSight("the first screen");
+    await fits("the first prompt");
+    await visitor.toBoundary();
+    await inSight("a suggestion");
+    await visitor.press("Tab");
+    await page.waitForFunction(() => document.activeElement?.id === "question");
+    assert.equal(await page.locator("#prompt").getAttribute("placeholder"), "The agent waits for your answer");
+    await fits("the placeholder");
+    await visitor.press("y");
+    await visitor.suggestion("fix the failing test");
+    await page.setViewportSize({ width: 240, height });
+    await page.waitForFunction(() => 2 <= document.querySelector(".ghost .rest").getClientRects().length);
+    await fits("a suggestion of several lines");
+    await page.setViewportSize({ width, height });
+    await page.locator('[data-view="gate"]').click();
+    await page.getByRole("button", { name: "curl -s", exact: false }).click();
+    const reasons = page.locator(".verdict td:nth-child(3)");
+    assert.deepEqual(await reasons.allInnerTexts(), ["curl opens a connection", "sh runs other programs"]);
+    for (const reason of await reasons.all()) assert.ok(await reason.isVisible());
+    assert.equal(await page.getByRole("row").count(), 3, "still a table, to a screen reader");
+    await visitor.done();
+  });
+}
+
+test("a screen reader hears of the view that is shown, and of a reload", async () => {
+  const visitor = await site.open({ speed: 1 });
+  const { page } = visitor;
+  await page.waitForTimeout(900);
+  assert.deepEqual(await visitor.told(), [], "nothing has happened yet");
+  await visitor.firstTurn();
+  await page.reload();
+  await visitor.suggestion("add tests for maxLength");
+  await page.waitForTimeout(900);
+  const told = await visitor.told();
+  assert.match(told[0], /^The page was loaded again\. Files and conversation are as they were/);
+  assert.deepEqual(told.slice(1), ["Suggestion: add tests for maxLength. Tab to accept."]);
+  const gate = page.locator('[data-view="gate"]');
+  await gate.click();
+  await page.waitForFunction(() => document.querySelector("#live").lastElementChild.textContent.startsWith("allow: "));
+  await page.locator('[data-view="play"]').click();
+  await gate.click();
+  await page.locator('[data-view="play"]').click();
+  await page.waitForTimeout(900);
+  assert.equal((await visitor.told()).filter((line) => line.startsWith("allow: ")).length, 1, "not of a view that was left");
+  await visitor.done();
+});
+
+test("the way back closes a dialog, and the skip link leads to the prompt from every view", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await page.locator('[data-view="gate"]').click();
+  await page.locator('[data-view="play"]').click();
+  await visitor.firstTurn();
+  const open = page.locator("dialog[open]");
+  await visitor.press("F2");
+  await open.waitFor();
+  await page.goBack();
+  await page.waitForSelector(".gate:not([hidden])");
+  assert.equal(await open.count(), 0);
+  assert.match(await visitor.focused(), /cm-content/);
+  await page.getByRole("button", { name: /^Model:/ }).click();
+  await open.waitFor();
+  await page.goForward();
+  await page.waitForSelector(".play:not([hidden])");
+  assert.equal(await open.count(), 0);
+  assert.equal(await visitor.focused(), "prompt");
+  await page.locator('[data-view="timeline"]').click();
+  await page.locator(".skip").focus();
+  await visitor.press("Enter");
+  await page.waitForSelector(".play:not([hidden])");
+  assert.equal(await visitor.focused(), "prompt");
+  await page.goto(`${site.origin}/?speed=8#toString`);
+  await page.waitForSelector(".play:not([hidden])");
+  await visitor.done();
+});
+
 test("every control is reached by Tab, and what has the focus shows it", async () => {
   const visitor = await site.open({});
   const { page } = visitor;

@@ -27,7 +27,8 @@ test("a command is judged as it is typed, and its parts are coloured by what the
   await page.waitForSelector('.verdict[data-decision="boundary"]');
   assert.match(await verdict(page).innerText(), /network/);
   assert.ok((await marked(page)).some(([text, kind]) => kind === "network" && text.includes("curl")), JSON.stringify(await marked(page)));
-  await page.waitForFunction(() => document.querySelector("#live").textContent.startsWith("boundary"));
+  assert.match(await verdict(page).innerText(), /What stops it; the rest of the command is not marked/);
+  await page.waitForFunction(() => document.querySelector("#live").lastElementChild?.textContent.startsWith("boundary"));
   await visitor.done();
 });
 

@@ -73,6 +73,7 @@ it("makes no code from text", () => {
 /** A server that speaks chat completions, as a page may ask it. */
 async function completions() {
   const asked = [];
+  const api = { asked, fails: 0 };
   const { server, origin } = await listen(async (request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
@@ -82,6 +83,12 @@ async function completions() {
     asked.push({ url: request.url, headers: request.headers, body });
     if (body.model === "unknown") {
       return response.writeHead(404, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"there is no model unknown"}}');
+    }
+    if (0 < api.fails) {
+      api.fails -= 1;
+      // Late enough that somebody can type in the meantime.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return response.writeHead(400, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"out of order"}}');
     }
     response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
     const send = (delta, finish_reason = null) =>
@@ -103,7 +110,7 @@ async function completions() {
     }
     response.end("data: [DONE]\n\n");
   });
-  return { asked, origin, close: () => (server.closeAllConnections(), server.close()) };
+  return Object.assign(api, { origin, close: () => (server.closeAllConnections(), server.close()) });
 }
 
 test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async (t) => {
@@ -132,6 +139,49 @@ test("a model at the visitor's own address answers, is suggested by, and works a
   await page.reload();
   await page.waitForSelector("#prompt");
   assert.match(await page.locator("#tools").innerText(), /Model: recording/);
+  await visitor.said("Your own model, mine-1, does not answer any more");
+  await visitor.said("now the recording answers");
+  await page.waitForTimeout(250);
+  await page.reload();
+  await page.waitForFunction(() => 2 <= document.querySelectorAll(".log .note").length);
+  assert.doesNotMatch(await page.locator(".log .note").last().innerText(), /mine-1/, "told once");
+  await visitor.done();
+});
+
+test("the settings show what is in force, and what was cancelled is gone", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({});
+  const { page } = visitor;
+  const dialog = page.locator("dialog.settings");
+  const form = () => dialog.locator("form").evaluate((element) => Object.fromEntries(new FormData(element)));
+  const open = () => page.getByRole("button", { name: /^Model:/ }).click();
+  const change = async (baseUrl, model, key) => {
+    await open();
+    await page.getByLabel("A model of your own.").check();
+    await page.getByLabel("Base URL").fill(baseUrl);
+    await dialog.locator('input[name="model"]').fill(model);
+    await dialog.locator('input[name="key"]').fill(key);
+  };
+  await change("http://localhost:1/v1", "cancelled", "key-that-was-cancelled");
+  await dialog.getByRole("button", { name: /^Cancel/ }).click();
+  assert.equal((await form()).key, "", "no key lies in the closed form");
+  await open();
+  assert.deepEqual(await form(), { kind: "recorded", baseUrl: "", model: "", key: "" });
+  assert.equal(await page.getByLabel("Base URL").isVisible(), false);
+  await visitor.press("Escape");
+
+  const inForce = { kind: "remote", baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key-of-a-visitor" };
+  await visitor.useOwn(inForce);
+  await change("http://localhost:1/v1", "other", "another-key");
+  await visitor.press("Escape");
+  assert.equal((await form()).key, "");
+  await open();
+  assert.deepEqual(await form(), inForce);
+  await page.getByLabel("A recording.").check();
+  await dialog.getByRole("button", { name: "Use it" }).click();
+  await open();
+  assert.deepEqual(await form(), { kind: "recorded", baseUrl: "", model: "", key: "" }, "who answers no more is forgotten");
   await visitor.done();
 });
 
@@ -154,6 +204,44 @@ test("a wrong address, model or form is told in words", async (t) => {
   assert.deepEqual((await visitor.saved()).messages, [], "a prompt without an answer is not part of the conversation");
   api.close();
   await ask();
-  await page.waitForFunction(() => 2 <= document.querySelectorAll(".note.bad").length, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => 2 <= document.querySelectorAll("[data-failed]").length, undefined, { timeout: 60_000 });
+  await visitor.done();
+});
+
+test("a prompt that failed is kept, and can be tried again by button and by key", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({ allow: [/Failed to load resource/] });
+  const { page } = visitor;
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "" });
+  const prompt = page.locator("#prompt");
+  const failures = (count) => page.waitForFunction((wanted) => document.querySelectorAll("[data-failed]").length === wanted, count);
+  api.fails = 3;
+  await prompt.fill("what is this?");
+  await prompt.focus();
+  await visitor.press("Enter");
+  await failures(1);
+  assert.match(await page.locator("[data-failed]").innerText(), /out of order/);
+  assert.match(await visitor.live(), /out of order/);
+  assert.equal(await prompt.inputValue(), "what is this?");
+  await visitor.shot("11-failed");
+  await page.getByRole("button", { name: "Try again: what is this?" }).click();
+  assert.equal(await prompt.inputValue(), "", "it is not there twice");
+  await failures(2);
+  assert.equal(await visitor.focused(), "prompt");
+
+  await visitor.press("Enter");
+  await page.waitForSelector(".working");
+  await page.keyboard.type("another thought");
+  await failures(3);
+  assert.equal(await prompt.inputValue(), "another thought", "what is typed is not replaced");
+
+  await page.reload();
+  await failures(3);
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "" });
+  await page.getByRole("button", { name: "Try again: what is this?" }).last().click();
+  await visitor.said("That is tidy-slug.");
+  const { messages } = await visitor.saved();
+  assert.equal(messages.filter(({ role }) => role === "user").length, 1, "what failed is not part of the conversation");
   await visitor.done();
 });

@@ -119,7 +119,12 @@ export class Visitor {
 
   /** What the screen reader was told last. */
   live() {
-    return this.page.locator("#live").textContent();
+    return this.page.evaluate(() => document.querySelector("#live").lastElementChild?.textContent ?? "");
+  }
+
+  /** What it was told of late. */
+  told() {
+    return this.page.locator("#live > *").allInnerTexts();
   }
 
   /** What the session is, as it survives a reload. */

@@ -9,6 +9,8 @@ export class Ahead {
   readonly watch: Stopwatch;
   readonly entries: Entry[] = [];
   ending: Ending | undefined;
+  /** When all of it has been told. */
+  readonly told: Promise<void>;
   /** Whoever shows the events from now on, once the user has taken the work. */
   follow: ((event: RunEvent) => void) | undefined;
 
@@ -17,7 +19,7 @@ export class Ahead {
     this.prompt = speculation.prompt;
     this.watch = new Stopwatch(this.prompt, true);
     this.watch.work("model");
-    void this.#listen(onChange);
+    this.told = this.#listen(onChange);
   }
 
   get finished(): Promise<Finished> {

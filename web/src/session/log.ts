@@ -8,8 +8,11 @@ export type Entry =
   | { kind: "user"; text: string }
   | { kind: "model"; text: string; ahead: boolean }
   | { kind: "call"; call: ToolCall; result?: CallResult; ahead: boolean }
-  | { kind: "applied"; changes: ChangeSummary[]; merged: string[]; tookMs: number; savedMs: number }
+  /** `savedMs` of the work came before the user took it, `restMs` after. */
+  | { kind: "applied"; changes: ChangeSummary[]; merged: string[]; tookMs: number; savedMs: number; restMs: number }
   | { kind: "conflict"; prompt: string; conflicts: Conflict[] }
+  /** A prompt that came to nothing, or to a part; it can be sent again. */
+  | { kind: "failed"; prompt: string; text: string }
   | { kind: "note"; text: string; tone: "plain" | "bad" };
 
 /** Adds what a run tells to the lines. A call that is told again, as by the turn that goes on with it, is not repeated. */

@@ -20,8 +20,12 @@ export class Project {
     return this.#texts;
   }
 
-  /** The user's own edit. It is in the tree before anything is accepted: see `settled`. */
-  write(path: string, text: string): void {
+  /**
+   * The user's own edit. It is in the tree before anything is accepted: see `settled`. Half a character, as an editor may hold it, is
+   * U+FFFD from here on: a file has none.
+   */
+  write(path: string, edited: string): void {
+    const text = edited.toWellFormed();
     this.#writes = this.#writes.then(() => this.tree.write(path, text));
     this.#texts = new Map(this.#texts).set(path, text);
     for (const listener of this.#listeners) listener([path], "user");

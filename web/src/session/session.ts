@@ -8,6 +8,7 @@ import {
   type Message,
   type Model,
   type RunEvent,
+  StartError,
   type ToolCall,
   type Transcript,
   type Turn,
@@ -18,7 +19,7 @@ import { Ahead } from "./ahead.js";
 import { type Entry, tell } from "./log.js";
 import { Project } from "./project.js";
 import { type Step, Stopwatch } from "./steps.js";
-import { type Saved, save } from "./storage.js";
+import { type Kept, type Saved, save } from "./storage.js";
 
 export type Consent = "run" | "decline" | "stop";
 
@@ -40,10 +41,16 @@ export interface SessionOptions {
   modelName?: string;
   system: string;
   files: Record<string, string>;
-  saved?: Saved;
+  saved?: Saved | undefined;
 }
 
 const COMMAND_TIME_MS = 10_000;
+
+const KEEPING: Readonly<Record<Kept, string>> = {
+  kept: "Files and conversation are kept again: a reload goes on from here.",
+  tooMuch: "This is more than the browser keeps for a page: a reload would now begin anew. Once the files are smaller it is kept again.",
+  forbidden: "The browser keeps nothing for this page: a reload would begin anew.",
+};
 
 /** A conversation about the project, with the next prompt suggested and run ahead. It knows nothing of the screen. */
 export class Session {
@@ -60,11 +67,15 @@ export class Session {
   onChange: () => void = () => {};
   onAnnounce: (text: string) => void = () => {};
   onInsert: (text: string) => void = () => {};
+  /** A prompt that failed is to stand in the line again, unless something else does. */
+  onReturn: (prompt: string) => void = () => {};
   onQuestion: () => void = () => {};
 
+  #saved: Saved | undefined;
   readonly #conversation: Conversation;
   readonly #controller = new FollowupController();
   #engine: Engine;
+  #modelName: string | undefined;
   #turn: Turn | undefined;
   /** Work that is being handed over. */
   #taking: Ahead | undefined;
@@ -73,24 +84,39 @@ export class Session {
   #wake: ReturnType<typeof setTimeout> | undefined;
   #suggesting = new AbortController();
   #saving: ReturnType<typeof setTimeout> | undefined;
+  #kept: Kept = "kept";
   #watch: Stopwatch | undefined;
   /** Whether the suggestion stands in the input line, put there by the user's key. */
   #isInserted = false;
   #isOver = false;
 
+  /** Throws where it cannot go on from what was saved. */
   constructor(options: SessionOptions) {
     const { saved } = options;
     this.project = new Project(saved?.files ?? options.files);
     this.entries = saved?.entries ?? [];
     this.steps = saved?.steps ?? [];
     this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
-    this.#engine = this.#makeEngine(options.model, options.modelName);
+    this.#modelName = options.modelName;
+    this.#engine = this.#makeEngine(options.model);
     this.project.onChange(() => this.#changed());
-    if (saved) this.#restored(saved);
+    if (saved) this.#checkConversation();
+    this.#saved = saved;
+  }
+
+  /** Tells what a reload has come to, and looks ahead again. */
+  begin(): void {
+    if (this.#saved) this.#restored(this.#saved);
+    this.#saved = undefined;
   }
 
   get messages(): readonly Message[] {
     return this.#conversation.messages;
+  }
+
+  /** Whether nothing was asked yet. */
+  get isNew(): boolean {
+    return !this.entries.some(({ kind }) => kind === "user");
   }
 
   /** Another model answers from now on. What the former one does ahead is given up. */
@@ -99,7 +125,9 @@ export class Session {
     this.#tellController({ type: "clear" });
     this.#suggesting.abort();
     this.#engine.dispose();
-    this.#engine = this.#makeEngine(model, modelName);
+    this.#modelName = modelName;
+    this.#engine = this.#makeEngine(model);
+    this.#changed();
     if (this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
   }
 
@@ -162,14 +190,18 @@ export class Session {
     clearTimeout(this.#saving);
     this.#saving = undefined;
     if (this.#isOver) return;
-    save({
-      version: 1,
+    const kept = save({
+      version: 2,
       files: Object.fromEntries(this.project.files),
       messages: this.#conversation.messages,
       entries: this.entries,
       steps: this.steps,
       ...(this.#working === undefined ? {} : { working: this.#working }),
+      ...(this.#modelName === undefined ? {} : { modelName: this.#modelName }),
     });
+    if (kept === this.#kept) return;
+    this.#kept = kept;
+    this.note(KEEPING[kept], kept === "kept" ? "plain" : "bad");
   }
 
   dispose(): void {
@@ -185,7 +217,8 @@ export class Session {
     this.project.dispose();
   }
 
-  #makeEngine(model: Model, modelName?: string): Engine {
+  #makeEngine(model: Model): Engine {
+    const modelName = this.#modelName;
     return new Engine({
       model,
       ...(modelName === undefined ? {} : { modelName }),
@@ -221,33 +254,35 @@ export class Session {
   /** Hands over work that ran ahead. */
   async #take(ahead: Ahead): Promise<void> {
     const { watch } = ahead;
+    const pressed = performance.now();
     this.#watch = watch;
     watch.user("wait");
+    const savedMs = watch.workMs;
     this.phase = "accept";
     this.entries.push(...ahead.entries);
     ahead.follow = (event) => this.#tell(event, true);
     this.#changed();
-    const pressed = performance.now();
     await this.project.settled();
     let acceptance: Acceptance;
     this.#taking = ahead;
     try {
       acceptance = await ahead.speculation.accept();
     } catch (error) {
-      this.#note(`The work could not be handed over: ${(error as Error).message}`, "bad");
+      this.#failed(ahead.prompt, `The work could not be handed over: ${(error as Error).message}`);
       return this.#finish(watch, "failed");
     } finally {
       this.#taking = undefined;
     }
-    const tookMs = performance.now() - pressed;
     if (acceptance.type !== "accepted") {
       this.#notTaken(ahead, acceptance);
       return;
     }
     await this.project.refresh();
-    const { changes, merged, timeSavedMs, transcript, ending } = acceptance;
-    watch.step.savedMs = timeSavedMs;
-    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs: timeSavedMs });
+    await ahead.told;
+    const tookMs = performance.now() - pressed;
+    const { changes, merged, transcript, ending } = acceptance;
+    watch.step.savedMs = savedMs;
+    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs, restMs: watch.workMs - savedMs });
     if (ending.status !== "completed") {
       // It stopped at a call that needs the user, or at a limit: the turn goes on from there, the model is not asked again.
       return this.#run({ transcript }, watch, ahead);
@@ -265,10 +300,11 @@ export class Session {
       this.entries.push({ kind: "conflict", prompt, conflicts: acceptance.conflicts });
       this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
     } else if (acceptance.type === "withdrawn") {
-      this.#note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
+      this.note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
     } else {
       const isStopped = ahead.speculation.status === "aborted";
-      this.#note(isStopped ? "Stopped. Nothing was applied." : "There was nothing to hand over.", isStopped ? "plain" : "bad");
+      if (isStopped) this.note("Stopped. Nothing was applied.", "plain");
+      else this.#failed(prompt, "There was nothing to hand over.");
     }
     const isConflict = acceptance.type === "conflict";
     ahead.speculation.dispose();
@@ -297,13 +333,13 @@ export class Session {
       // A prompt without any answer is not part of the conversation.
       if (1 < transcript.messages.length) this.#conversation.messages.push(...transcript.messages);
       await this.project.refresh();
-      if (ending.status === "failed") this.#note(ending.error, "bad");
-      else if (ending.status === "exhausted") this.#note(`Ended at a limit: ${ending.limit}.`, "bad");
-      else if (ending.status !== "completed") this.#note("Stopped. What was done so far stays.", "plain");
+      if (ending.status === "failed") this.#failed(watch.step.prompt, ending.error);
+      else if (ending.status === "exhausted") this.note(`Ended at a limit: ${ending.limit}.`, "bad");
+      else if (ending.status !== "completed") this.note("Stopped. What was done so far stays.", "plain");
       this.#finish(watch, ending.status === "completed" ? fate : "failed");
       if (ending.status === "completed") void this.#suggest();
     } catch (error) {
-      this.#note(`The turn failed: ${(error as Error).message}`, "bad");
+      this.#failed(watch.step.prompt, `The turn failed: ${(error as Error).message}`);
       this.#finish(watch, "failed");
     } finally {
       turn.dispose();
@@ -331,7 +367,7 @@ export class Session {
       const suggestion = known === undefined ? await this.#guess(signal) : await known;
       if (!signal.aborted && suggestion !== undefined) this.#tellController({ type: "suggested", request, suggestion });
     } catch (error) {
-      if (!signal.aborted) this.#note(`No suggestion: ${(error as Error).message}`, "plain");
+      if (!signal.aborted) this.note(`No suggestion: ${(error as Error).message}`, "plain");
     }
   }
 
@@ -389,12 +425,26 @@ export class Session {
     this.#changed();
   }
 
-  #restored({ working }: Saved): void {
+  /** Throws where the engine does not take the messages for a conversation. It looks at them first: an empty prompt then begins nothing. */
+  #checkConversation(): void {
+    try {
+      this.#engine.speculate(this.#conversation, "").dispose();
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+    }
+  }
+
+  #restored({ working, modelName }: Saved): void {
     for (const entry of this.entries) {
       if (entry.kind === "call" && !entry.result) entry.result = { error: "interrupted by the reload" };
     }
-    const turn = working === undefined ? "" : ` The turn “${working}” was interrupted; what it had changed stays.`;
-    this.#note(`The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${turn}`, "plain");
+    const model =
+      modelName === undefined ? "" : ` Your own model, ${modelName}, does not answer any more, for neither its address nor a key is kept: now the recording answers.`;
+    this.note(
+      `The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${model}`,
+      "plain",
+    );
+    if (working !== undefined) this.#failed(working, `The turn “${working}” was interrupted by that; what it had changed stays.`);
     if (this.#conversation.messages.length) void this.#suggest();
   }
 
@@ -403,9 +453,17 @@ export class Session {
     this.#changed();
   }
 
-  #note(text: string, tone: "plain" | "bad"): void {
+  note(text: string, tone: "plain" | "bad"): void {
     this.entries.push({ kind: "note", text, tone });
-    if (tone === "bad") this.onAnnounce(text);
+    this.onAnnounce(text);
+    this.#changed();
+  }
+
+  /** The prompt goes back to where it was typed, for it is not lost with what became of it. */
+  #failed(prompt: string, text: string): void {
+    this.entries.push({ kind: "failed", prompt, text });
+    this.onAnnounce(text);
+    this.onReturn(prompt);
     this.#changed();
   }
 

@@ -17,6 +17,7 @@ export interface Step {
   workMs: number;
   /** How long the user waited from their key to the end. */
   waitedMs: number;
+  /** How long the work had taken when the user took it. */
   savedMs: number;
 }
 
@@ -32,6 +33,12 @@ export class Stopwatch {
 
   get now(): number {
     return performance.now() - this.#began;
+  }
+
+  /** How long the work has taken so far. */
+  get workMs(): number {
+    const open = this.#open.get("work");
+    return this.#sum("model", "tools") + (open ? this.now - open.from : 0);
   }
 
   /** What the work does from now on; nothing where it is over. */
@@ -52,11 +59,13 @@ export class Stopwatch {
   end(fate: Step["fate"]): void {
     this.work();
     this.user();
-    const sum = (...kinds: Stretch["kind"][]) =>
-      this.step.stretches.filter(({ kind }) => kinds.includes(kind)).reduce((total, { from, to }) => total + to - from, 0);
     this.step.fate = fate;
-    this.step.workMs = sum("model", "tools");
-    this.step.waitedMs = sum("wait");
+    this.step.workMs = this.workMs;
+    this.step.waitedMs = this.#sum("wait");
+  }
+
+  #sum(...kinds: Stretch["kind"][]): number {
+    return this.step.stretches.filter(({ kind }) => kinds.includes(kind)).reduce((total, { from, to }) => total + to - from, 0);
   }
 
   #change(lane: "work" | "user", kind?: Stretch["kind"]): void {

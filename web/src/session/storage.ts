@@ -4,27 +4,50 @@ import type { Step } from "./steps.js";
 
 /** What survives a reload. Keys and addresses of models are not part of it, and neither is work that runs ahead. */
 export interface Saved {
-  version: 1;
+  version: 2;
   files: Record<string, string>;
   messages: Message[];
   entries: Entry[];
   steps: Step[];
   /** The prompt of a turn that is under way. */
   working?: string;
+  /** The name of the visitor's own model, where one answers. */
+  modelName?: string;
 }
+
+/** Whether a reload finds it: the browser may have no room for it, or keep nothing at all. */
+export type Kept = "kept" | "tooMuch" | "forbidden";
+
+/** Why there is nothing to go on from although there was something. */
+export type Lost = "damaged" | "tooMuch";
 
 const NAME = "headstart.session";
 
-export function save(saved: Saved): void {
+/** Keeps this, or nothing: what was kept before is not what a reload should find. */
+export function save(saved: Saved): Kept {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(saved));
-  } catch {
-    // Full or forbidden: the session then begins anew at a reload, which tells so.
+    return "kept";
+  } catch (error) {
+    forget();
+    return isFull(error) && leaveWord() ? "tooMuch" : "forbidden";
   }
 }
 
-/** What was saved; `"damaged"` where it cannot be read. */
-export function load(): Saved | "damaged" | undefined {
+const isFull = (error: unknown) => error instanceof DOMException && error.name === "QuotaExceededError";
+
+/** So that a reload can tell why there is nothing. */
+function leaveWord(): boolean {
+  try {
+    sessionStorage.setItem(NAME, JSON.stringify({ lost: "tooMuch" }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What was kept, or why it is lost. Paths and messages are looked at by whoever goes on from them. */
+export function load(): Saved | Lost | undefined {
   let text: string | null = null;
   try {
     text = sessionStorage.getItem(NAME);
@@ -33,12 +56,12 @@ export function load(): Saved | "damaged" | undefined {
   }
   if (text === null) return undefined;
   try {
-    const saved = JSON.parse(text) as Partial<Saved>;
+    const saved = JSON.parse(text) as Partial<Saved> & { lost?: unknown };
+    if (saved.lost === "tooMuch") return "tooMuch";
     const isWhole =
-      saved.version === 1 &&
-      typeof saved.files === "object" &&
-      Object.values(saved.files ?? {}).every((content) => typeof content === "string") &&
-      [saved.messages, saved.entries, saved.steps].every(Array.isArray);
+      saved.version === 2 &&
+      [saved.messages, saved.entries, saved.steps].every(Array.isArray) &&
+      Object.values(saved.files as object).every((content) => typeof content === "string");
     return isWhole ? (saved as Saved) : "damaged";
   } catch {
     return "damaged";
@@ -49,6 +72,6 @@ export function forget(): void {
   try {
     sessionStorage.removeItem(NAME);
   } catch {
-    // Nothing was saved, then.
+    // Nothing was kept, then.
   }
 }

@@ -1,6 +1,9 @@
 import { html, nothing, render } from "lit-html";
 import type { Session } from "../session/session.js";
 
+/** Two presses of Tab within this time were meant as one. */
+const DOUBLE_PRESS_MS = 400;
+
 /** The prompt: a line with the suggestion as ghost text behind what is typed. */
 export class Composer {
   readonly dom = document.createElement("div");
@@ -9,6 +12,9 @@ export class Composer {
   hasDiff = false;
   readonly #openDiff: () => void;
   #session: Session;
+  /** When Tab took a suggestion last, and whether it is still down. */
+  #tabbed = Number.NEGATIVE_INFINITY;
+  #isTabHeld = false;
 
   constructor(session: Session, openDiff: () => void) {
     this.#session = session;
@@ -19,18 +25,20 @@ export class Composer {
     this.input.autocomplete = "off";
     this.input.setAttribute("aria-describedby", "prompt-keys");
     this.input.addEventListener("input", () => {
-      this.#session.edited(this.input.value);
+      this.#session.edited(this.text);
       this.draw();
     });
     this.input.addEventListener("keydown", (event) => this.#onKey(event));
+    window.addEventListener("resize", () => this.#fit());
   }
 
   use(session: Session): void {
     this.#session = session;
   }
 
+  /** What is typed; half a character is U+FFFD, for no prompt has one. */
   get text(): string {
-    return this.input.value;
+    return this.input.value.toWellFormed();
   }
 
   set text(text: string) {
@@ -39,7 +47,7 @@ export class Composer {
   }
 
   send(): void {
-    const text = this.input.value.trim();
+    const text = this.text.trim();
     if (text === "" || this.#session.phase !== "idle") return;
     this.text = "";
     void this.#session.send(text);
@@ -48,6 +56,19 @@ export class Composer {
   accept(): void {
     this.text = "";
     this.#session.accept();
+  }
+
+  /**
+   * Whether this Tab is only what is left of one that took a suggestion: it is still held down, was pressed twice, or the work is being
+   * handed over. It would lead the focus away from where the next suggestion shows. Where nothing was taken, Tab leads on as ever.
+   */
+  isLeftOver(event: KeyboardEvent): boolean {
+    if (event.key !== "Tab" || event.shiftKey || isWithOtherKey(event)) return false;
+    const hasGhost = this.#hasGhost && event.target === this.input;
+    if (event.repeat) return this.#isTabHeld || hasGhost;
+    this.#isTabHeld = false;
+    if (hasGhost) return false;
+    return event.timeStamp - this.#tabbed < DOUBLE_PRESS_MS || (this.#session.phase === "accept" && event.target === this.input);
   }
 
   draw(): void {
@@ -81,9 +102,15 @@ export class Composer {
       `,
       this.dom,
     );
-    this.input.style.height = "auto";
-    this.input.style.height = `${this.input.scrollHeight}px`;
     this.input.placeholder = shown ? "" : isIdle ? "Ask for something else" : question ? "The agent waits for your answer" : "The agent is at work";
+    this.#fit();
+  }
+
+  /** The line is as high as what is typed, the suggestion or the placeholder needs. */
+  #fit(): void {
+    this.input.style.height = "auto";
+    const ghost = this.dom.querySelector(".ghost");
+    this.input.style.height = `${Math.max(this.input.scrollHeight, ghost?.scrollHeight ?? 0)}px`;
   }
 
   #fromButton(act: () => void): void {
@@ -92,15 +119,24 @@ export class Composer {
   }
 
   #onKey(event: KeyboardEvent): void {
-    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.isComposing || isWithOtherKey(event)) return;
     const isAtEnd = this.input.selectionStart === this.input.value.length && this.input.selectionEnd === this.input.value.length;
-    const hasGhost = this.#session.ghost !== undefined && this.#session.phase === "idle";
-    if (event.key === "Tab" && !event.shiftKey && hasGhost) this.accept();
-    else if (event.key === "ArrowRight" && !event.shiftKey && hasGhost && isAtEnd) this.#session.insert();
+    const hasGhost = this.#hasGhost;
+    if (event.key === "Tab" && !event.shiftKey && hasGhost) {
+      this.#tabbed = event.timeStamp;
+      this.#isTabHeld = true;
+      this.accept();
+    } else if (event.key === "ArrowRight" && !event.shiftKey && hasGhost && isAtEnd) this.#session.insert();
     else if (event.key === "Escape" && this.#session.phase !== "idle") this.#session.stop();
     else if (event.key === "Escape" && (hasGhost || this.#session.ahead)) this.#session.dismiss();
     else if (event.key === "Enter" && !event.shiftKey) this.send();
     else return;
     event.preventDefault();
   }
+
+  get #hasGhost(): boolean {
+    return this.#session.ghost !== undefined && this.#session.phase === "idle";
+  }
 }
+
+const isWithOtherKey = ({ ctrlKey, altKey, metaKey }: KeyboardEvent) => ctrlKey || altKey || metaKey;

@@ -34,6 +34,8 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
       return applied(entry, actions);
     case "conflict":
       return conflict(entry.prompt, entry.conflicts, actions);
+    case "failed":
+      return failed(entry, actions);
     case "note":
       return html`<p class="note ${entry.tone}">${entry.text}</p>`;
   }
@@ -70,9 +72,19 @@ export function changeList(changes: readonly ChangeSummary[], open?: (path: stri
   </ul>`;
 }
 
-function applied({ changes, merged, tookMs, savedMs }: Extract<Entry, { kind: "applied" }>, actions: ConversationActions) {
+type Applied = Extract<Entry, { kind: "applied" }>;
+
+/** When the work was done; the timeline has the same figures. */
+function doneWhen({ savedMs, restMs }: Applied): string {
+  if (restMs < 1) return `The work took ${seconds(savedMs)}, done while you read.`;
+  if (savedMs < 1) return `The work took ${seconds(restMs)}, and you waited for it.`;
+  return `${seconds(savedMs)} of the work were done while you read, ${seconds(restMs)} while you waited.`;
+}
+
+function applied(entry: Applied, actions: ConversationActions) {
+  const { changes, merged, tookMs } = entry;
   return html`<div class="card good" data-applied>
-    <p><strong>Applied in ${seconds(tookMs)}.</strong> ${savedMs ? html`The work took ${seconds(savedMs)}, done while you read.` : nothing}</p>
+    <p><strong>Applied in ${seconds(tookMs)}.</strong> ${doneWhen(entry)}</p>
     ${changeList(changes, actions.openFile)}
     ${merged.length ? html`<p>Merged with your own edits: ${merged.join(", ")}.</p>` : nothing}
   </div>`;
@@ -93,6 +105,13 @@ function conflict(prompt: string, conflicts: readonly Conflict[], actions: Conve
       ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${path}</button>: ${CONFLICTS[kind]}</li>`)}
     </ul>
     <p><button @click=${() => actions.rerun(prompt)}>Run “${prompt}” on your files as they are now</button></p>
+  </div>`;
+}
+
+function failed({ prompt, text }: Extract<Entry, { kind: "failed" }>, actions: ConversationActions) {
+  return html`<div class="card bad" data-failed>
+    <p>${text}</p>
+    <p><button aria-label="Try again: ${prompt}" @click=${() => actions.rerun(prompt)}>Try again</button></p>
   </div>`;
 }
 

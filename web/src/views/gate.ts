@@ -43,11 +43,13 @@ export class GateView {
   readonly #verdict = document.createElement("div");
   readonly #announce: (text: string) => void;
   #mode: ApprovalMode = "auto-edit";
+  #judged: Verdict | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(announce: (text: string) => void) {
     this.#announce = announce;
     this.dom.className = "gate";
+    this.dom.hidden = true;
     this.#editor = new EditorView({
       state: EditorState.create({
         doc: EXAMPLES[0] ?? "",
@@ -69,8 +71,12 @@ export class GateView {
     this.#judge();
   }
 
-  focus(): void {
-    this.#editor.focus();
+  /** Shows it, with the cursor in the command, or hides it. A screen reader hears only what is shown. */
+  show(isShown: boolean): void {
+    if (isShown && this.dom.hidden) this.#tell();
+    if (!isShown) clearTimeout(this.#telling);
+    this.dom.hidden = !isShown;
+    if (isShown) this.#editor.focus();
   }
 
   #draw(): void {
@@ -125,21 +131,27 @@ export class GateView {
     const verdict = classifyShell(command, { mode: this.#mode, workspace: "/workspace" });
     this.#editor.dispatch({ effects: setParts.of(verdict.parts) });
     render(verdictCard(verdict, command), this.#verdict);
+    this.#judged = verdict;
+    if (!this.dom.hidden) this.#tell();
+  }
+
+  /** Screen readers hear the verdict once the typing rests. */
+  #tell(): void {
     clearTimeout(this.#telling);
-    // Screen readers hear it once the typing rests.
-    if (!this.dom.hidden) this.#telling = setTimeout(() => this.#announce(`${verdict.decision}: ${verdict.detail}`), 700);
+    this.#telling = setTimeout(() => this.#announce(`${this.#judged?.decision}: ${this.#judged?.detail}`), 700);
   }
 }
 
 function verdictCard(verdict: ReturnType<typeof classifyShell>, command: string) {
   const { effects, parts, reads, writes } = verdict as Verdict & { parts: CommandPart[] };
   const named = parts.length ? parts.map(({ from, to, kind, detail }) => ({ kind, detail, text: command.slice(from, to) })) : effects.map((effect) => ({ ...effect, text: "" }));
+  const isStopped = verdict.decision === "boundary";
   return html`<div class="verdict" data-decision=${verdict.decision}>
     <p class="decision">${decisionBadge(verdict)}</p>
     <p><code class="reason">${verdict.reason}</code> ${verdict.detail}</p>
     ${named.length
       ? html`<table>
-          <caption class="unseen">What the parts of the command do</caption>
+          <caption class=${isStopped ? "" : "unseen"}>${isStopped ? "What stops it; the rest of the command is not marked" : "What the parts of the command do"}</caption>
           <thead><tr><th scope="col">Part</th><th scope="col">Effect</th><th scope="col">Why</th></tr></thead>
           <tbody>
             ${named.map(({ kind, detail, text }) => html`<tr><td><code>${text || "the whole"}</code></td><td><span class="effect ${kind as EffectKind}">${KINDS[kind as EffectKind].name}</span></td><td>${detail}</td></tr>`)}

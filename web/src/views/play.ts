@@ -17,6 +17,8 @@ export class PlayView {
   #session: Session;
   #fresh = new Set<string>();
   #edited = new Set<string>();
+  /** Whether new lines scroll into view: unless the visitor has scrolled back to read. */
+  #follows = true;
   #lines = 0;
 
   constructor(session: Session, onReset: () => void) {
@@ -25,6 +27,13 @@ export class PlayView {
     this.dom.className = "play";
     this.#editor = new FileEditor((path, text) => this.#session.project.write(path, text));
     this.composer = new Composer(session, () => this.openDiff());
+    // Before whatever has the focus hears of it: a question may have taken it from the prompt.
+    const swallow = (event: KeyboardEvent) => {
+      if (!this.composer.isLeftOver(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    this.dom.addEventListener("keydown", swallow, { capture: true });
     this.dom.addEventListener("keydown", (event) => {
       if (event.key !== "F2") return;
       event.preventDefault();
@@ -39,6 +48,7 @@ export class PlayView {
     this.composer.use(session);
     this.#fresh = new Set();
     this.#edited = new Set();
+    this.#follows = true;
     session.project.onChange((paths, by) => {
       for (const path of paths) {
         (by === "work" ? this.#fresh : this.#edited).add(path);
@@ -48,7 +58,16 @@ export class PlayView {
     session.onInsert = (text) => {
       this.composer.text = text;
     };
-    session.onQuestion = () => requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
+    session.onReturn = (prompt) => {
+      if (this.composer.text !== "") return;
+      this.composer.text = prompt;
+      session.edited(prompt);
+    };
+    // Whoever is typing goes on: a letter of theirs must not answer.
+    session.onQuestion = () => {
+      if (this.composer.text === "") requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
+      else session.onAnnounce("The agent asks whether a command may run.");
+    };
     for (const path of session.project.files.keys()) this.#editor.show(path, session.project.files.get(path) ?? "");
     this.openFile("src/slugify.js");
     this.draw();
@@ -76,11 +95,9 @@ export class PlayView {
   draw(): void {
     const session = this.#session;
     const { savedMs, waitedMs } = totals(session.steps);
-    const isNew = session.entries.length === 0;
+    const { isNew } = session;
     const staged = session.ahead?.speculation.changes().summary() ?? [];
     this.composer.hasDiff = 0 < staged.length;
-    const log = this.dom.querySelector(".log");
-    const wasAtEnd = !log || log.scrollHeight - log.scrollTop - log.clientHeight < 60;
     render(
       html`
         ${isNew ? intro() : html`<h1 class="unseen">Playground</h1>`}
@@ -89,9 +106,9 @@ export class PlayView {
             <div class="panel-head">
               <h2 id="chat-title">Conversation</h2>
               ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
-              ${isNew ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
+              ${session.entries.length === 0 ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
             </div>
-            <div class="log" tabindex="0" role="region" aria-label="What was said and done">
+            <div class="log" tabindex="0" role="region" aria-label="What was said and done" @scroll=${(event: Event) => this.#scrolled(event.currentTarget as HTMLElement)}>
               ${isNew ? html`<p class="quiet">The first prompt is in the line below. Press <kbd>Enter</kbd>.</p>` : nothing}
               ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
             </div>
@@ -118,7 +135,7 @@ export class PlayView {
       this.dom,
     );
     this.composer.draw();
-    this.#followTheEnd(wasAtEnd);
+    this.#followTheEnd();
   }
 
   #fileRow(path: string, isStaged: boolean) {
@@ -132,6 +149,8 @@ export class PlayView {
   }
 
   #rerun(prompt: string): void {
+    if (this.#session.phase !== "idle") return;
+    if (this.composer.text === prompt) this.composer.text = "";
     void this.#session.send(prompt);
     this.composer.input.focus();
   }
@@ -141,13 +160,17 @@ export class PlayView {
     this.#editor.focus();
   }
 
-  /** New lines scroll into view, unless the visitor has scrolled back to read. */
-  #followTheEnd(wasAtEnd: boolean): void {
+  #followTheEnd(): void {
     const log = this.dom.querySelector(".log");
     if (!log) return;
     const lines = log.scrollHeight;
-    if (wasAtEnd && lines !== this.#lines) log.scrollTop = lines;
+    if (this.#follows && lines !== this.#lines) log.scrollTop = lines;
     this.#lines = lines;
+  }
+
+  #scrolled(log: HTMLElement): void {
+    // Of what is hidden nothing is known.
+    if (log.clientHeight) this.#follows = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
   }
 }
 

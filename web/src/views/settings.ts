@@ -1,4 +1,4 @@
-/** What answers: the recording, or a server of the user's. The key is in memory only: in the form, and in the model made from it. */
+/** What answers: the recording, or a server of the user's. The key is in memory only: here, and in the model made from it. */
 export type Choice = { kind: "recorded" } | { kind: "remote"; baseUrl: string; model: string; key: string };
 
 /** The dialog in which the user says what answers. */
@@ -6,6 +6,7 @@ export class SettingsDialog {
   readonly dom = document.createElement("dialog");
   readonly #form: HTMLFormElement;
   readonly #problem: HTMLElement;
+  #inForce: Choice = { kind: "recorded" };
 
   constructor(onChoice: (choice: Choice) => void) {
     this.dom.className = "settings";
@@ -15,7 +16,7 @@ export class SettingsDialog {
         <div class="dialog-head"><h2 id="settings-title">Who answers?</h2></div>
         <fieldset>
           <legend class="unseen">Model</legend>
-          <label class="choice"><input type="radio" name="kind" value="recorded" checked> <span><strong>A recording.</strong> No key, no network. It knows the prompts of this page's small project.</span></label>
+          <label class="choice"><input type="radio" name="kind" value="recorded"> <span><strong>A recording.</strong> No key, no network. It knows the prompts of this page's small project.</span></label>
           <label class="choice"><input type="radio" name="kind" value="remote"> <span><strong>A model of your own.</strong> Any server that speaks OpenAI's chat completions and lets web pages ask (CORS): llama.cpp, vLLM, Ollama, a gateway.</span></label>
         </fieldset>
         <div class="fields">
@@ -42,14 +43,26 @@ export class SettingsDialog {
         problem.hidden = false;
         return;
       }
+      this.#inForce = choice;
       onChoice(choice);
     });
-    this.#show();
+    // What was not chosen is nowhere kept, and no key lies in a form that nobody sees.
+    this.dom.addEventListener("close", () => form.reset());
   }
 
+  /** Opens it, and shows what is in force. */
   open(): void {
     this.#problem.hidden = true;
+    this.#fill(this.#inForce);
+    this.#show();
     this.dom.showModal();
+  }
+
+  #fill(choice: Choice): void {
+    for (const [name, value] of Object.entries(choice)) {
+      const field = this.#form.elements.namedItem(name);
+      if (field instanceof HTMLInputElement || field instanceof RadioNodeList) field.value = value;
+    }
   }
 
   #show(): void {
