@@ -1,3 +1,6 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use headstart_tool_gate::{CallRef, Gate, GateContext};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,18 +27,31 @@ pub fn judge(call: &str, context: Option<String>) -> Result<String, Failure> {
     Ok(packed::verdict(&Gate::new().judge(CallRef { name: &name, args: &args }, &context), None))
 }
 
-fn context_of(context: Option<String>) -> Result<GateContext, Failure> {
-    match context {
-        Some(context) => parse::<Rules>("context", &context)?.into_context(),
-        None => Rules::default().into_context(),
+/// The rules that a text stands for. A host asks with the same ones again and again.
+fn context_of(text: Option<String>) -> Result<Rc<GateContext>, Failure> {
+    type Last = Option<(Option<String>, Rc<GateContext>)>;
+    thread_local! {
+        static LAST: RefCell<Last> = const { RefCell::new(None) };
     }
+    LAST.with_borrow_mut(|last| {
+        if let Some((known, context)) = last
+            && *known == text
+        {
+            return Ok(Rc::clone(context));
+        }
+        let rules = text.as_deref().map(|text| parse::<Rules>("context", text)).transpose()?;
+        let context = Rc::new(rules.unwrap_or_default().into_context()?);
+        *last = Some((text, Rc::clone(&context)));
+        Ok(context)
+    })
 }
 
 /// What a shell command would do: the verdict, [packed], with the places of its effects as JavaScript counts.
 #[cfg(feature = "shell")]
 #[wasm_bindgen(js_name = classifyShell)]
 pub fn classify_shell(command: &str, context: Option<String>) -> Result<String, Failure> {
-    let verdict = Gate::new().judge_command(command, &context_of(context)?);
+    let context = context_of(context)?;
+    let verdict = Gate::new().judge_command(command, &context);
     Ok(packed::verdict(&verdict, Some(command)))
 }
 
