@@ -16,20 +16,6 @@ export function toJson(name: string, value: unknown): string {
   return /\\ud[89a-f]/.test(text) ? text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\ufffd") : text;
 }
 
-/** An argument that is a text. */
-export function textOf(name: string, value: unknown): string {
-  if (typeof value === "string") return value;
-  throw new InputError(`${name}: must be a string, and is ${value === null ? "null" : typeof value}`, name);
-}
-
-/** An argument that counts, or is a time; undefined where it is left out. */
-export function numberOf(name: string, value: unknown): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "number" && value >= 0) return value;
-  const shown = typeof value === "string" ? JSON.stringify(value) : messageOf(value);
-  throw new InputError(`${name}: must be a number, 0 or more, and is ${shown}`, name);
-}
-
 /** Runs a call into the module. */
 export function call<T>(work: () => T): T {
   try {

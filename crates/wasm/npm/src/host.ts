@@ -3,6 +3,7 @@ import { Answers, single } from "./answers.js";
 import { toJson } from "./call.js";
 import { InputError } from "./errors.js";
 import { Overlay } from "./files.js";
+import { required } from "./options.js";
 import type { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
 import type {
@@ -24,22 +25,12 @@ export class HostPort {
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
-    const { model, mode, consent, runCommand, tools } = options;
+    const { model, mode, tools } = options;
     if (typeof model?.stream !== "function") {
       throw new InputError("model: must be an object with a method `stream`", "model");
     }
-    if (mode !== undefined && typeof mode !== "function") checkMode(mode);
-    if (consent !== undefined && typeof consent !== "function") {
-      throw new InputError("consent: must be a function", "consent");
-    }
-    if (runCommand !== undefined && typeof runCommand !== "function") {
-      throw new InputError("runCommand: must be a function", "runCommand");
-    }
-    if (tools !== undefined && !Array.isArray(tools)) throw new InputError("tools: must be a list", "tools");
-    tools?.forEach((tool, number) => {
-      if (typeof tool?.run === "function") return;
-      throw new InputError(`tools[${number}].run: must be a function`, `tools[${number}].run`);
-    });
+    if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
+    tools?.forEach((tool, number) => required(`tools[${number}].run`, tool?.run, "function"));
     this.#options = options;
   }
 

@@ -1,9 +1,12 @@
 // From what a developer gives as a tree to a handle of the module.
 
 import { InputError } from "./errors.js";
+import type { Fields } from "./options.js";
 import { raw } from "./raw.js";
 import { isWellFormed, TreePort } from "./tree-port.js";
-import type { Tree, WritableTree } from "./types.js";
+import type { Tree, WritableTree, WriteOptions } from "./types.js";
+
+export const WRITE: Fields<WriteOptions> = { executable: "boolean" };
 
 type Share = (writes: boolean) => raw.TreeHandle | undefined;
 

@@ -103,6 +103,28 @@ export interface EngineOptions {
   consent?: ((call: ToolCall, verdict: Verdict) => MaybePromise<"run" | "decline" | "stop">) | undefined;
 }
 
+/** How a guess is asked for. */
+export interface SuggestOptions {
+  /** How many guesses at most, up to 3. Default: 1. */
+  candidates?: number | undefined;
+  /** An abort rejects with its reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How a prompt is run ahead. */
+export interface SpeculateOptions {
+  /** Default: `s1`, `s2`, … */
+  id?: string | undefined;
+  /** Gives it up. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How a turn is run. */
+export interface TurnOptions {
+  /** Interrupts it. */
+  signal?: AbortSignal | undefined;
+}
+
 /** What happens in a run. Calls and results come in pairs, also where several ran at the same time. */
 export type RunEvent =
   /** Words of the model, as they come. */

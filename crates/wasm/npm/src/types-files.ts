@@ -47,6 +47,12 @@ export interface WritableTree extends Tree {
   symlink?(path: string, target: string): MaybePromise<void>;
 }
 
+/** How a file is staged, or written to a tree in memory. */
+export interface WriteOptions {
+  /** Whether its owner may execute it; as it was, if it is not said. */
+  executable?: boolean | undefined;
+}
+
 /** How much an overlay may hold. */
 export interface Quota {
   /** Staged paths; 10,000 if it is not said. */

@@ -1,8 +1,11 @@
 import { call, toJson } from "./call.js";
 import { DisposedError, InputError, toError } from "./errors.js";
+import { type Fields, optional, options as checked, required } from "./options.js";
 import { raw } from "./raw.js";
 import type { EncodedRequest, ModelEvent, ModelRequest, WireOptions } from "./types.js";
-import { baseUrl, requestUrl } from "./wire-url.js";
+import { baseUrl as plainUrl, requestUrl } from "./wire-url.js";
+
+export const WIRE: Fields<WireOptions> = { provider: "string", baseUrl: "string" };
 
 /** A provider's wire format: encoders and decoders, no IO. */
 export class Wire implements Disposable {
@@ -10,13 +13,13 @@ export class Wire implements Disposable {
   readonly #base: string;
 
   constructor(options: WireOptions) {
-    const { provider, baseUrl: given } = options ?? {};
-    if (typeof provider !== "string") throw new InputError("provider: must be the name of a provider", "provider");
-    if (given !== undefined && typeof given !== "string") throw new InputError("baseUrl: must be a string", "baseUrl");
+    const { provider, baseUrl } = checked("", options, WIRE);
+    required("provider", provider, "string");
+    const given = baseUrl ?? undefined;
     const handle = call(() => new raw.WireHandle(provider, given));
     try {
       const { baseUrl: address, endings } = JSON.parse(handle.describe()) as { baseUrl: string; endings: string[] };
-      this.#base = baseUrl(address, endings);
+      this.#base = plainUrl(address, endings);
       // What messages show is what was looked at.
       this.#handle = handle.at(given === undefined ? address : this.#base);
     } catch (error) {
@@ -74,9 +77,7 @@ export class Wire implements Disposable {
 
 /** A key as it is sent. */
 export function keyText(key: unknown): string {
-  if (key === undefined || key === null) return "";
-  if (typeof key !== "string") throw new InputError("key: must be a string", "key");
-  return key.trim();
+  return (optional("key", key, "string") as string | undefined)?.trim() ?? "";
 }
 
 /**

@@ -323,7 +323,7 @@ test("mistakes of the caller are told at once", () => {
   fetchModel({ provider: "openai", baseUrl: "http://localhost:8000/v1" });
   assert.throws(() => fetchModel({ provider: "gpt" }), failsWith(InputError, "invalid_input", /provider: must be anthropic/));
   assert.throws(() => fetchModel({}), failsWith(InputError, "invalid_input", /provider/));
-  assert.throws(() => fetchModel(), failsWith(InputError, "invalid_input", /provider/));
+  assert.throws(() => fetchModel(), failsWith(InputError, "invalid_input", /^options: is missing/));
   assert.throws(() => fetchModel({ provider: "openai", key: 1 }), failsWith(InputError, "invalid_input", /key/));
   for (const wrong of ["2", -1, NaN, {}, true]) {
     const ollama = (options) => () => fetchModel({ provider: "ollama", ...options });
