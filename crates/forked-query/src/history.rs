@@ -56,14 +56,14 @@ pub fn parse_history(text: &str) -> Result<Vec<Message>, HistoryError> {
 fn parse_message(entry: usize, value: Value, ids: &mut OpenIds) -> Result<Message, HistoryError> {
     let wrong = |message: String| HistoryError::Entry { entry, part: None, message };
     let Value::Object(mut fields) = value else {
-        return Err(wrong(format!("expected an object with `role` and `parts`, found {}", kind(&value))));
+        return Err(wrong(format!("must be an object with `role` and `parts`, and is {}", kind(&value))));
     };
     let role = fields.remove("role").ok_or_else(|| wrong("`role` is missing".into()))?;
     let role: Role = serde_json::from_value(role)
         .map_err(|_| wrong("`role` must be \"user\", \"model\" or \"tool\"".into()))?;
     let parts = match fields.remove("parts") {
         Some(Value::Array(parts)) => parts,
-        Some(other) => return Err(wrong(format!("`parts` must be an array, found {}", kind(&other)))),
+        Some(other) => return Err(wrong(format!("`parts` must be an array, and is {}", kind(&other)))),
         None => return Err(wrong("`parts` is missing".into())),
     };
     if parts.is_empty() {
@@ -88,7 +88,7 @@ type Fields = serde_json::Map<String, Value>;
 
 fn parse_part(value: Value, fill_id: impl FnOnce(&mut Fields)) -> Result<Part, String> {
     let Value::Object(mut fields) = value else {
-        return Err(format!("expected an object with `type`, found {}", kind(&value)));
+        return Err(format!("must be an object with `type`, and is {}", kind(&value)));
     };
     if fields.get("type").is_some_and(|kind| kind == "toolResult") {
         let outcomes = ["output", "error"].iter().filter(|name| fields.contains_key(**name)).count();
@@ -176,7 +176,7 @@ mod tests {
         let cases = [
             ("{", "the history is not valid JSON: EOF while parsing an object at line 1 column 1"),
             ("{}", "the history must be a JSON array of messages, but it is an object"),
-            ("[1]", "history entry 0: expected an object with `role` and `parts`, found a number"),
+            ("[1]", "history entry 0: must be an object with `role` and `parts`, and is a number"),
             (r#"[{"parts":[]}]"#, "history entry 0: `role` is missing"),
             (
                 r#"[{"role":"system","parts":[]}]"#,
@@ -185,7 +185,7 @@ mod tests {
             (r#"[{"role":"user"}]"#, "history entry 0: `parts` is missing"),
             (
                 r#"[{"role":"user","parts":"hi"}]"#,
-                "history entry 0: `parts` must be an array, found a string",
+                "history entry 0: `parts` must be an array, and is a string",
             ),
             (
                 r#"[{"role":"user","parts":[]}]"#,
@@ -197,7 +197,7 @@ mod tests {
             ),
             (
                 r#"[{"role":"user","parts":["hi"]}]"#,
-                "history entry 0, part 0: expected an object with `type`, found a string",
+                "history entry 0, part 0: must be an object with `type`, and is a string",
             ),
             (
                 r#"[{"role":"user","parts":[{"type":"text","text":"x"},{"type":"text"}]}]"#,
@@ -205,7 +205,7 @@ mod tests {
             ),
             (
                 r#"[{"role":"model","parts":[{"type":"image"}]}]"#,
-                "history entry 0, part 0: unknown variant `image`, expected one of `text`, `toolCall`, `toolResult`",
+                "history entry 0, part 0: `type`: unknown variant `image`, expected one of `text`, `toolCall`, `toolResult`",
             ),
             (
                 r#"[{"role":"tool","parts":[{"type":"toolResult","id":"a","name":"ls"}]}]"#,
@@ -217,7 +217,7 @@ mod tests {
             ),
             (
                 r#"[{"role":"model","parts":[{"type":"toolCall","id":"a","name":"ls","args":[]}]}]"#,
-                "history entry 0, part 0: invalid type: sequence, expected a map",
+                "history entry 0, part 0: `args`: invalid type: sequence, expected a map",
             ),
             (
                 r#"[{"role":"model","parts":[{"type":"toolCall","id":"a","name":"ls"}]}]"#,

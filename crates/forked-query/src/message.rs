@@ -95,16 +95,16 @@ impl<'de> Deserialize<'de> for ToolResult {
 impl FromJson for Part {
     fn from_json(value: Value) -> Result<Self, Error> {
         let mut fields = Fields::of(value)?;
-        match fields.must::<String>("type")?.as_str() {
-            "text" => Ok(Self::Text { text: fields.must("text")? }),
+        match of("type", fields.must::<String>("type"))?.as_str() {
+            "text" => Ok(Self::Text { text: of("text", fields.must("text"))? }),
             "toolCall" => Ok(Self::ToolCall(ToolCall {
-                id: fields.must("id")?,
-                name: fields.must("name")?,
-                args: fields.or_default("args")?,
-                signature: fields.may("signature")?,
+                id: of("id", fields.must("id"))?,
+                name: of("name", fields.must("name"))?,
+                args: of("args", fields.or_default("args"))?,
+                signature: of("signature", fields.may("signature"))?,
             })),
             "toolResult" => ToolResult::of(fields).map(Self::ToolResult),
-            other => Err(Error::unknown_variant(other, &["text", "toolCall", "toolResult"])),
+            other => of("type", Err(Error::unknown_variant(other, &["text", "toolCall", "toolResult"]))),
         }
     }
 }
@@ -119,11 +119,24 @@ impl ToolResult {
     fn of(mut fields: Fields) -> Result<Self, Error> {
         let outcome = match fields.first_of(["output", "error"]) {
             Some(("output", output)) => ToolOutcome::Output(output),
-            Some((_, error)) => ToolOutcome::Error(String::from_json(error)?),
+            Some((name, error)) => ToolOutcome::Error(of(name, String::from_json(error))?),
             None => return Err(Error::custom("a tool result has an `output` or an `error`")),
         };
-        Ok(Self { id: fields.must("id")?, name: fields.must("name")?, outcome })
+        let (id, name) = (of("id", fields.must("id"))?, of("name", fields.must("name"))?);
+        Ok(Self { id, name, outcome })
     }
+}
+
+/// Has an error say which field it is about: a JSON value knows no place.
+fn of<T>(field: &str, read: Result<T, Error>) -> Result<T, Error> {
+    read.map_err(|error| {
+        let message = error.to_string();
+        if message.starts_with("missing field") {
+            error
+        } else {
+            Error::custom(format_args!("`{field}`: {message}"))
+        }
+    })
 }
 
 impl Message {

@@ -93,7 +93,7 @@ impl Recording {
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         if text.trim_start().starts_with('[') {
             // serde would take a list for the fields in their order.
-            let message = "expected an object with `turns` and `suggestions`".into();
+            let message = "must be an object with `turns` and `suggestions`, and is an array".into();
             return Err(RecordingError::Shape { path: TOP.to_owned(), message });
         }
         let mut parser = serde_json::Deserializer::from_str(text);
@@ -205,7 +205,7 @@ mod tests {
             ("{}", "the recording holds neither turns nor suggestions"),
             (
                 "[1]",
-                "the recording is not valid at its top level: expected an object with `turns` and `suggestions`",
+                "the recording is not valid at its top level: must be an object with `turns` and `suggestions`, and is an array",
             ),
             (
                 r#"{"turns":[{},{"toolCalls":[{"name":"ls"},{"args":{}}]}]}"#,

@@ -41,7 +41,7 @@ impl FollowupController {
 
     /// Takes an event, and gives the effects: both are JSON.
     pub fn handle(&self, event: &str, now: f64) -> Result<String, Failure> {
-        let event = read_event(&Fields::parse(event)?)?;
+        let event = read_event(&Fields::parse("event", event)?)?;
         let now = millis("now", now)?;
         Ok(json(&self.inner.borrow_mut().handle(now, event)))
     }
@@ -122,7 +122,7 @@ mod tests {
             Event::Cleanup,
         ];
         for event in events {
-            let read = read_event(&Fields::parse(&json(&event)).unwrap());
+            let read = read_event(&Fields::parse("event", &json(&event)).unwrap());
             assert_eq!(read, Ok(event));
         }
     }
@@ -167,7 +167,7 @@ mod tests {
             (r#"{"type":"edited","text":3}"#, "text", "text: must be a string, and is 3"),
         ];
         for (event, path, message) in cases {
-            let read = read_event(&Fields::parse(event).unwrap());
+            let read = read_event(&Fields::parse("event", event).unwrap());
             match read {
                 Ok(_) => assert_eq!(path, "", "{event}"),
                 Err(failure) => {

@@ -38,12 +38,12 @@ pub struct EngineHandle {
     last: Cell<u64>,
 }
 
-/// With what a turn begins.
+/// With what a turn begins: one of these.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-enum Next {
-    Prompt(String),
-    Transcript(Transcript),
+#[serde(deny_unknown_fields)]
+struct Next {
+    prompt: Option<String>,
+    transcript: Option<Transcript>,
 }
 
 #[wasm_bindgen]
@@ -122,16 +122,18 @@ impl EngineHandle {
     /// Begins a turn in the foreground. `next` is JSON: `{"prompt"}` or `{"transcript"}`.
     pub fn turn(&self, conversation: &str, next: &str) -> Result<TurnHandle, Failure> {
         let Conversation { system, messages } = Conversation::parse(conversation)?;
-        let transcript = match parse("next", next)? {
-            Next::Prompt(prompt) if prompt.trim().is_empty() => {
+        let Next { prompt, transcript } = parse("next", next)?;
+        let transcript = match (prompt, transcript) {
+            (Some(prompt), None) if prompt.trim().is_empty() => {
                 return Err(Failure::input("next.prompt", "is empty"));
             }
-            Next::Prompt(prompt) => Transcript::new(&prompt),
-            Next::Transcript(transcript) => {
+            (Some(prompt), None) => Transcript::new(&prompt),
+            (None, Some(transcript)) => {
                 check_pairing(&transcript.messages)
                     .map_err(|error| Failure::input("next.transcript.messages", error.to_string()))?;
                 transcript
             }
+            _ => return Err(Failure::input("next", "must have either a `prompt` or a `transcript`")),
         };
         let request = ModelRequest {
             model: self.engine.background.name.clone(),

@@ -56,7 +56,7 @@ pub(crate) fn event_to_json(event: ModelEvent) -> Option<String> {
 }
 
 pub(crate) fn event_from_json(text: &str) -> Result<ModelEvent, Failure> {
-    let fields = Fields::parse(text)?;
+    let fields = Fields::parse("event", text)?;
     let own = |name: &str| fields.text(name).map(str::to_owned);
     Ok(match fields.text("type")? {
         "text" => ModelEvent::Text(own("text")?),

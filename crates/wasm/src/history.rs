@@ -2,7 +2,7 @@ use headstart_forked_query::{HistoryError, Message, PairingError, parse_history}
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::input::{join, parse};
+use crate::input::{join, parse, wrong};
 
 /// A conversation: `{"system"?, "messages"}`.
 pub(crate) struct Conversation {
@@ -46,5 +46,9 @@ fn of_history(error: &HistoryError) -> Failure {
     if let Some(part) = part {
         path = join(&path, &format!("parts[{part}]"));
     }
-    Failure::input(path, error.to_string())
+    match error {
+        // The path says where.
+        HistoryError::Entry { message, .. } => wrong(path, message),
+        _ => Failure::input(path, error.to_string()),
+    }
 }

@@ -3,24 +3,64 @@
 use headstart_followup_state::{Suggestion, filter};
 use headstart_forked_query::json_path;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Error, Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, json};
+use crate::words::in_words;
 
 /// Reads a JSON text that the facade made of the argument `name`.
 pub(crate) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| {
-        let place = json_path(text, &error);
-        let message = error.to_string();
-        // The place in a text that nobody has seen.
-        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-        let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let mut path = join(name, &place);
-        if let Some(field) = missing {
-            path = join(&path, field);
-        }
-        Failure::input(path, message)
-    })
+    serde_json::from_str(text)
+        .map_err(|error| of_serde(name, text, &error, &|text| serde_json::from_str::<T>(text).err()))
+}
+
+/// `again` reads another text of the same type.
+fn of_serde(name: &str, text: &str, error: &Error, again: &dyn Fn(&str) -> Option<Error>) -> Failure {
+    let path = join(name, &json_path(text, error));
+    let message = error.to_string();
+    if text.as_bytes().get(error.column()) == Some(&b':')
+        && let Some((_, words)) =
+            message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
+    {
+        // An object, whose first key serde takes for the word.
+        let path = path.rsplit_once('.').map_or("", |(path, _)| path);
+        return wrong(path.to_owned(), &format!("invalid type: map, expected {words}"));
+    }
+    if !error.is_syntax() {
+        return wrong(path, &message);
+    }
+    // The text is JSON. So this is where serde wants a word, and finds no string; which words there are it says of a string.
+    let place = error.column().saturating_sub(1);
+    let (before, found) = text.split_at_checked(place).unwrap_or((text, ""));
+    let (before, found) = match found.as_bytes() {
+        [b'[', ..] => (before, "sequence"),
+        [b'{', ..] => (before, "map"),
+        // It has looked into an object that is empty.
+        [b'}', ..] => (before.strip_suffix('{').unwrap_or(before), "map"),
+        _ => (before, found.split([',', '}', ']']).next().unwrap_or_default()),
+    };
+    let probe = format!("{before}\"\"");
+    let told = again(&probe).and_then(|error| {
+        let told = error.to_string();
+        let (_, words) = told.split_once("``, expected ")?;
+        let path = join(name, &json_path(&probe, &error));
+        Some(wrong(path, &format!("invalid type: {found}, expected {words}")))
+    });
+    told.unwrap_or_else(|| wrong(path, &message))
+}
+
+/// What serde says of the value at `path`.
+pub(crate) fn wrong(path: String, message: &str) -> Failure {
+    // The place in a text that nobody has seen.
+    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
+    let field = message.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+    if let Some((field, message)) = field {
+        return wrong(join(&path, field), message);
+    }
+    match message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        Some(field) => Failure::input(join(&path, field), "is missing"),
+        None => Failure::input(path, in_words(message)),
+    }
 }
 
 /// The path of a field of what is at `parent`.
@@ -48,8 +88,8 @@ pub(crate) fn millis(name: &str, number: f64) -> Result<u64, Failure> {
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
-        parse("", text).map(Self)
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Failure> {
+        parse(name, text).map(Self)
     }
 
     fn field(&self, name: &str) -> Option<&Value> {
@@ -104,8 +144,7 @@ impl Fields {
 
     /// What has a reader of its own.
     pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, Failure> {
-        let value = self.0.get(name).cloned().unwrap_or_default();
-        serde_json::from_value(value).map_err(|error| Failure::input(name, error.to_string()))
+        parse(name, &json(&self.0.get(name)))
     }
 
     /// A text that has to pass the filter.
@@ -116,7 +155,7 @@ impl Fields {
     pub(crate) fn suggestions(&self, name: &str) -> Result<Vec<Suggestion>, Failure> {
         let Some(value) = self.field(name) else { return Ok(Vec::new()) };
         let Value::Array(texts) = value else {
-            return Err(Self::wrong(name, "a list of strings", value));
+            return Err(Self::wrong(name, "an array of strings", value));
         };
         let read = |(index, text): (usize, &Value)| {
             let name = format!("{name}[{index}]");

@@ -34,3 +34,4 @@ mod tree;
 mod tree_port;
 mod turn;
 mod wire;
+mod words;

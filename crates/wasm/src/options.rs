@@ -57,7 +57,10 @@ impl Options {
         let time = match time_ms {
             None => usual.time,
             Some(time) => Duration::try_from_secs_f64(time / 1000.0).map_err(|_| {
-                Failure::input("limits.timeMs", format!("must be milliseconds, 0 or more, and is {time}"))
+                Failure::input(
+                    "limits.timeMs",
+                    format!("must be a number of milliseconds, 0 or more, and is {time}"),
+                )
             })?,
         };
         Ok(Limits {

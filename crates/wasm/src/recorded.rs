@@ -12,7 +12,7 @@ use crate::cancel::Cancellable;
 use crate::clock::{Clock, ClockPort};
 use crate::exchange::{event_to_json, request_from_json};
 use crate::failure::Failure;
-use crate::input::join;
+use crate::input::{join, wrong};
 use crate::promise::promise;
 
 /// A model that plays a recording.
@@ -75,9 +75,11 @@ impl AnswerHandle {
 }
 
 fn of_recording(error: &RecordingError) -> Failure {
-    let path = match error {
-        RecordingError::Shape { path, .. } if !path.starts_with("its ") => join("recording", path),
-        _ => "recording".to_owned(),
-    };
-    Failure::input(path, error.to_string())
+    match error {
+        RecordingError::Shape { path, message } => {
+            let path = if path.starts_with("its ") { "" } else { path };
+            wrong(join("recording", path), message)
+        }
+        _ => Failure::input("recording", error.to_string()),
+    }
 }

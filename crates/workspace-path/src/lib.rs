@@ -201,7 +201,7 @@ impl Serialize for WorkspacePath {
 impl<'de> Deserialize<'de> for WorkspacePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "must be a path: a string, or an array of its bytes")]
         enum Spelling {
             Text(String),
             Bytes(Vec<u8>),

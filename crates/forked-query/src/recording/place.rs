@@ -18,7 +18,9 @@ pub fn json_path(text: &str, error: &serde_json::Error) -> String {
 
 fn path_at(text: &str, line: usize, column: usize) -> String {
     let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
-    let text = &text.as_bytes()[..text.len().min(start + column)];
+    let (text, rest) = text.as_bytes().split_at(text.len().min(start + column));
+    // A parser that wants no list or object there looks at its bracket and reads no further.
+    let is_before_bracket = matches!(rest, [b'[' | b'{', ..]);
     let mut open: Vec<Open> = Vec::new();
     let mut key_follows = false;
     let mut at = 0;
@@ -58,7 +60,9 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
         match open {
             Open::Object(Some(key)) if path.is_empty() => path = key,
             Open::Object(Some(key)) => path.extend([".", &key]),
-            Open::List(begun, _) if 0 < begun => path.extend(["[", &(begun - 1).to_string(), "]"]),
+            Open::List(begun, follows) if 0 < begun || is_before_bracket => {
+                path.extend(["[", &(begun - usize::from(!follows)).to_string(), "]"]);
+            }
             _ => {}
         }
     }
@@ -82,7 +86,7 @@ mod tests {
     use super::path_at;
 
     #[test]
-    fn a_place_is_the_value_that_was_read_last() {
+    fn a_place_is_the_value_that_was_read_last_or_is_to_come_in_a_list() {
         let text = "{\"a\": [1, {\"b \\\" c\": [[]],\n \"d\":\"],{\"}, \"x\"] , \"e\" : 3}";
         let cases = [
             (1, 0, ""),
@@ -92,7 +96,7 @@ mod tests {
             (1, 8, "a[0]"),
             (1, 11, "a[1]"),
             (1, 19, "a[1].b \" c"),
-            (1, 22, "a[1].b \" c"),
+            (1, 22, "a[1].b \" c[0]"),
             (1, 23, "a[1].b \" c[0]"),
             (2, 4, "a[1].d"),
             (2, 10, "a[1].d"),

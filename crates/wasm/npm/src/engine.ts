@@ -30,17 +30,17 @@ const ENGINE: Fields<EngineOptions> = {
   runCommand: "function",
   tools: "list",
   limits: "object",
-  atBoundary: "string",
+  atBoundary: "word",
   commit: "object",
   consent: "function",
 };
 const LIMITS: Fields<Limits> = {
-  turns: "number",
-  messages: "number",
-  tokens: "number",
+  turns: "whole",
+  messages: "whole",
+  tokens: "whole",
   timeMs: "number",
-  depth: "number",
-  candidates: "number",
+  depth: "whole",
+  candidates: "whole",
   staged: "object",
 };
 const SUGGEST: Fields<SuggestOptions> = { candidates: "count", signal: "signal" };

@@ -33,6 +33,18 @@ export class InputError extends HeadstartError {
   }
 }
 
+/** An argument of the wrong type. */
+export function mistyped(path: string, expected: string, value: unknown): InputError {
+  return new InputError(`${path}: must be ${expected}, and is ${shown(value)}`, path);
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : String(value);
+}
+
 /**
  * A file that cannot be read or written. Codes: `not_found`, `not_a_directory`, `is_a_directory`, `already_exists`, `escapes` (a link
  * leads out of the workspace), `unsupported`, `quota`, `io`.

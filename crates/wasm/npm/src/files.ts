@@ -6,8 +6,8 @@ import { raw } from "./raw.js";
 import { contentBytes, keepOwn, pathText, treeOf, workspaceOf, WRITE } from "./tree.js";
 import type { CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree, WriteOptions } from "./types.js";
 
-export const COMMIT: Fields<CommitOptions> = { staleReads: "string", merge: "string" };
-export const QUOTA: Fields<Quota> = { files: "number", bytes: "number", fileBytes: "number", depth: "number" };
+export const COMMIT: Fields<CommitOptions> = { staleReads: "word", merge: "word" };
+export const QUOTA: Fields<Quota> = { files: "whole", bytes: "whole", fileBytes: "whole", depth: "whole" };
 
 /** Staged files over a tree that is never changed. It is a tree itself, so overlays stack. */
 export class Overlay implements Tree, Disposable {

@@ -1,7 +1,7 @@
 // The callbacks of an engine, as the module calls them. None of them throws, whatever the developer's own do.
 import { Answers, single } from "./answers.js";
 import { toJson } from "./call.js";
-import { InputError } from "./errors.js";
+import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
 import { required } from "./options.js";
 import type { raw } from "./raw.js";
@@ -95,7 +95,7 @@ export class HostPort {
 
 function checkMode(mode: ApprovalMode): void {
   if (MODES.includes(mode)) return;
-  throw new InputError(`mode: must be one of ${MODES.join(", ")} or a function, and is ${JSON.stringify(mode)}`, "mode");
+  throw mistyped("mode", `one of ${MODES.join(", ")} or a function`, mode);
 }
 
 async function* events(answer: AsyncIterable<ModelEvent>): AsyncGenerator<string> {

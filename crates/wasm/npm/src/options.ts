@@ -1,18 +1,22 @@
 // Arguments that a developer gives: one that is not what it must be is told by name, and so is a field that nobody knows, for with a
 // misspelt `baseURL` a key would go to another server than was meant.
-import { InputError } from "./errors.js";
+import { InputError, mistyped } from "./errors.js";
 
 const KINDS = {
   any: ["", () => true],
   boolean: ["true or false", (value) => typeof value === "boolean"],
   count: ["a whole number, 1 or more", (value) => Number.isSafeInteger(value) && (value as number) > 0],
   function: ["a function", (value) => typeof value === "function"],
-  list: ["a list", Array.isArray],
+  list: ["an array", Array.isArray],
   number: ["a number, 0 or more", (value) => typeof value === "number" && value >= 0],
   // A list, a map or a signal in place of options would be one without any.
   object: ["an object", (value) => Object.prototype.toString.call(value) === "[object Object]"],
   signal: ["an AbortSignal", (value) => typeof (value as AbortSignal | null)?.addEventListener === "function"],
+  // One that is without an end may be a limit.
+  whole: ["a whole number, 0 or more", (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) >= 0)],
   string: ["a string", (value) => typeof value === "string"],
+  // Which words there are the module tells; it does not see what JSON leaves out.
+  word: ["a string", (value) => typeof value !== "function" && typeof value !== "symbol"],
 } satisfies Record<string, [expected: string, holds: (value: unknown) => boolean]>;
 
 type Kind = keyof typeof KINDS;
@@ -24,7 +28,7 @@ export type Fields<T> = { readonly [Name in keyof Required<T>]: Kind };
 export function required<T>(path: string, value: T, kind: Kind): T {
   const [expected, holds] = KINDS[kind];
   if (value === undefined) throw new InputError(`${path}: is missing; it must be ${expected}`, path);
-  if (!holds(value)) throw new InputError(`${path}: must be ${expected}, and is ${shown(value)}`, path);
+  if (!holds(value)) throw mistyped(path, expected, value);
   return value;
 }
 
@@ -49,12 +53,6 @@ export function plainOptions<T extends object>(name: string, given: T, fields: F
   options(name, given, fields);
   const all: [name: string, value: unknown][] = Object.keys(fields).map((field) => [field, given[field as keyof T] ?? undefined]);
   return Object.fromEntries(all.map(([field, value]) => [field, value === Infinity ? Number.MAX_SAFE_INTEGER : value])) as Partial<T>;
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
-  return typeof value === "function" ? "a function" : String(value);
 }
 
 /** The field that somebody meant, or all there are. */

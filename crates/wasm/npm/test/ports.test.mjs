@@ -79,8 +79,8 @@ test("what a command came to is told as it is", async () => {
     [{ output: "x", truncated: true }, /output was cut/],
     [{ output: "x".repeat(1e6) }, /output was cut/],
     [undefined, "output: is missing"],
-    [{}, /output.output: missing field/],
-    [{ output: 7 }, /output.output: invalid type/],
+    [{}, /output\.output: is missing/],
+    [{ output: 7 }, /output\.output: must be a string, and is 7/],
     [{ output: "", exitCode: 1.5 }, /output.exitCode/],
   ];
   for (const [output, expected] of cases) {
