@@ -339,6 +339,20 @@ fn abort_after_the_end_gives_nothing_either() {
 }
 
 #[test]
+fn what_was_accepted_stays_accepted() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, finished) = bench.speculate("do it");
+    accepted(block_on(speculation.accept()).unwrap());
+    let after = bench.tree.snapshot();
+    speculation.abort();
+    assert_eq!(speculation.status(), Status::Completed);
+    assert_eq!(block_on(speculation.finished()), finished);
+    assert_eq!(speculation.changes(), finished.changes);
+    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::Taken { .. })));
+    assert_eq!(bench.tree.snapshot(), after);
+}
+
+#[test]
 fn accepting_a_running_speculation_joins_it() {
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
     let (speculation, driver, _events) = bench.start("do it");
