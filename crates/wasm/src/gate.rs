@@ -26,8 +26,8 @@ pub fn judge(call: &str, context: Option<String>) -> Result<String, Failure> {
 
 fn context_of(context: Option<String>) -> Result<GateContext, Failure> {
     match context {
-        Some(context) => parse::<Rules>("context", &context)?.into_context(),
-        None => Rules::default().into_context(),
+        Some(context) => parse::<Rules>("context", &context)?.into_context("context"),
+        None => Rules::default().into_context("context"),
     }
 }
 
@@ -47,13 +47,14 @@ mod tests {
     fn a_mistake_in_the_rules_names_its_field() {
         let cases = [
             (r#"{"mode":"fast"}"#, "context.mode"),
-            (r#"{"deny":["*.pem","!x"]}"#, "deny[1]"),
+            (r#"{"deny":["*.pem","!x"]}"#, "context.deny[1]"),
             (r#"{"deny":"x"}"#, "context.deny"),
-            (r#"{"workspace":"project"}"#, "workspace"),
-            (r#"{"workspace":"/a/../b"}"#, "workspace"),
+            (r#"{"workspace":"project"}"#, "context.workspace"),
+            (r#"{"workspace":"/a/../b"}"#, "context.workspace"),
+            (r#"{"workspace":"C:\\project"}"#, "context.workspace"),
             (r#"{"workspaces":"/a"}"#, "context.workspaces"),
             #[cfg(feature = "shell")]
-            (r#"{"policies":[{"program":"x/y","decision":"allow"}]}"#, "policies[0].program"),
+            (r#"{"policies":[{"program":"x/y","decision":"allow"}]}"#, "context.policies[0].program"),
             #[cfg(feature = "shell")]
             (r#"{"policies":[{"program":"x"}]}"#, "context.policies[0].decision"),
         ];

@@ -91,7 +91,7 @@ export class Engine implements Disposable {
   }
 
   /**
-   * Guesses what the user types next. Where there is no suggestion `suppressed` says why; an error of the model is `error`, in words.
+   * Guesses what the user types next. Where there is no suggestion `suppressed` says why; an error of the model is told with its `code`.
    *
    * An abort rejects with the signal's reason.
    */

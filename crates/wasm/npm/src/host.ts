@@ -1,5 +1,5 @@
 // The callbacks of an engine, as the module calls them. None of them throws, whatever the developer's own do.
-import { Answers, single } from "./answers.js";
+import { Answers, single, wantsName } from "./answers.js";
 import { toJson } from "./call.js";
 import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
@@ -25,9 +25,12 @@ export class HostPort {
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
-    const { model, mode, tools } = options;
+    const { model, modelName, mode, tools } = options;
     if (typeof model?.stream !== "function") {
       throw new InputError("model: must be an object with a method `stream`", "model");
+    }
+    if (!modelName && wantsName.has(model)) {
+      throw new InputError("modelName: is missing; set it to the provider's name of the model, as \"qwen3\"", "modelName");
     }
     if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
     tools?.forEach((tool, number) => required(`tools[${number}].run`, tool?.run, "function"));
@@ -53,7 +56,7 @@ export class HostPort {
   ask(request: string, inBackground: boolean): Answers {
     const { model } = this.#options;
     const source = (signal: AbortSignal) => events(model.stream(JSON.parse(request) as ModelRequest, signal));
-    return new Answers(source, "misconfigured", inBackground);
+    return new Answers(source, "other", inBackground);
   }
 
   command(request: string): Answers {

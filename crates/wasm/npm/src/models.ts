@@ -1,4 +1,4 @@
-import { inBackground } from "./answers.js";
+import { inBackground, wantsName } from "./answers.js";
 import { toError } from "./errors.js";
 import { type Fields, optional, options as checked } from "./options.js";
 import { raw } from "./raw.js";
@@ -43,7 +43,7 @@ export function fetchModel(options: FetchModelOptions): Model {
   const retries = options.retries ?? undefined;
   const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init));
   const limiter = new Limiter();
-  return {
+  const model: Model = {
     stream: (request, signal) => ({
       [Symbol.asyncIterator]: () => {
         optional("signal", signal, "signal");
@@ -64,6 +64,8 @@ export function fetchModel(options: FetchModelOptions): Model {
       },
     }),
   };
+  wantsName.add(model);
+  return model;
 }
 
 /** Has a signal end an answer, as long as that lasts. */

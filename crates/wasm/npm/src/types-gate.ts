@@ -10,7 +10,10 @@ export type ApprovalMode = "plan" | "default" | "auto-edit" | "yolo";
 export interface GateContext {
   /** Default: `default`. */
   mode?: ApprovalMode | undefined;
-  /** Where the workspace is: an absolute path, which relative ones start from. Default: `/workspace`. */
+  /**
+   * Where the workspace is: an absolute path as bash spells it, which relative ones start from. On Windows that is `/c/project` for
+   * `C:\project`; in calls, a path with a backslash is a strange name in the workspace. Default: `/workspace`.
+   */
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`: `.env`, `*.pem`, `/config/prod.yml`. */
   deny?: string[] | undefined;

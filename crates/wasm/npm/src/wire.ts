@@ -32,6 +32,9 @@ export class Wire implements Disposable {
   /** All that `fetch` needs. Without `key` no header carries one; white space around it is not part of it. */
   encode(request: ModelRequest, key?: string): EncodedRequest {
     const handle = this.#get();
+    if (request?.model === "") {
+      throw new InputError("request.model: is empty; set it to the provider's name of the model (of an Engine: `modelName`)", "request.model");
+    }
     const { path, query, headers, keyHeader, body } = JSON.parse(call(() => handle.encode(toJson("request", request)))) as Encoded;
     const all = Object.fromEntries(headers);
     const sent = keyText(key);

@@ -99,13 +99,15 @@ test("a mistake is an InputError that names the field", () => {
     [() => judge({ name: "ls", args: [] }), "call.args"],
     [() => judge(), "call"],
     [() => judge(shell("ls"), { mode: "fast" }), "context.mode"],
-    [() => judge(shell("ls"), { deny: ["!x"] }), "deny[0]"],
-    [() => judge(shell("ls"), { workspace: "project" }), "workspace"],
-    [() => judge(shell("ls"), { policies: [{ program: "bash", decision: "allow" }] }), "policies[0].program"],
-    [() => judge(shell("ls"), { policies: [{ program: "ls", match: ["rm"], decision: "allow" }] }), "policies[0].match"],
+    [() => judge(shell("ls"), { deny: ["!x"] }), "context.deny[0]"],
+    [() => judge(shell("ls"), { workspace: "project" }), "context.workspace"],
+    [() => judge(shell("ls"), { policies: [{ program: "bash", decision: "allow" }] }), "context.policies[0].program"],
+    [() => judge(shell("ls"), { policies: [{ program: "ls", match: ["rm"], decision: "allow" }] }), "context.policies[0].match"],
+    [() => judge(shell("ls"), { workspace: "C:\\project" }), "context.workspace"],
     [() => classifyShell(["ls"]), "command"],
   ];
   for (const [work, path] of cases) {
-    assert.throws(work, (error) => error instanceof InputError && error.path === path, path);
+    assert.throws(work, (error) => error instanceof InputError && error.path === path && error.message.startsWith(`${path}: `), path);
   }
+  assert.throws(() => judge(shell("ls"), { workspace: "C:\\project" }), /as bash spells it \(\/c\/project for C:\\project\)/);
 });
