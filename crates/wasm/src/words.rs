@@ -2,12 +2,12 @@
 
 /// A message of serde's without its place; one of anybody else stays as it is.
 pub(crate) fn in_words(message: &str) -> String {
-    for kind in ["invalid type: ", "invalid value: ", "invalid length: "] {
-        // The value may hold whatever it wants, what is expected cannot.
-        let told = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected "));
-        if let Some((found, expected)) = told {
-            return format!("must be {}, and is {}", expectation(expected), shortened(value(found)));
-        }
+    // The value may hold whatever it wants, what is expected cannot.
+    let told = message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected "));
+    if let Some((found, expected)) = told {
+        // Else it is a length, of a list in place of an object.
+        let found = found.split_once(": ").map_or("an array", |(_, found)| value(found));
+        return format!("must be {}, and is {}", expectation(expected), shortened(found));
     }
     if let Some((word, words)) = about(message, "unknown variant `") {
         return format!("must be {}, and is \"{}\"", expectation(words), shortened(word));
@@ -42,7 +42,7 @@ fn expectation(expected: &str) -> String {
     plain.to_owned()
 }
 
-/// What serde calls `integer `7``, and so on.
+/// A value as JavaScript writes it; serde tells its kind first.
 fn value(found: &str) -> &str {
     match found {
         "map" => "an object",
@@ -148,6 +148,11 @@ mod tests {
                 r#"s.many.b: must be a whole number, 0 or more, and is "c""#.into(),
             ),
             (r#"{"must":{}}"#, "s.must.be: is missing".into()),
+            (r#"{"must":[]}"#, "s.must: must be an object, and is an array".into()),
+            (
+                r#"{"must":"a: b, expected c"}"#,
+                r#"s.must: must be an object, and is "a: b, expected c""#.into(),
+            ),
             ("{}", "s.must: is missing".into()),
             ("7", "s: must be an object, and is 7".into()),
             ("null", "s: must be an object, and is null".into()),

@@ -145,6 +145,8 @@ test("a field that nobody knows, one that is missing, and nothing at all", async
     [() => judge({ name: "ls" }, { deny: [{}] }), "context.deny[0]", /must be a string, and is an object$/],
     [() => recordedModel({ suggestions: ["a", ["x"]] }), "recording.suggestions[1]", /and is an array$/],
     [() => judge({}), "call.name", /^call\.name: is missing$/],
+    [() => judge([]), "call", /^call: must be an object, and is an array$/],
+    [() => engine({ policies: [[]] }), "policies[0]", /^policies\[0\]: must be an object, and is an array$/],
     [() => judge("ls"), "call", /^call: must be an object, and is "ls"$/],
     [() => judge({ name: "ls" }, "yolo"), "context", /^context: must be an object, and is "yolo"$/],
     [() => new FollowupController().handle("wake"), "event", /^event: must be an object, and is "wake"$/],
