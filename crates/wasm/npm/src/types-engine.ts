@@ -103,7 +103,8 @@ export interface EngineOptions {
   /**
    * Asks the user whether a call may run. In turns only, never for a speculation. `stop` ends the turn there. Default: `decline`.
    */
-  consent?: ((call: ToolCall, verdict: Verdict) => MaybePromise<"run" | "decline" | "stop">) | undefined;
+  // Beside a plain word TypeScript would take `async () => "run"` for a promise of any text.
+  consent?: ((call: ToolCall, verdict: Verdict) => PromiseLike<"run" | "decline" | "stop">) | undefined;
 }
 
 /** How a guess is asked for. */
