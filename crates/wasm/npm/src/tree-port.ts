@@ -1,5 +1,6 @@
 // What the module asks of a tree of the host. Its answers are checked here, for nobody promised that they are what the types say.
 
+import { keepThrown } from "./errors.js";
 import type { Tree, WritableTree } from "./types.js";
 
 type Callback = keyof WritableTree;
@@ -41,7 +42,9 @@ export class TreePort {
     try {
       return await this.#ask(callback, path, content, executable);
     } catch (error) {
-      throw JSON.stringify(refusal(callback, error));
+      const told = refusal(callback, error);
+      keepThrown(told.message, error);
+      throw JSON.stringify(told);
     }
   }
 
