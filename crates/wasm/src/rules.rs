@@ -53,7 +53,8 @@ fn check_workspace(name: &str, workspace: &str) -> Result<(), Failure> {
     Err(Failure::input(
         join(name, "workspace"),
         format!(
-            "must be an absolute path as bash spells it (/c/project for C:\\project), without \".\" and \"..\", and is {workspace:?}"
+            "must be an absolute path as bash spells it (/c/project for C:\\project), \
+             without \".\" and \"..\", and is {workspace:?}"
         ),
     ))
 }

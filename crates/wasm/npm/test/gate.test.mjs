@@ -45,6 +45,23 @@ test("a verdict tells what is read, written and how to run it", () => {
   assert.ok(Object.keys(hardened.environment).length > 0);
 });
 
+test("reads, writes and parts are what their types say", () => {
+  const cases = [
+    ["rm -rf node_modules", [], [], ["rm"]],
+    ["cp a b", [], [], ["cp"]],
+    ["cat a | tee b", ["a"], [], ["b"]],
+    ["sort -o out.txt in.txt", ["in.txt", "out.txt"], [], ["-o"]],
+    ["ls src > out", ["src"], ["out"], ["> out"]],
+    ["cat a; curl b", ["a"], [], ["curl"]],
+    ["cat a; ls b", ["a", "b"], [], ["cat a", "a", "ls b", "b"]],
+  ];
+  for (const [command, reads, writes, shown] of cases) {
+    const verdict = classifyShell(command);
+    const parts = verdict.parts.map(({ from, to }) => command.slice(from, to));
+    assert.deepEqual([verdict.reads, verdict.writes, parts], [reads, writes, shown], command);
+  }
+});
+
 test("policies of the user widen and narrow", () => {
   const policies = [
     { program: "terraform", words: ["show"], decision: "allow", match: ["terraform show"] },
