@@ -2,6 +2,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, Usage,
@@ -9,7 +10,7 @@ use headstart_forked_query::{
 };
 use headstart_speculation::policy::Allowance;
 use headstart_speculation::{
-    Ending, Engine, Events, Host, Limits, Speculation, StartError, Transcript, Turn,
+    Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn, UndoWatch,
 };
 use headstart_tool_gate::{ApprovalMode, GateContext};
 use tokio::sync::mpsc;
@@ -33,6 +34,9 @@ pub(crate) struct Session {
     history: Vec<Message>,
     params: CacheSafeParams,
     last_turn: TurnEnd,
+    watch: Arc<UndoWatch>,
+    /// What the turn that runs tells the model of undone changes.
+    telling: News,
 }
 
 /// The answer to the question what comes next.
@@ -50,14 +54,35 @@ impl Session {
         model_name: String,
         history: Vec<Message>,
     ) -> Self {
+        let watch = Arc::new(UndoWatch::new(engine.workspace));
+        let engine = Engine { workspace: Arc::<UndoWatch>::clone(&watch), ..engine };
         let tools = engine.toolbox.schemas();
         let params = CacheSafeParams::new(Some(SYSTEM.into()), tools.clone(), &history, &model_name);
-        Self { engine, host, model, model_name, tools, history, params, last_turn: TurnEnd::Completed }
+        let last_turn = TurnEnd::Completed;
+        let telling = News::default();
+        Self { engine, host, model, model_name, tools, history, params, last_turn, watch, telling }
     }
 
     /// What the provider calls the model of the conversation.
     pub(crate) fn model_name(&self) -> &str {
         &self.model_name
+    }
+
+    /// What the user has undone of the work in the conversation, and the model does not know yet.
+    pub(crate) fn news(&self) -> News {
+        // A tree on a disk answers at once.
+        self.watch.news().now_or_never().unwrap_or_default()
+    }
+
+    /// The beginning of a turn: the prompt, after what the model has to know first.
+    pub(crate) fn open(&mut self, prompt: &str) -> Transcript {
+        self.telling = self.news();
+        Transcript::new(&self.telling.before_prompt(prompt))
+    }
+
+    /// The same for the user, in a line; empty where there is nothing to know.
+    pub(crate) fn told(&self) -> String {
+        self.telling.for_user()
     }
 
     /// A foreground turn over a transcript: a new one, or one that an accept gave.
@@ -75,9 +100,11 @@ impl Session {
             Ending::Aborted => TurnEnd::Aborted,
             _ => TurnEnd::Failed,
         };
+        let telling = std::mem::take(&mut self.telling);
         if !transcript.messages.iter().any(|message| message.role == Role::Model) {
             return;
         }
+        self.watch.told(&telling);
         self.history.extend(transcript.messages);
         self.save();
     }
@@ -134,6 +161,8 @@ impl Session {
     /// Forgets the conversation.
     pub(crate) fn reset(&mut self) {
         self.history.clear();
+        self.watch.forget_all();
+        self.telling = News::default();
         self.last_turn = TurnEnd::Completed;
         self.save();
     }

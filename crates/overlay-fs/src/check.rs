@@ -2,6 +2,7 @@ mod moved;
 
 use std::borrow::Cow;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::pin::Pin;
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -35,7 +36,20 @@ pub enum Resolution<'a> {
 ///
 /// Every [`Workspace`](crate::Workspace) commits by these rules; a host that writes its files itself asks for them
 /// here. To see what an accept would say, ask and apply nothing.
-pub async fn resolve<'a>(
+pub fn resolve<'tree, 'set: 'tree>(
+    tree: &'tree dyn Tree,
+    changes: &'set ChangeSet,
+    options: CommitOptions,
+) -> Resolving<'tree, 'set> {
+    // In a box: every caller would hold the whole of it, in code and in the future.
+    Box::pin(compare(tree, changes, options))
+}
+
+/// The answer of [`resolve`], on its way.
+pub type Resolving<'tree, 'set> =
+    Pin<Box<dyn Future<Output = Result<Resolution<'set>, TreeError>> + Send + 'tree>>;
+
+async fn compare<'a>(
     tree: &dyn Tree,
     changes: &'a ChangeSet,
     options: CommitOptions,

@@ -10,7 +10,8 @@
 //! Overlays stack: [`ChangeSet::then`] makes one change set of two. A change set is applied to any checkout of the same
 //! base, written as a patch for `git apply` ([`ChangeSet::patch`]), and kept with its contents or, by their hashes,
 //! without ([`ChangeSet::by_hash`]). A host that can change its files only one call at a time implements [`Writer`], and
-//! has the same rules from [`commit_through`].
+//! has the same rules from [`commit_through`]; one that can change several files in one call implements [`AtomicWriter`], and has
+//! them from [`commit_at_once`].
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -71,6 +72,7 @@
 //! * `failpoints` (off by default): for tests; a numbered fail point in front of every system call of a commit, and a
 //!   record of what it did to the disk.
 
+mod at_once;
 mod change_set;
 mod check;
 mod commit;
@@ -86,9 +88,10 @@ mod tree;
 mod walk;
 mod writer;
 
+pub use at_once::{AtomicWriter, Entry, Step, commit_at_once};
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
 pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
-pub use check::{Resolution, resolve};
+pub use check::{Resolution, Resolving, resolve};
 pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
 pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};

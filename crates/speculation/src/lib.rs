@@ -10,6 +10,8 @@
 //! Completed work makes a suggestion for what comes after it. With [`Limits::depth`] that one runs ahead, too, on top of the
 //! work below ([`Speculation::above`]): an accept of the lower step leaves the upper one ready, an abort takes it along.
 //!
+//! When a user takes accepted work back, in an editor or with git, [`UndoWatch`] notices, and has the words for the model.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
@@ -87,6 +89,7 @@ pub mod policy;
 mod run;
 mod speculation;
 mod transcript;
+mod undone;
 mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
@@ -99,6 +102,7 @@ pub use limits::{CostLimit, Limits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;
 pub use transcript::Transcript;
+pub use undone::{News, Restored, UndoWatch};
 
 /// The examples in the README, compiled and run as tests.
 #[cfg(doctest)]

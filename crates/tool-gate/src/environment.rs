@@ -51,5 +51,5 @@ const NAMES: &str = "ALACRITTY CDPATH CHILD_MAX COLUMNS COPROC DIRSTACK EMACS EN
 pub(crate) fn is_special_variable(name: &str) -> bool {
     CLEAN.iter().any(|(clean, _)| *clean == name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || NAMES.split_ascii_whitespace().any(|special| special == name)
+        || crate::shell::names::listed(NAMES, name)
 }

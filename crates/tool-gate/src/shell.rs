@@ -5,6 +5,7 @@ mod by_policy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod checks;
 mod judged;
+pub(crate) mod names;
 mod options;
 mod read;
 mod script;

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -162,8 +163,8 @@ pub struct Effect {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hardened {
-    /// Variables that must be set.
-    pub environment: BTreeMap<String, String>,
+    /// Variables that must be set; the many of git are one map, shared by all verdicts.
+    pub environment: Arc<BTreeMap<String, String>>,
     /// The command line to run instead of the one in the call; `None` where that one is right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,

@@ -77,7 +77,7 @@ impl Place {
         program.args(["-s", "KILL", "5", "bash", "--norc", "--noprofile", "-c", text]);
         program.env_clear().envs(clean_environment(&self.base.join("home").to_string_lossy()));
         if let Some(hardened) = hardened {
-            program.envs(&hardened.environment);
+            program.envs(&*hardened.environment);
         }
         let program = program.current_dir(self.work()).stdin(Stdio::null()).output();
         let output = program.expect("this test needs timeout and bash");

@@ -33,5 +33,6 @@ mod tools;
 mod tree;
 mod tree_port;
 mod turn;
+mod undone;
 mod wire;
 mod words;

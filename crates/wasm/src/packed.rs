@@ -9,8 +9,12 @@
 //! | what may be missing | 0, or 1 and it |
 //! | verdict | decision, reason, detail, effects, reads, writes, hardened |
 //! | effect | kind, detail, span; behind a span its two places in UTF-16 units if the command was given |
-//! | hardened | environment as names and values, command, git |
+//! | hardened | environment as a text that is a list of names and values, command, git |
 //! | git | version, folders, hides |
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use headstart_tool_gate::{Effect, GitNeeds, Hardened, Verdict};
 
@@ -29,6 +33,7 @@ pub(crate) fn verdict(verdict: &Verdict, command: Option<&str>) -> String {
     packed.0
 }
 
+#[derive(Default)]
 struct Packed(String);
 
 impl Packed {
@@ -87,12 +92,30 @@ impl Packed {
         });
     }
 
-    fn hardened(&mut self, hardened: &Hardened) {
-        self.number(hardened.environment.len());
-        for (name, value) in &hardened.environment {
-            self.text(name);
-            self.text(value);
+    fn environment(&mut self, environment: &Arc<BTreeMap<String, String>>) {
+        thread_local! {
+            /// One that several verdicts share, and what it is packed: that of git is large.
+            static SHARED: RefCell<(Arc<BTreeMap<String, String>>, String)> = RefCell::default();
         }
+        SHARED.with_borrow_mut(|(shared, text)| {
+            if Arc::ptr_eq(shared, environment) {
+                return self.text(text);
+            }
+            let mut packed = Packed::default();
+            packed.number(environment.len());
+            for (name, value) in &**environment {
+                packed.text(name);
+                packed.text(value);
+            }
+            self.text(&packed.0);
+            if 1 < Arc::strong_count(environment) {
+                (*shared, *text) = (Arc::clone(environment), packed.0);
+            }
+        });
+    }
+
+    fn hardened(&mut self, hardened: &Hardened) {
+        self.environment(&hardened.environment);
         self.optional(hardened.command.as_deref(), Self::text);
         self.optional(hardened.git.as_ref(), |packed, git| {
             let GitNeeds { version: (major, minor), folders, hides } = git;

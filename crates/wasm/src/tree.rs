@@ -33,6 +33,10 @@ impl TreeHandle {
 }
 
 impl TreeHandle {
+    pub(crate) fn writable(tree: Arc<dyn Workspace>) -> Self {
+        Self(Inner::Workspace(tree))
+    }
+
     pub(crate) fn readable(tree: Arc<dyn Tree>) -> Self {
         Self(Inner::Tree(tree))
     }

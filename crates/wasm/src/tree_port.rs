@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOptions, CommitOutcome, DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError,
-    Workspace, WorkspacePath, Writer, commit_through,
+    AtomicWriter, ChangeSet, CommitOptions, CommitOutcome, DirEntry, Entry, EntryKind, Fingerprint, Metadata,
+    Step, Tree, TreeError, Workspace, WorkspacePath, Writer, commit_at_once, commit_through,
 };
 use js_sys::{Promise, Uint8Array};
 use send_wrapper::SendWrapper;
@@ -21,6 +21,33 @@ extern "C" {
     /// The answer: bytes for `read`, else a JSON text. It rejects with a JSON text `{"code", "message"}`.
     #[wasm_bindgen(method)]
     fn ask(this: &TreePort, callback: &str, path: &str, content: JsValue, executable: bool) -> Promise;
+
+    /// Whether the host takes a commit as a whole.
+    #[wasm_bindgen(method, getter, js_name = isAtomic)]
+    fn is_atomic(this: &TreePort) -> bool;
+
+    /// An empty commit.
+    #[wasm_bindgen(method)]
+    fn batch(this: &TreePort) -> Batch;
+
+    type Batch;
+
+    /// One path more, with what is there before and after: the kind, empty for nothing, and bytes or where a link points.
+    #[wasm_bindgen(method)]
+    fn add(
+        this: &Batch,
+        path: &str,
+        kind_before: &str,
+        before: JsValue,
+        kind_after: &str,
+        after: JsValue,
+        executable: bool,
+        moved_from: &str,
+    );
+
+    /// The JSON text of a list of paths that are not as they have to be. It rejects as `ask` does.
+    #[wasm_bindgen(method)]
+    fn commit(this: &Batch) -> Promise;
 
     /// A place in the queue of those who commit to the host's tree.
     #[wasm_bindgen(method)]
@@ -58,6 +85,8 @@ struct Looked {
 struct Refused {
     code: String,
     message: String,
+    /// Which of the paths of a commit.
+    path: Option<String>,
 }
 
 impl PortTree {
@@ -107,10 +136,10 @@ fn io(path: &WorkspacePath, message: String) -> TreeError {
 
 fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
     let text = refused.as_string().unwrap_or_default();
-    let Ok(Refused { code, message }) = serde_json::from_str(&text) else {
+    let Ok(Refused { code, message, path: named }) = serde_json::from_str(&text) else {
         return io(path, "the tree failed".to_owned());
     };
-    let path = path.clone();
+    let path = named.and_then(|named| WorkspacePath::parse(&named).ok()).unwrap_or_else(|| path.clone());
     match code.as_str() {
         "not_found" => TreeError::NotFound { path },
         "not_a_directory" => TreeError::NotADirectory { path },
@@ -205,6 +234,43 @@ impl Writer for PortTree {
     }
 }
 
+#[async_trait]
+impl AtomicWriter for PortTree {
+    async fn make(&self, steps: Vec<Step>) -> Result<Vec<WorkspacePath>, TreeError> {
+        let batch = SendWrapper::new(self.port.batch());
+        for Step { path, before, after, moved_from } in steps {
+            let (kind_before, before, _) = crossing(&path, before)?;
+            let (kind_after, after, executable) = crossing(&path, after)?;
+            let text = path.as_str().ok_or_else(|| unnamed(&path))?;
+            let moved_from = moved_from.as_ref().and_then(WorkspacePath::as_str).unwrap_or_default();
+            batch.add(text, kind_before, before.take(), kind_after, after.take(), executable, moved_from);
+        }
+        let root = WorkspacePath::root();
+        let promise = batch.commit();
+        match SendWrapper::new(async move { promise.await }).await {
+            Ok(answer) => parse(&root, &Answer::Text(answer.as_string().unwrap_or_default())),
+            Err(refused) => Err(refusal(&root, &refused)),
+        }
+    }
+}
+
+/// The kind of an entry as JavaScript names it, what it holds, and its bit.
+fn crossing(
+    path: &WorkspacePath,
+    entry: Option<Entry>,
+) -> Result<(&'static str, SendWrapper<JsValue>, bool), TreeError> {
+    let (kind, value, executable) = match entry {
+        None => ("", JsValue::UNDEFINED, false),
+        Some(Entry::Directory) => ("directory", JsValue::UNDEFINED, false),
+        Some(Entry::Link(target)) => {
+            ("symlink", String::from_utf8(target).map_err(|_| unnamed(path))?.into(), false)
+        }
+        // A copy: what the host keeps must not be the memory of this module.
+        Some(Entry::File { content, executable }) => ("file", Uint8Array::from(&*content).into(), executable),
+    };
+    Ok((kind, SendWrapper::new(value), executable))
+}
+
 /// A place in the queue, given up with it.
 struct Place(SendWrapper<Turn>);
 
@@ -221,6 +287,10 @@ impl Workspace for PortTree {
         let ready = SendWrapper::new(js_sys::futures::JsFuture::from(place.0.ready()));
         // It never rejects.
         let _ = SendWrapper::new(async move { ready.take().await.is_ok() }).await;
-        commit_through(self, changes, options).await
+        if self.port.is_atomic() {
+            commit_at_once(self, changes, options).await
+        } else {
+            commit_through(self, changes, options).await
+        }
     }
 }

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Model } from "headstart";
 import { ContextKeys } from "./context.js";
 import { load, treeError } from "./engine.js";
-import { CollectingTree } from "./files/tree.js";
+import { onFilesChanged } from "./files/changes.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
@@ -38,6 +38,7 @@ export class App implements vscode.Disposable {
   /** What is said where no session is. */
   #notes: Item[] = [];
   #inputFocused = false;
+  #changes: vscode.Disposable | undefined;
 
   constructor(context: vscode.ExtensionContext) {
     this.#extension = context.extensionUri;
@@ -52,6 +53,7 @@ export class App implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.#changes?.dispose();
     this.#session?.dispose();
     this.#status.dispose();
   }
@@ -86,10 +88,11 @@ export class App implements vscode.Disposable {
       },
     };
     const isSample = this.#isSample;
+    this.#changes = onFilesChanged(root, () => void this.#session?.filesChanged());
     const session = new Session({
       headstart, model,
       modelName: "model" in this.#chosen ? this.#chosen.name : "none",
-      tree: new CollectingTree(new WorkspaceFiles(root, treeError), treeError),
+      tree: new WorkspaceFiles(root, treeError),
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: SYSTEM,
       settings,
@@ -133,6 +136,7 @@ export class App implements vscode.Disposable {
   /** Forgets the conversation. */
   async restart(sample = false): Promise<void> {
     await this.#starting;
+    this.#changes?.dispose();
     this.#session?.dispose();
     this.#session = undefined;
     this.#starting = undefined;

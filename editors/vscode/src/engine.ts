@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import * as headstart from "headstart";
-import type { Fail } from "./files/tree.js";
+import type { Fail } from "./files/workspace.js";
 
 let loading: Promise<void> | undefined;
 

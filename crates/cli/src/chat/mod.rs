@@ -20,9 +20,9 @@ use std::future::pending;
 use std::time::{Duration, Instant};
 
 use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
+use headstart_speculation::Event;
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::policy::Mode;
-use headstart_speculation::{Event, Transcript};
 use tokio::sync::mpsc;
 
 use crate::config::Config as Settings;
@@ -267,12 +267,16 @@ impl Chat {
         self.forget_suggestion();
         if let Some(offer) = taken {
             match offer.work {
+                Some(mut ahead) if !self.session.news().is_empty() => {
+                    // It ran ahead in the belief that what its user has undone is there.
+                    self.close_work(&mut ahead, Outcome::Aborted);
+                    ahead.speculation.abort();
+                }
                 Some(ahead) => return self.take(ahead),
                 None => self.books.decided(&offer.id, Outcome::Accepted),
             }
         }
-        self.begin(Transcript::new(&text));
-        Ok(())
+        self.begin_with(&text)
     }
 
     /// No suggestion, none to come, and no work ahead.

@@ -80,6 +80,17 @@ impl Working {
 }
 
 impl Chat {
+    /// Begins a turn with a prompt of the user's, and what the model has to know first.
+    pub(super) fn begin_with(&mut self, prompt: &str) -> Result<(), CliError> {
+        let transcript = self.session.open(prompt);
+        let news = self.session.told();
+        if !news.is_empty() {
+            self.face.say(&news, Style::Dim)?;
+        }
+        self.begin(transcript);
+        Ok(())
+    }
+
     /// Begins a turn in the foreground.
     pub(super) fn begin(&mut self, transcript: Transcript) {
         if transcript.pending_call().is_none() {
@@ -164,16 +175,14 @@ impl Chat {
             }
             Ok(Ok(_)) => {
                 // Nothing was done ahead: the prompt runs as if it had been typed.
-                self.begin(prompt);
-                return Ok(());
+                return self.begin_with(speculation.prompt());
             }
             Ok(Err(error)) => error.to_string(),
             Err(error) => return self.finish(prompt, &interrupted(&error)),
         };
         self.face.say(&why, Style::Removed)?;
         self.face.say("nothing of the work ahead was applied; running it anew", Style::Dim)?;
-        self.begin(prompt);
-        Ok(())
+        self.begin_with(speculation.prompt())
     }
 
     /// The work ahead is the user's now; a turn goes on where it had stopped.

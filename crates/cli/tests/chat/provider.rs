@@ -344,3 +344,42 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
     assert_eq!(with.to_string(), without.to_string());
     assert_eq!(made, files(&chat));
 }
+
+/// The conversation says that the model wrote a file. When the user takes that back behind it, the next prompt says so, once,
+/// and what was sent before stays as it was.
+#[test]
+fn the_model_is_told_what_the_user_has_undone() {
+    let answers = ["It is made.", "I see.", "Yes.", "And again."].map(Answer::Says);
+    let (mut chat, requests) =
+        chat_and_requests([Answer::Write("made.txt")].into_iter().chain(answers).collect(), "auto-edit");
+    let made = chat.project.session.workspace().join("made.txt");
+    chat.send("make it\r");
+    chat.wait_for("It is made.");
+    assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
+    std::fs::remove_file(&made).unwrap();
+    chat.send("go on\r");
+    chat.wait_for("The model is told that you have undone its changes of made.txt.\nI see.");
+    chat.send("is it so?\r");
+    chat.wait_for("Yes.");
+    chat.project.session.write("project/made.txt", "made\n");
+    chat.send("and now?\r");
+    chat.wait_for("And again.");
+    chat.leave();
+    let sent: Vec<Vec<Value>> =
+        requests.iter().map(|body| body["messages"].as_array().unwrap().clone()).collect();
+    let prompts: Vec<_> =
+        sent.iter().skip(2).map(|messages| messages.last().unwrap()["content"].clone()).collect();
+    assert_eq!(
+        prompts,
+        [
+            "[Note: the user has undone changes that you made. These files are as they were before them:\n\
+             - made.txt (there is no such file now)]\n\ngo on",
+            "is it so?",
+            "[Note: the user has made changes of yours again that were undone. These files hold them now:\n\
+             - made.txt]\n\nand now?",
+        ]
+    );
+    for (earlier, later) in sent.iter().zip(&sent[1..]) {
+        assert_eq!(later[..earlier.len()], earlier[..], "what was sent once is never written anew");
+    }
+}

@@ -3,6 +3,7 @@
 use headstart_overlay_fs::MemoryTree;
 use proptest::prelude::*;
 
+use crate::at_once::AtOnce;
 use crate::coarse::Coarse;
 use crate::later::Later;
 use crate::play::{Scope, play};
@@ -34,6 +35,15 @@ proptest! {
     #[test]
     fn answered_later(bytes in history()) {
         play::<Later>(&bytes, Scope::All);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn made_at_once(bytes in history()) {
+        play::<AtOnce>(&bytes, Scope::All);
     }
 }
 
@@ -93,6 +103,7 @@ fn what_once_went_wrong_does_not_again() {
     for bytes in FOUND {
         play::<MemoryTree>(bytes, Scope::Commits);
         play::<Later>(bytes, Scope::Commits);
+        play::<AtOnce>(bytes, Scope::Commits);
         #[cfg(all(feature = "os", unix))]
         play::<crate::world::Disk>(bytes, Scope::Commits);
     }

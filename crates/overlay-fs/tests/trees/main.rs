@@ -10,6 +10,9 @@ macro_rules! on_every_tree {
         mod answered_later {
             $(#[test] fn $name() { super::$name::<crate::later::Later>(); })*
         }
+        mod made_at_once {
+            $(#[test] fn $name() { super::$name::<crate::at_once::AtOnce>(); })*
+        }
         mod with_coarse_times {
             $(#[test] fn $name() { super::$name::<crate::coarse::Coarse>(); })*
         }
@@ -20,6 +23,7 @@ macro_rules! on_every_tree {
     };
 }
 
+mod at_once;
 mod change_set;
 mod coarse;
 mod histories;

@@ -8,3 +8,4 @@ mod states;
 mod steps;
 mod support;
 mod together;
+mod undone;

@@ -6,6 +6,7 @@ use super::script::{
     Span, Word,
 };
 use super::table;
+use super::witness::check_plain;
 
 /// Whether a sed script only edits its stream.
 pub(crate) fn sed(script: &[u8]) -> bool {
@@ -17,7 +18,7 @@ pub(crate) fn awk(program: &[u8]) -> bool {
     table::check_awk(program)
 }
 
-/// Reads twice, and looks at every span.
+/// Reads twice, looks at every span, and compares the reading of a plain text.
 pub(crate) fn parse(text: &str) {
     match (read(text), read(text)) {
         (Err(first), Err(second)) => {
@@ -27,6 +28,7 @@ pub(crate) fn parse(text: &str) {
         (Ok(first), Ok(second)) => {
             assert_eq!(format!("{first:?}"), format!("{second:?}"));
             Spans { length: text.len() }.reading(&first);
+            check_plain(text, &first);
             if text.len() < 4 * 1024 {
                 let longer = read(&format!("{text}\n# a comment\n")).expect("a comment changes nothing");
                 assert_eq!(longer.command_starts, first.command_starts);

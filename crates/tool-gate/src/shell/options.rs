@@ -1,6 +1,7 @@
 //! Options as GNU programs and their like read them: bundled, attached, separate, `--`.
 
 use super::analyse::Judge;
+use super::names::{listed, marks_behind};
 use super::value::Arg;
 use super::{Extent, Span};
 use crate::EffectKind;
@@ -372,14 +373,10 @@ fn long_kind(spec: &Spec, name: &str) -> Option<Kind> {
     if 1 < name.len() && listed(spec.reads, name) {
         return Some(Kind::Reads);
     }
-    spec.long.split_ascii_whitespace().find_map(|entry| match entry.strip_prefix(name)? {
-        "" => Some(Kind::Flag),
-        "=" => Some(Kind::Value),
-        "?" => Some(Kind::Optional),
+    marks_behind(spec.long, name).find_map(|mark| match mark {
+        b' ' => Some(Kind::Flag),
+        b'=' => Some(Kind::Value),
+        b'?' => Some(Kind::Optional),
         _ => None,
     })
-}
-
-fn listed(names: &str, name: &str) -> bool {
-    names.split_ascii_whitespace().any(|listed| listed == name)
 }

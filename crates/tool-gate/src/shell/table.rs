@@ -27,6 +27,7 @@ mod wrappers;
 use std::sync::LazyLock;
 
 use super::analyse::Judge;
+use super::names::listed;
 use super::options::{self, Spec};
 use super::value::Arg;
 use super::{Span, by_policy};
@@ -176,9 +177,8 @@ pub(crate) fn check_awk(program: &[u8]) -> bool {
 
 /// Whether all that the table knows of a program is that it runs others.
 pub(super) fn is_said_to_run_others(name: &str) -> bool {
-    let listed = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
     refused::REFUSED.iter().any(|(kind, detail, names)| {
-        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names)
+        *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names, name)
     })
 }
 

@@ -1,7 +1,9 @@
-//! The second opinion: tree-sitter's reading of the same text.
+//! The second opinion: another reading of the same text, mostly tree-sitter's.
 //!
 //! Our own reader decides what a text means. It is small and refuses what it does not know, but it is one reading;
-//! a text on which the grammar of the field does not agree is a boundary.
+//! a text on which the grammar of the field does not agree is a boundary. A [plain] text needs no grammar.
+
+mod plain;
 
 use std::cell::Cell;
 use std::collections::BinaryHeap;
@@ -148,19 +150,13 @@ impl Doubt {
 }
 
 impl Witness {
-    /// Whether the grammar reads `text` without doubt, and sees the same commands, redirections and substitutions.
+    /// Whether the second reading of `text` is without doubt, and sees the same commands, redirections and substitutions.
     pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Doubt> {
-        let whole = |detail| Doubt::new(detail, (0, text.len()));
-        let tree = self.parse(text)?;
-        let root = tree.root_node();
-        if root.has_error() {
-            return Err(Doubt::new(FINDS_ERROR, first_error(root)));
-        }
-        let mut seen = Seen::default();
-        self.visit(root, text.as_bytes(), &mut seen)?;
-        // A heap sorts with a tenth of the code that a slice's own sort takes.
-        seen.command_starts = BinaryHeap::from(seen.command_starts).into_sorted_vec();
-        let ours = BinaryHeap::from(reading.command_starts.clone()).into_sorted_vec();
+        let seen = match plain::read(text) {
+            Some(seen) => seen,
+            None => self.read(text)?,
+        };
+        let ours = sorted(reading.command_starts.clone());
         if ours != seen.command_starts {
             let differs = ours.iter().zip(&seen.command_starts).find(|(ours, seen)| ours != seen);
             let start = match differs {
@@ -171,9 +167,23 @@ impl Witness {
             return Err(Doubt::new(detail, (start, text.len())));
         }
         if seen.redirects != reading.redirect_count || seen.substitutions != reading.substitution_count {
-            return Err(whole("the second reading of the command finds other redirections or substitutions"));
+            let detail = "the second reading of the command finds other redirections or substitutions";
+            return Err(Doubt::new(detail, (0, text.len())));
         }
         Ok(())
+    }
+
+    /// What the grammar sees in `text`.
+    fn read(&mut self, text: &str) -> Result<Seen, Doubt> {
+        let tree = self.parse(text)?;
+        let root = tree.root_node();
+        if root.has_error() {
+            return Err(Doubt::new(FINDS_ERROR, first_error(root)));
+        }
+        let mut seen = Seen::default();
+        self.visit(root, text.as_bytes(), &mut seen)?;
+        seen.command_starts = sorted(seen.command_starts);
+        Ok(seen)
     }
 
     fn parse(&mut self, text: &str) -> Result<Tree, Doubt> {
@@ -261,12 +271,18 @@ impl Witness {
     }
 }
 
-/// What the tree shows, to be compared.
-#[derive(Default)]
+/// What a second reading shows, to be compared.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
+    /// In their order.
     command_starts: Vec<usize>,
     redirects: usize,
     substitutions: usize,
+}
+
+fn sorted(starts: Vec<usize>) -> Vec<usize> {
+    // A heap sorts with a tenth of the code that a slice's own sort takes.
+    if starts.is_sorted() { starts } else { BinaryHeap::from(starts).into_sorted_vec() }
 }
 
 /// Where the first node is that is an error, or that is missing.
@@ -306,6 +322,22 @@ fn is_blank(bytes: &[u8]) -> bool {
             [b' ' | b'\t' | b'\n', after @ ..] | [b'\\', b'\n', after @ ..] => after,
             _ => return false,
         };
+    }
+}
+
+/// A plain text is read as our reader and the grammar read it, if they do. Of several lines the grammar takes some for
+/// one: `a|b|c`, a newline and `d||e` are three commands to it, and five to bash.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn check_plain(text: &str, reading: &Reading) {
+    let Some(plain) = plain::read(text) else { return };
+    let ours = Seen {
+        command_starts: sorted(reading.command_starts.clone()),
+        redirects: reading.redirect_count,
+        substitutions: reading.substitution_count,
+    };
+    assert_eq!(plain, ours, "{text:?}");
+    if let (false, Ok(seen)) = (text.trim().contains('\n'), Witness::default().read(text)) {
+        assert_eq!(plain, seen, "{text:?}");
     }
 }
 

@@ -128,7 +128,7 @@ impl Sandbox {
         }
         program.env_clear().envs(clean_environment(&self.base.join("home").to_string_lossy()));
         if let Some(hardened) = hardened {
-            program.envs(&hardened.environment);
+            program.envs(&*hardened.environment);
         }
         let output = program.current_dir(self.base.join("work")).stdin(Stdio::null()).output();
         let output = output.expect("this test needs timeout and bash");

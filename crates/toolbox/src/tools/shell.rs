@@ -64,7 +64,7 @@ impl Tool for Shell {
             command: hardened.and_then(|form| form.command.as_deref()).unwrap_or(command).to_owned(),
             directory,
             surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
-            environment: hardened.map(|form| form.environment.clone()).unwrap_or_default(),
+            environment: hardened.map(|form| form.environment.as_ref().clone()).unwrap_or_default(),
             git: hardened.and_then(|form| form.git.clone()),
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,

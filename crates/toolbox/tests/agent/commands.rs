@@ -45,7 +45,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     session.consented = false;
     let needs = GitNeeds { version: (2, 45), folders: vec![".".to_owned()], hides: Vec::new() };
     session.hardened = Some(Hardened {
-        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]),
+        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]).into(),
         command: Some("git --no-pager status".to_owned()),
         git: Some(needs.clone()),
     });

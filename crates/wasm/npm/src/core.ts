@@ -19,5 +19,6 @@ export { fetchModel } from "./models.js";
 export { recordedModel } from "./recorded.js";
 export { Speculation } from "./speculation.js";
 export { Turn } from "./turn.js";
+export { UndoWatch } from "./undo-watch.js";
 export { Decoder, Wire } from "./wire.js";
 export type * from "./types.js";

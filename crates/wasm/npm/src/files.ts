@@ -4,7 +4,8 @@ import { DisposedError, TreeError } from "./errors.js";
 import { type Fields, options as checked, plainOptions } from "./options.js";
 import { raw } from "./raw.js";
 import { contentBytes, keepOwn, pathText, treeOf, workspaceOf, WRITE } from "./tree.js";
-import type { CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree, WriteOptions } from "./types.js";
+import type { UndoWatch } from "./undo-watch.js";
+import type { AtomicTree, CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree, WriteOptions } from "./types.js";
 
 export const COMMIT: Fields<CommitOptions> = { staleReads: "word", merge: "word" };
 export const QUOTA: Fields<Quota> = { files: "whole", bytes: "whole", fileBytes: "whole", depth: "whole" };
@@ -113,9 +114,9 @@ export class Overlay implements Tree, Disposable {
  * Each path is compared once more right before it is changed, and on a surprise or an error what was done is taken back.
  * Commits to the same tree run one after the other; one whose tree never answers holds up those behind it. Over a tree of callbacks
  * it cannot be promised that no reader sees half of it, nor that nothing is left half done where the page is closed in the middle;
- * to a {@link MemoryTree} a commit is one step.
+ * to a {@link MemoryTree} a commit is one step, and to an {@link AtomicTree} it is what that promises.
  */
-export async function commit(tree: WritableTree, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
+export async function commit(tree: WritableTree | AtomicTree | UndoWatch, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
   const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", plainOptions("options", options, COMMIT))));
   return JSON.parse(outcome as string) as CommitOutcome;
 }

@@ -30,6 +30,14 @@ function unpack<T>(packed: string, read: () => T): T {
   return result;
 }
 
+/** Reads a text that stands within another. */
+function unpackAside<T>(packed: string, read: () => T): T {
+  const outer = [text, at] as const;
+  const result = unpack(packed, read);
+  [text, at] = outer;
+  return result;
+}
+
 function verdict(parts?: Part[]): Verdict {
   const result: Verdict = {
     decision: string() as Verdict["decision"],
@@ -58,10 +66,27 @@ function effects(parts: Part[] | undefined): Effect[] {
   return all;
 }
 
+/** The last environments, and what they are packed: that of git is large, and mostly the same. */
+const environments: { packed: string; environment: Hardened["environment"] }[] = [];
+
+function environment(): Hardened["environment"] {
+  const packed = string();
+  for (const known of environments) if (known.packed === packed) return known.environment;
+  const environment = unpackAside(packed, variables);
+  // One for each workspace, as a rule.
+  environments.unshift({ packed, environment });
+  environments.length = Math.min(environments.length, 4);
+  return environment;
+}
+
+function variables(): Hardened["environment"] {
+  const all: Record<string, string> = {};
+  for (let count = number(); 0 < count; count--) all[string()] = string();
+  return Object.freeze(all);
+}
+
 function hardened(): Hardened {
-  const environment: Record<string, string> = {};
-  for (let count = number(); 0 < count; count--) environment[string()] = string();
-  const result: Hardened = { environment };
+  const result: Hardened = { environment: environment() };
   if (number() === 1) result.command = string();
   if (number() === 1) result.git = git();
   return result;

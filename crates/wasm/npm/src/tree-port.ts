@@ -1,10 +1,10 @@
 // What the module asks of a tree of the host. Its answers are checked here, for nobody promised that they are what the types say.
 
 import { keepThrown } from "./errors.js";
-import type { Tree, WritableTree } from "./types.js";
+import type { AtomicTree, CommitStep, EntryKind, Tree, WritableTree } from "./types.js";
 
 type Callback = keyof WritableTree;
-type Refusal = { code: string; message: string };
+type Refusal = { code: string; message: string; path?: string };
 
 const KINDS = ["file", "directory", "symlink", "other"];
 
@@ -31,10 +31,18 @@ export function isWellFormed(text: string): boolean {
 
 /** An object of the host as the module calls it. */
 export class TreePort {
-  readonly #tree: Tree & Partial<WritableTree>;
+  readonly #tree: Tree & Partial<WritableTree & AtomicTree>;
 
   constructor(tree: Tree) {
     this.#tree = tree;
+  }
+
+  get isAtomic(): boolean {
+    return typeof this.#tree.commitAll === "function";
+  }
+
+  batch(): Batch {
+    return new Batch(this.#tree);
   }
 
   /** Bytes for `read`, else a JSON text; rejects with the JSON text of a refusal. */
@@ -42,9 +50,7 @@ export class TreePort {
     try {
       return await this.#ask(callback, path, content, executable);
     } catch (error) {
-      const told = refusal(callback, error);
-      keepThrown(told.message, error);
-      throw JSON.stringify(told);
+      throw JSON.stringify(refusal(callback, error));
     }
   }
 
@@ -77,6 +83,41 @@ export class TreePort {
         await tree[callback]?.(path);
     }
     return "null";
+  }
+}
+
+/** A commit on its way to a tree that takes it as a whole. */
+class Batch {
+  readonly #tree: Partial<AtomicTree>;
+  readonly #steps: CommitStep[] = [];
+
+  constructor(tree: Partial<AtomicTree>) {
+    this.#tree = tree;
+  }
+
+  add(path: string, was: EntryKind | "", before: unknown, is: EntryKind | "", after: unknown, executable: boolean, from: string): void {
+    const content = { content: after as Uint8Array, executable, ...(from !== "" && { movedFrom: from }) };
+    if (was === "file" && is === "file") {
+      this.#steps.push({ type: "replace", path, before: before as Uint8Array, ...content });
+      return;
+    }
+    if (was === "file") this.#steps.push({ type: "remove", path, before: before as Uint8Array });
+    if (was === "directory") this.#steps.push({ type: "removeDir", path });
+    if (was === "symlink") this.#steps.push({ type: "removeSymlink", path, target: before as string });
+    if (is === "file") this.#steps.push({ type: "create", path, ...content });
+    if (is === "directory") this.#steps.push({ type: "createDir", path });
+    if (is === "symlink") this.#steps.push({ type: "symlink", path, target: after as string });
+  }
+
+  /** The JSON text of the paths that changed; rejects with the JSON text of a refusal. */
+  async commit(): Promise<string> {
+    const paths = new Set(this.#steps.map(({ path }) => path));
+    try {
+      return JSON.stringify(conflicts(await this.#tree.commitAll?.(this.#steps)));
+    } catch (error) {
+      const path = named(error);
+      throw JSON.stringify({ ...refusal("commitAll", error), ...(paths.has(path) && { path }) });
+    }
   }
 }
 
@@ -136,6 +177,15 @@ function list(entries: unknown): string {
   return JSON.stringify(pairs);
 }
 
+function conflicts(answer: unknown): string[] {
+  if (answer === undefined || answer === null) return [];
+  const expected = "nothing, or { conflicts: string[] }";
+  if (typeof answer !== "object") throw wrong(expected, answer);
+  const { conflicts } = answer as Record<string, unknown>;
+  if (!Array.isArray(conflicts)) throw wrong(expected, conflicts);
+  return Array.from(conflicts, text);
+}
+
 /** A text that has a UTF-8. */
 function text(value: unknown): string {
   if (typeof value !== "string") throw wrong("a string", value);
@@ -153,11 +203,22 @@ function name(value: unknown): string {
   return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
 }
 
-function refusal(callback: Callback, error: unknown): Refusal {
+function refusal(callback: Callback | "commitAll", error: unknown): Refusal {
   if (error instanceof Wrong) return { code: "io", message: `${callback} of the tree ${error.message}` };
   const { code, name, message } = shown(error);
   const known = CODES.get(code) ?? CODES.get(name);
-  return { code: known ?? "io", message: known === "unsupported" ? message : `${callback} of the tree failed: ${message}` };
+  const told = known === "unsupported" ? message : `${callback} of the tree failed: ${message}`;
+  keepThrown(told, error);
+  return { code: known ?? "io", message: told };
+}
+
+/** The path that an error names. */
+function named(error: unknown): string {
+  try {
+    return `${Object(error).path}`;
+  } catch {
+    return "";
+  }
 }
 
 /** What an error says, whatever was thrown. */

@@ -4,7 +4,8 @@ import { InputError } from "./errors.js";
 import type { Fields } from "./options.js";
 import { raw } from "./raw.js";
 import { isWellFormed, TreePort } from "./tree-port.js";
-import type { Tree, WritableTree, WriteOptions } from "./types.js";
+import type { AtomicTree, Tree, WritableTree, WriteOptions } from "./types.js";
+import type { UndoWatch } from "./undo-watch.js";
 
 export const WRITE: Fields<WriteOptions> = { executable: "boolean" };
 
@@ -24,8 +25,9 @@ export function treeOf(tree: Tree): raw.TreeHandle {
 }
 
 /** For whoever commits. The module takes the handle over. */
-export function workspaceOf(tree: WritableTree): raw.TreeHandle {
-  return handle(tree, true, ["metadata", "read", "list", "write", "createDir", "remove"]);
+export function workspaceOf(tree: WritableTree | AtomicTree | UndoWatch): raw.TreeHandle {
+  const writes = typeof (tree as Partial<AtomicTree> | null)?.commitAll === "function" ? [] : (["write", "createDir", "remove"] as const);
+  return handle(tree as Tree, true, ["metadata", "read", "list", ...writes]);
 }
 
 function handle(tree: Tree, writes: boolean, methods: (keyof WritableTree)[]): raw.TreeHandle {

@@ -1,9 +1,10 @@
 // The engine: work that runs ahead, and turns.
 import type { ChangeSet } from "./change-set.js";
 import type { Overlay } from "./files.js";
-import type { ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
+import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
 import type { ApprovalMode, GitNeeds, PolicyRule, ToolCall, Verdict } from "./types-gate.js";
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
+import type { UndoWatch } from "./undo-watch.js";
 
 /** How much a speculation may spend; each limit has an ending of its own. `Infinity` is no limit. */
 export interface Limits {
@@ -72,8 +73,8 @@ export interface EngineOptions {
   model: Model;
   /** The provider's name of the model, for its requests. A model of `fetchModel` needs it. */
   modelName?: string | undefined;
-  /** The real files. Only an accept and a turn in the foreground write to it. */
-  tree: WritableTree;
+  /** The real files. Only an accept and a turn in the foreground write to it. In an {@link UndoWatch}, undone work is noticed. */
+  tree: WritableTree | AtomicTree | UndoWatch;
   /**
    * How much may be done without asking; a function is asked for every call and at every accept. One that throws, or gives no mode,
    * counts as `plan`. Default: `default`, in which a speculation stops at the first write: for most hosts `auto-edit` is right.

@@ -53,6 +53,39 @@ export interface WriteOptions {
   executable?: boolean | undefined;
 }
 
+/**
+ * A tree that takes a commit as a whole: an editor that makes one edit of several files, a server with transactions. A tree with this
+ * method needs none of the others of a {@link WritableTree}, and they are not called.
+ */
+export interface AtomicTree extends Tree {
+  /**
+   * Makes all steps, in this order, or none: that is your promise.
+   *
+   * What the work rests on was compared just before. Make sure once more, at the moment you write, that each path is as its step says; where
+   * some are not, change nothing and give these paths: the commit is then a conflict about them. Nothing, or an empty list, says that all
+   * is done. What this throws is a `TreeError` of the commit, at the error's `path` if it names one of the steps'; then, too, everything has
+   * to be as it was. The bytes are the tree's to keep.
+   */
+  commitAll(steps: CommitStep[]): MaybePromise<{ conflicts: string[] } | void>;
+}
+
+/** One path of a commit, and what has to be there for it. What stands in a folder comes before its removal, and after its creation. */
+export type CommitStep =
+  /** A file where nothing is. */
+  | { type: "create"; path: string; content: Uint8Array; executable: boolean; /** Removed there by a step of its own. */ movedFrom?: string }
+  /** The file that is there with the content `before` gets another one, or another executable bit. */
+  | { type: "replace"; path: string; before: Uint8Array; content: Uint8Array; executable: boolean; movedFrom?: string }
+  /** A file with this content goes. */
+  | { type: "remove"; path: string; before: Uint8Array }
+  /** A folder where nothing is. */
+  | { type: "createDir"; path: string }
+  /** A folder that is empty by then goes. */
+  | { type: "removeDir"; path: string }
+  /** A link where nothing is. */
+  | { type: "symlink"; path: string; target: string }
+  /** A link that points there goes. */
+  | { type: "removeSymlink"; path: string; target: string };
+
 /** How much an overlay may hold. */
 export interface Quota {
   /** Staged paths; 10,000 if it is not said. */
@@ -109,3 +142,24 @@ export interface Conflict {
 export type CommitOutcome =
   | { type: "committed"; /** Files that hold both sides' edits. */ merged: string[]; staleReads: Conflict[] }
   | { type: "conflict"; /** Nothing was changed. */ conflicts: Conflict[] };
+
+/** A file that is again as it was once. */
+export interface Restored {
+  path: string;
+  /** Whether there is a file now. */
+  exists: boolean;
+}
+
+/** What a user has undone of the work in a conversation, or made again, since the model was told last. */
+export interface UndoNews {
+  /** As they were before a commit. */
+  undone: Restored[];
+  /** As they were after it; the model was told of the undo before. */
+  redone: Restored[];
+  /** In words for the model. It goes before the user's words, in the same message. */
+  note: string;
+  /** In a line for the user. */
+  forUser: string;
+  /** By which {@link UndoWatch.told} knows them. */
+  look: number;
+}

@@ -110,8 +110,8 @@ export interface Verdict {
 
 /** The form in which an allowed command must run, over an environment without anything that names programs. */
 export interface Hardened {
-  /** Variables that must be set. */
-  environment: Record<string, string>;
+  /** Variables that must be set; frozen, because verdicts share it. */
+  environment: Readonly<Record<string, string>>;
   /** The command to run instead. */
   command?: string;
   /** What has to hold where it starts git. */

@@ -17,6 +17,7 @@ import {
   Overlay,
   recordedModel,
   speculate,
+  UndoWatch,
   Wire,
 } from "headstart";
 import { failsWith } from "./support.mjs";
@@ -123,6 +124,8 @@ const takesObjects = {
   "ChangeSet.followedBy": (above) => new Overlay(tree()).changeSet().followedBy(above),
   "FollowupController.handle": (event) => new FollowupController().handle(event),
   judge: (given) => judge(given),
+  "new UndoWatch": (given) => new UndoWatch(given),
+  "UndoWatch.told": (news) => new UndoWatch(tree()).told(news),
 };
 
 const takesTexts = {

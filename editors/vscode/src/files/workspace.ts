@@ -1,7 +1,5 @@
 import * as vscode from "vscode";
-import type { DirEntry, EntryKind } from "headstart";
-import type { Fail } from "./tree.js";
-import type { Files, Found, Step } from "./port.js";
+import type { AtomicTree, CommitStep, DirEntry, EntryKind, Metadata } from "headstart";
 import { bytesOf, changedStretch, sameBytes, sameText, textOf } from "./text.js";
 
 /** A time so near may be that of two changes. */
@@ -9,8 +7,13 @@ const YOUNG_MS = 2_500;
 /** How long a folder is taken for what it was. */
 const KNOWN_MS = 2_000;
 
-/** The files of a workspace folder, wherever VS Code has them: on a disk, behind a server, in memory. */
-export class WorkspaceFiles implements Files {
+/** Makes the error with which a tree answers. */
+export type Fail = (code: "not_found" | "io" | "unsupported" | "is_a_directory" | "not_a_directory", message: string, path: string) => Error;
+
+/** The files of a workspace folder, wherever VS Code has them: on a disk, behind a server, in memory.
+ *
+ * They are as their user sees them: a document with unsaved changes stands for its file. */
+export class WorkspaceFiles implements AtomicTree {
   readonly #root: vscode.Uri;
   readonly #fail: Fail;
   readonly #folders = new Map<string, number>();
@@ -20,7 +23,7 @@ export class WorkspaceFiles implements Files {
     this.#fail = fail;
   }
 
-  async stat(path: string): Promise<Found | undefined> {
+  async metadata(path: string): Promise<Metadata | undefined> {
     const uri = await this.#inside(path);
     const unsaved = await unsavedIn(uri);
     if (unsaved !== undefined) return { kind: "file", size: unsaved.length };
@@ -61,41 +64,59 @@ export class WorkspaceFiles implements Files {
     }
   }
 
-  async apply(steps: Step[], label: string): Promise<string | undefined> {
+  /** One edit of VS Code's for all of a commit, so that one undo takes it back. */
+  async commitAll(steps: CommitStep[]): Promise<{ conflicts: string[] }> {
     const edit = new vscode.WorkspaceEdit();
-    const done: Step[] = [];
-    const toSave: vscode.TextDocument[] = [];
+    const whole: CommitStep[] = [];
     const texts: (() => void)[] = [];
-    const metadata = { label, needsConfirmation: false };
+    const toSave: vscode.TextDocument[] = [];
+    const conflicts: string[] = [];
+    const removed = new Set<string>();
     for (const step of steps) {
       const uri = await this.#inside(step.path);
       if (step.type === "createDir") continue;
       const document = step.type === "replace" ? await documentOf(uri, step) : undefined;
       if (document !== undefined && step.type === "replace") {
-        if (!sameText(document.getText(), textOf(step.before) ?? "")) return changed(step.path);
-        const stretch = changedStretch(document.getText(), endsAs(document, textOf(step.after) ?? ""));
+        if (!sameText(document.getText(), textOf(step.before) ?? "")) {
+          conflicts.push(step.path);
+          continue;
+        }
+        const stretch = changedStretch(document.getText(), endsAs(document, textOf(step.content) ?? ""));
         if (stretch === undefined) continue;
         const range = new vscode.Range(document.positionAt(stretch.from), document.positionAt(stretch.to));
         if (!document.isDirty) toSave.push(document);
-        texts.push(() => edit.replace(uri, range, stretch.text, metadata));
+        texts.push(() => edit.replace(uri, range, stretch.text));
         continue;
       }
-      if (!(await this.#isStill(step))) return changed(step.path);
-      done.push(step);
-      if (step.type === "remove") edit.deleteFile(uri, { recursive: false }, metadata);
-      else edit.createFile(uri, { contents: step.after, overwrite: step.type === "replace" }, metadata);
+      if (!removed.has(step.path) && !(await this.#isStill(step))) conflicts.push(step.path);
+      whole.push(step);
+      if (step.type === "create" || step.type === "replace") {
+        edit.createFile(uri, { contents: step.content, overwrite: step.type === "replace" });
+      } else {
+        removed.add(step.path);
+        edit.deleteFile(uri, { recursive: false });
+      }
     }
+    if (0 < conflicts.length) return { conflicts };
     // Files before texts: what an edit that fails halfway leaves are then whole files, which are easily taken back. A text that
     // was changed since its document was looked at fails all of them: VS Code compares the versions.
     for (const text of texts) text();
     // `edit.size` counts texts only.
-    if (0 < done.length + texts.length && !(await vscode.workspace.applyEdit(edit))) {
-      await this.#takeBack(done);
-      return "the editor refused the edit, because a file was changed at that moment or cannot be written.";
+    if (0 < whole.length + texts.length && !(await vscode.workspace.applyEdit(edit))) {
+      await this.#takeBack(whole);
+      return this.#refused(steps);
     }
     for (const step of steps) if (step.type === "createDir") await this.#makeDir(step.path);
     await Promise.all(toSave.map((document) => document.save()));
-    return undefined;
+    return { conflicts };
+  }
+
+  /** Why VS Code refused an edit: what has changed, or that something cannot be written. */
+  async #refused(steps: CommitStep[]): Promise<{ conflicts: string[] }> {
+    const conflicts: string[] = [];
+    for (const step of steps) if (!(await this.#isStill(step))) conflicts.push(step.path);
+    if (conflicts.length === 0) throw this.#fail("io", "the editor refused the edit: a file cannot be written, or was changed at that moment", "");
+    return { conflicts };
   }
 
   /** Makes a folder that no file of the edit made. */
@@ -108,26 +129,37 @@ export class WorkspaceFiles implements Files {
   }
 
   /** Takes back what an edit did to whole files before it failed; what somebody changed since stays. */
-  async #takeBack(steps: Step[]): Promise<void> {
+  async #takeBack(steps: CommitStep[]): Promise<void> {
     for (const step of steps.reverse()) {
       const uri = await this.#inside(step.path);
       const now = await bytesAt(uri);
-      if (step.type === "remove" && now === undefined && step.before !== "directory") {
+      if (step.type === "remove" && now === undefined) {
         await vscode.workspace.fs.writeFile(uri, step.before);
-      } else if (step.type === "create" && now && sameBytes(now, step.after)) {
+      } else if (step.type === "create" && now && sameBytes(now, step.content)) {
         await vscode.workspace.fs.delete(uri);
-      } else if (step.type === "replace" && now && sameBytes(now, step.after)) {
+      } else if (step.type === "replace" && now && sameBytes(now, step.content)) {
         await vscode.workspace.fs.writeFile(uri, step.before);
       }
     }
   }
 
-  async #isStill(step: Step): Promise<boolean> {
-    const found = await this.stat(step.path);
-    if (step.type === "create") return found === undefined;
-    if (step.type === "createDir") return true;
-    if (step.before === "directory") return found?.kind === "directory";
-    return found?.kind === "file" && sameBytes(await this.read(step.path), step.before);
+  async #isStill(step: CommitStep): Promise<boolean> {
+    const found = await this.metadata(step.path);
+    switch (step.type) {
+      case "create":
+        return found === undefined;
+      case "createDir":
+        return true;
+      case "removeDir":
+        return found?.kind === "directory";
+      case "replace":
+      case "remove":
+        return found?.kind === "file" && sameBytes(await this.read(step.path), step.before);
+      case "symlink":
+      case "removeSymlink":
+        // There is no call that makes one, and none is ever seen here.
+        throw this.#fail("unsupported", `${step.path}: links are not made here`, step.path);
+    }
   }
 
   /** The address of a path that is really below the root: no link leads to it, and no name is read as several. */
@@ -184,9 +216,9 @@ function startsWithMark([first, second, third]: Uint8Array): boolean {
 }
 
 /** The document for a text, opened if it is not; `undefined` for what is no text or is shown in another encoding. */
-async function documentOf(uri: vscode.Uri, step: { before: Uint8Array; after: Uint8Array }): Promise<vscode.TextDocument | undefined> {
+async function documentOf(uri: vscode.Uri, step: { before: Uint8Array; content: Uint8Array }): Promise<vscode.TextDocument | undefined> {
   const before = textOf(step.before);
-  if (before === undefined || textOf(step.after) === undefined) return undefined;
+  if (before === undefined || textOf(step.content) === undefined) return undefined;
   try {
     const document = await vscode.workspace.openTextDocument(uri);
     const onDisk = document.isDirty ? undefined : await bytesAt(uri);
@@ -224,8 +256,4 @@ function isPlainName(name: string): boolean {
 
 function isAbsence(error: unknown): boolean {
   return error instanceof vscode.FileSystemError && (error.code === "FileNotFound" || error.code === "FileNotADirectory");
-}
-
-function changed(path: string): string {
-  return `${path} was changed at that moment.`;
 }

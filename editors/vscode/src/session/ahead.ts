@@ -5,14 +5,19 @@ import { Teller, counted, subjectOf } from "./teller.js";
 /** The work behind one suggestion, with what it has told so far. */
 export class Ahead {
   readonly speculation: Speculation;
+  readonly prompt: string;
+  /** What the model was told before the prompt. */
+  readonly note: string;
   readonly teller: Teller;
   /** Resolves when everything was told. */
   readonly told: Promise<Finished>;
   finished: Finished | undefined;
   #files: FileLine[] = [];
 
-  constructor(speculation: Speculation, changed: () => void) {
+  constructor(speculation: Speculation, prompt: string, note: string, changed: () => void) {
     this.speculation = speculation;
+    this.prompt = prompt;
+    this.note = note;
     this.teller = new Teller(changed);
     this.told = this.#listen(changed);
     // Whoever waits hears of the error; where nobody does it is no unhandled one.
@@ -21,10 +26,6 @@ export class Ahead {
 
   get id(): string {
     return this.speculation.id;
-  }
-
-  get prompt(): string {
-    return this.speculation.prompt;
   }
 
   get files(): FileLine[] {

@@ -1,21 +1,21 @@
 import type {
-  Acceptance, AcceptMethod, ApprovalMode, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
+  Acceptance, AcceptMethod, ApprovalMode, AtomicTree, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
   EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, Verdict,
 } from "headstart";
-import type { CollectingTree } from "../files/tree.js";
 import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
 import { Costs, difference } from "./costs.js";
 import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller.js";
+import { Undone } from "./undone.js";
 
 /** The module `headstart`, loaded. */
 export type Headstart = typeof import("headstart");
 
 export interface SessionOptions {
-  headstart: Pick<Headstart, "Engine" | "FollowupController" | "filterSuggestion">;
+  headstart: Pick<Headstart, "Engine" | "FollowupController" | "UndoWatch">;
   model: Model;
   modelName: string;
-  tree: CollectingTree;
+  tree: AtomicTree;
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
@@ -44,6 +44,7 @@ export class Session {
   readonly items: Item[] = [];
   readonly costs = new Costs();
   readonly #options: SessionOptions;
+  readonly #undone: Undone;
   #engine: Engine;
   #deny: string[];
   readonly #controller: FollowupController;
@@ -67,6 +68,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#deny = options.settings().deny;
+    this.#undone = new Undone(options.headstart.UndoWatch, options.tree);
     this.#engine = this.#newEngine();
     this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
     this.#conversation = { system: options.system, messages: [] };
@@ -74,9 +76,10 @@ export class Session {
   }
 
   #newEngine(): Engine {
-    const { headstart, model, modelName, tree, mode } = this.#options;
+    const { headstart, model, modelName, mode } = this.#options;
     const engine: EngineOptions = {
-      model, modelName, tree, mode,
+      model, modelName, mode,
+      tree: this.#undone.tree,
       deny: this.#deny,
       consent: (call, verdict) => this.#consent(call, verdict),
     };
@@ -157,11 +160,18 @@ export class Session {
     this.#dropAsked();
     this.#tell({ type: "clear" });
     this.#offers.giveUp((other) => this.#drop(other));
-    if (work === undefined) {
-      this.#add({ key: newKey(), kind: "user", text });
-      await this.#runTurn({ prompt: text });
-    } else {
+    this.#setBusy(work === undefined ? "turn" : "accept");
+    const news = await this.#undone.tell();
+    if (this.#disposed) return;
+    this.#markUndone();
+    if (news !== undefined) this.#add(note("info", news.forUser));
+    if (work !== undefined && work.note === this.#undone.note) {
       await this.#take(work);
+    } else {
+      // What ran ahead did so in the belief that all is there which the user has undone.
+      if (work !== undefined) this.#drop(work);
+      this.#add({ key: newKey(), kind: "user", text });
+      await this.#runTurn(text);
     }
     const next = this.#queued.shift();
     if (next !== undefined) await this.submit(next);
@@ -175,6 +185,24 @@ export class Session {
       const why = suppressed === "early_conversation" ? "the conversation is too short" : suppressed.replaceAll("_", " ");
       this.#add(note("info", `There is no suggestion now: ${why}.`));
     });
+  }
+
+  /** Files of the project were changed: if that undid work, or redid it, what rests on it is no longer offered. */
+  async filesChanged(): Promise<void> {
+    if (this.#busy !== "idle" || this.#disposed) return;
+    const before = this.#undone.note;
+    await this.#undone.look();
+    if (this.#undone.note === before || this.#busy !== "idle" || this.#disposed) return;
+    const offered = this.#ghost !== undefined || this.#asking !== undefined;
+    this.#dropAsked();
+    this.#tell({ type: "clear" });
+    this.#offers.giveUp((work) => this.#drop(work));
+    if (offered) this.#options.announce("The suggestion is gone: it rested on work that you have undone or redone.");
+    this.#markUndone();
+  }
+
+  #markUndone(): void {
+    this.#undone.mark(this.items, (item) => this.#options.changed(item));
   }
 
   answer(id: string, answer: "run" | "decline" | "stop"): void {
@@ -219,6 +247,7 @@ export class Session {
     this.#disposed = true;
     this.#controller.dispose();
     this.#engine.dispose();
+    this.#undone.dispose();
   }
 
   // ── suggestions ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -255,7 +284,11 @@ export class Session {
   }
 
   async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
-    const answer = await this.#engine.suggest(this.#conversation, { candidates, signal });
+    const news = await this.#undone.look();
+    signal.throwIfAborted();
+    const { system, messages } = this.#conversation;
+    const told: Message[] = news ? [{ role: "user", parts: [{ type: "text", text: news.note }] }] : [];
+    const answer = await this.#engine.suggest({ ...(system !== undefined && { system }), messages: [...messages, ...told] }, { candidates, signal });
     this.costs.add("suggestions", answer.usage);
     if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.error ?? answer.suppressed };
     return { suggestions: [answer.suggestion, ...answer.others], suppressed: "" };
@@ -312,8 +345,8 @@ export class Session {
     const { enabled, speculation } = this.#options.settings();
     if (!enabled || !speculation || this.#offers.get(prompt) !== undefined) return;
     try {
-      const started = this.#engine.speculate(this.#conversation, prompt);
-      const work: Ahead = new Ahead(started, () => this.#aheadChanged(work));
+      const started = this.#engine.speculate(this.#conversation, this.#undone.promptAhead(prompt));
+      const work: Ahead = new Ahead(started, prompt, this.#undone.note, () => this.#aheadChanged(work));
       this.#offers.add(prompt, work);
     } catch {
       // A slash command is never run ahead; it is a suggestion all the same.
@@ -334,9 +367,11 @@ export class Session {
 
   // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async #runTurn(next: { prompt: string } | { transcript: Transcript }, told?: Teller): Promise<void> {
+  /** A turn with a prompt, or one that goes on with what ran ahead for it. */
+  async #runTurn(prompt: string, begun?: { transcript: Transcript; teller: Teller }): Promise<void> {
     this.#setBusy("turn");
-    const teller = told ?? new Teller((item) => this.#add(item));
+    const teller = begun?.teller ?? new Teller((item) => this.#add(item));
+    const next = begun ? { transcript: begun.transcript } : { prompt: this.#undone.prompt(prompt) };
     const turn = this.#engine.turn(this.#conversation, next);
     this.#turn = { turn, teller };
     try {
@@ -345,7 +380,7 @@ export class Session {
       this.costs.add("turns", cost);
       teller.ended(ending.status);
       this.#keepHistory(transcript);
-      const last = endingNote(ending, promptOf(transcript));
+      const last = endingNote(ending, prompt);
       if (last) this.#add(last);
       this.#over();
       this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
@@ -372,21 +407,9 @@ export class Session {
       const finished = await work.told;
       this.costs.add("ahead", finished.cost);
       this.#keep(work.id, finished.changes);
-      const collected = this.#options.tree.collect();
-      let acceptance: Acceptance;
-      try {
-        acceptance = await work.speculation.accept();
-      } catch (error) {
-        collected.drop();
-        throw error;
-      }
-      if (acceptance.type !== "accepted") {
-        collected.drop();
-        return this.#notAccepted(acceptance, work);
-      }
-      const refusal = await collected.apply(`headstart: ${work.prompt}`);
-      if (refusal !== undefined) return this.#refused(refusal, work);
-      await this.#accepted(acceptance, work);
+      const acceptance = await work.speculation.accept().catch((error: unknown) => this.#refused(error, work));
+      if (acceptance?.type === "accepted") await this.#accepted(acceptance, work);
+      else if (acceptance !== undefined) await this.#notAccepted(acceptance, work);
     } catch (error) {
       this.#add(note("error", messageOf(error)));
       this.#over();
@@ -406,7 +429,7 @@ export class Session {
     this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
     this.#taken = undefined;
     if (pendingCall !== undefined || ending.status === "exhausted") {
-      return this.#runTurn({ transcript }, work.teller);
+      return this.#runTurn(work.prompt, { transcript, teller: work.teller });
     }
     this.#keepHistory(transcript);
     const told = endingNote(ending, work.prompt);
@@ -422,7 +445,7 @@ export class Session {
     switch (acceptance.type) {
       case "nothing":
         // Nothing was done ahead: the prompt runs as if it had been typed.
-        return this.#runTurn({ prompt: work.prompt });
+        return this.#runTurn(work.prompt);
       case "conflict":
         this.#add(note("warning", `Not applied, nothing was changed. ${acceptance.conflicts.map(conflictLine).join(" ")}`, [staged, again]));
         break;
@@ -437,9 +460,11 @@ export class Session {
   }
 
   /** The editor did not take the edit. Everything is as it was. */
-  #refused(refusal: string, work: Ahead): void {
+  #refused(error: unknown, work: Ahead): undefined {
     this.#taken = undefined;
-    this.#add(note("warning", `Not applied, nothing was changed: ${refusal}`, [
+    // What the editor said stands behind what the module says of the call.
+    const why = messageOf(error).replace(/^.* of the tree failed: /, "");
+    this.#add(note("warning", `Not applied, nothing was changed: ${why}.`, [
       { title: "Show what was staged", action: "diff", staged: work.id },
       { title: "Run again on the new content", action: "submit", text: work.prompt },
     ]));
@@ -475,7 +500,9 @@ export class Session {
 
   #keepHistory(transcript: Transcript): void {
     // A prompt without an answer is taken back, so that the conversation goes on where it was.
-    if (transcript.messages.some(({ role }) => role === "model")) this.#conversation.messages.push(...transcript.messages);
+    if (!transcript.messages.some(({ role }) => role === "model")) return;
+    this.#conversation.messages.push(...transcript.messages);
+    this.#undone.told();
   }
 
   #keep(id: string, changes: ChangeSet): void {
@@ -500,10 +527,6 @@ export class Session {
   #changed(): void {
     if (!this.#disposed) this.#options.changed();
   }
-}
-
-function promptOf({ messages: [first] }: Transcript): string {
-  return first?.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("") ?? "";
 }
 
 function conflictLine({ path, kind }: Conflict): string {

@@ -15,6 +15,8 @@ export interface FileLine {
   added: number;
   removed: number;
   merged?: boolean;
+  /** The user has taken it back. */
+  undone?: boolean;
   staged: string;
 }
 

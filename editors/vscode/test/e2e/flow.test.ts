@@ -48,13 +48,6 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.press("Control+F4");
     assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
 
-    // Undo is the editor's own: one step.
-    await workbench.openFile("wordcount/__init__.py");
-    await workbench.editorShows("count, top");
-    await workbench.press("Control+z");
-    await workbench.picture("undo");
-    await workbench.editorShows("count, top", false);
-
     // Work that stopped at a call: it asks, Y runs it.
     await workbench.openChat();
     await workbench.press("Tab");
@@ -73,6 +66,13 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.stored(".git/info/exclude", (text) => text === "notes/\n", "is written");
     await workbench.chat.locator(".model", { hasText: "Here the recording ends" }).waitFor();
     await workbench.picture("end");
+
+    // Undo is the editor's own: one step.
+    await workbench.openFile("wordcount/__init__.py");
+    await workbench.editorShows("count, top");
+    await workbench.press("Control+z");
+    await workbench.picture("undo");
+    await workbench.editorShows("count, top", false);
 
     const origin = `localhost:${workbench.server.port}`;
     const elsewhere = workbench.requests.filter((url) => /^(https?|wss?):/.test(url) && !new URL(url).host.endsWith(origin));

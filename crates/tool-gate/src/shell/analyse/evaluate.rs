@@ -226,7 +226,7 @@ impl Judge<'_> {
         let workspace = self.context.workspace.trim_end_matches('/');
         let Some((above, _)) = workspace.rsplit_once('/').filter(|_| inside) else { return Value::ANY };
         let above = if above.is_empty() { "/" } else { above };
-        self.set_environment([("GIT_CEILING_DIRECTORIES".to_owned(), above.to_owned())]);
+        self.set_environment("GIT_CEILING_DIRECTORIES", above);
         if !fallback {
             self.insert(command.span.1, " || pwd".to_owned());
         }

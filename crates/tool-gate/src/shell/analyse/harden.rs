@@ -1,6 +1,7 @@
 //! The hardened form: what is inserted into the text, and which environment the programs need.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -20,7 +21,7 @@ const GIT_VERSION: (u32, u32) = (2, 45);
 
 #[derive(Default)]
 pub(super) struct Hardening {
-    environment: BTreeMap<String, String>,
+    environment: Arc<BTreeMap<String, String>>,
     /// Folders in which git is started.
     git_folders: Sorted<WorkspacePath>,
     /// Text to insert, by place.
@@ -129,13 +130,20 @@ impl Judge<'_> {
         }
     }
 
-    pub(crate) fn set_environment(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
-        self.hardening.environment.extend(pairs);
+    pub(crate) fn set_environment(&mut self, name: &str, value: &str) {
+        let environment = Arc::make_mut(&mut self.hardening.environment);
+        environment.insert(name.to_owned(), value.to_owned());
     }
 
     /// Git is started in the current folder, with these variables.
-    pub(crate) fn harden_git(&mut self, environment: impl IntoIterator<Item = (String, String)>) {
-        self.set_environment(environment);
+    pub(crate) fn harden_git(&mut self, environment: &Arc<BTreeMap<String, String>>) {
+        let known = &mut self.hardening.environment;
+        if known.is_empty() {
+            known.clone_from(environment);
+        } else if !Arc::ptr_eq(known, environment) {
+            let pairs = environment.iter().map(|(name, value)| (name.clone(), value.clone()));
+            Arc::make_mut(known).extend(pairs);
+        }
         for folder in &self.state.folders {
             if let Folder::Inside(folder) = folder {
                 self.hardening.git_folders.add(folder.clone());

@@ -3,6 +3,7 @@
 use crate::EffectKind::{self, Environment, Executes, NonTerminating, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::value::Arg;
 
@@ -63,7 +64,6 @@ enum Token<'a> {
 /// Whether a program only reads and prints; the files that it reads by `getline < "name"`.
 pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
     let tokens = tokens(program)?;
-    let listed = |names: &str, name: &str| names.split_ascii_whitespace().any(|known| known == name);
     let defined: Vec<&str> = tokens
         .windows(2)
         .filter_map(|pair| match pair {
@@ -134,11 +134,7 @@ fn getline_file(rest: &[Token<'_>]) -> Result<Option<Vec<u8>>, Refused> {
     let unknown = (EffectKind::Unknown, "a getline in the awk program that is not understood");
     let after = match rest {
         // A plain variable; a field or an element could be one of many forms.
-        [Token::Name(name), rest @ ..]
-            if !KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == *name) =>
-        {
-            rest
-        }
+        [Token::Name(name), rest @ ..] if !listed(KEYWORDS, name) => rest,
         rest => rest,
     };
     match after {
@@ -199,12 +195,10 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
         at += 1;
         let operand_before = match tokens.last() {
             Some(Token::Number | Token::Text(_) | Token::Regex) => true,
-            Some(Token::Name(name))
-                if byte == b'/' && FUNCTIONS.split_ascii_whitespace().any(|known| known == *name) =>
-            {
+            Some(Token::Name(name)) if byte == b'/' && listed(FUNCTIONS, name) => {
                 return unknown("a slash in the awk program that has two readings");
             }
-            Some(Token::Name(name)) => !KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == *name),
+            Some(Token::Name(name)) => !listed(KEYWORDS, name),
             Some(Token::Operator(operator)) => match *operator {
                 b")" if after_condition && byte == b'/' => {
                     return unknown("a slash in the awk program that has two readings");

@@ -4,6 +4,7 @@ use super::lines::{self, Printed};
 use super::{system, wrappers};
 use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 use crate::shell::value::{Arg, Value};
 use crate::shell::{Extent, Span};
 
@@ -93,7 +94,6 @@ fn below(start: &Arg) -> Arg {
 }
 
 fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
-    let listed = |names: &str, name: &str| names.split_ascii_whitespace().any(|known| known == name);
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         at += 1;

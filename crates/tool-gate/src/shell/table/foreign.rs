@@ -3,6 +3,7 @@
 //! The gate reads bash. A text of another shell is a boundary, whatever bash would make of it.
 
 use crate::EffectKind::{self, Executes, Unknown};
+use crate::shell::names::listed_in_any_case as listed;
 
 const POWERSHELL: &str = "this is PowerShell, and the gate reads bash only";
 const CMD: &str = "this is for cmd.exe, and the gate reads bash only";
@@ -27,10 +28,6 @@ const VARIABLES: &str = "allusersprofile appdata cd commonprogramfiles computern
 
 /// Most commands that are looked at: what shell a text is for shows at its start.
 const PARTS: usize = 16;
-
-fn listed(list: &str, wanted: &str) -> bool {
-    list.split_ascii_whitespace().any(|entry| entry.eq_ignore_ascii_case(wanted))
-}
 
 /// What is wrong with a text that is not bash's, looked at as a whole and only where something else is wrong too.
 pub(crate) fn recognise(text: &str) -> Option<(EffectKind, &'static str)> {

@@ -6,6 +6,7 @@ mod harden;
 use super::lines;
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
+use crate::shell::names::listed;
 use crate::shell::options::{Operands, Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
@@ -116,7 +117,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     };
     let Some(command) = command else {
         for (kind, detail, names) in REFUSED {
-            if names.split_ascii_whitespace().any(|known| known == text) {
+            if listed(names, text) {
                 return judge.refuse(*kind, format!("git {text} {detail}"), name.span);
             }
         }

@@ -7,6 +7,7 @@
 //! changes nothing for names as people give them, which is where a program prints relative paths, one a line.
 
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 use crate::shell::options::Parsed;
 use crate::shell::value::Arg;
 
@@ -240,10 +241,7 @@ pub(super) fn of_search(
 
 /// The sub-commands of git, `name` in one or two words.
 pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
-    let only = |names: &str| {
-        let known = |given: &str| names.split_ascii_whitespace().any(|name| name == given);
-        parsed.options.iter().all(|given| known(&given.name))
-    };
+    let only = |names: &str| parsed.options.iter().all(|given| listed(names, &given.name));
     let names = |nul: bool| Some(Printed::Names { nul, clean: false });
     // A pathspec with magic reaches up to the root of the repository.
     let magic = parsed.operands.iter().any(|operand| operand.prefix.starts_with(b":") || !operand.exact);

@@ -3,6 +3,7 @@
 use crate::EffectKind::{Unknown, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 use crate::shell::value::Arg;
 
 /// A command of `openssl`.
@@ -57,7 +58,6 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let listed = |list: &str, wanted: &str| list.split_ascii_whitespace().any(|entry| entry == wanted);
     let Some((name, mut rest)) = args.split_first() else {
         return judge.refuse(Unknown, "openssl that waits for commands", span);
     };

@@ -3,6 +3,7 @@
 use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 
 /// All that is said of a program of which nothing else is known.
 pub(super) const RUNS_OTHERS: &str = "runs other programs";
@@ -38,7 +39,7 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
 
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span) {
     for (kind, detail, names) in REFUSED {
-        if names.split_ascii_whitespace().any(|known| known == name) {
+        if listed(names, name) {
             return judge.refuse(*kind, format!("{name} {detail}"), span);
         }
     }

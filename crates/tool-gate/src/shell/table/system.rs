@@ -3,6 +3,7 @@
 use crate::EffectKind::{NonTerminating, WritesOutside, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::value::Arg;
 
@@ -128,10 +129,7 @@ const CAPABILITIES: &str =
 
 /// `tput`, as far as it prints how the terminal is told something.
 pub(super) fn tput(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let known = args
-        .first()
-        .and_then(Arg::text)
-        .is_some_and(|name| CAPABILITIES.split_ascii_whitespace().any(|known| known == name));
+    let known = args.first().and_then(Arg::text).is_some_and(|name| listed(CAPABILITIES, name));
     if !known || !args[1..].iter().all(|arg| arg.number) {
         judge.unknown("a capability of the terminal that is not understood", span);
     }

@@ -4,6 +4,7 @@ use crate::EffectKind::{Environment, Executes};
 use crate::environment::is_special_variable;
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
+use crate::shell::names::listed;
 use crate::shell::options::{Operands, Spec, parse};
 use crate::shell::table::is_harmless_prefix;
 use crate::shell::value::{Arg, Value};
@@ -118,8 +119,7 @@ pub(super) fn unset(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 const GLOBBING: &str = "nullglob globstar dotglob nocaseglob";
 
 pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let known =
-        |arg: &Arg| arg.text().is_some_and(|text| GLOBBING.split_ascii_whitespace().any(|name| name == text));
+    let known = |arg: &Arg| arg.text().is_some_and(|text| listed(GLOBBING, text));
     let asks = |arg: &Arg| {
         let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         arg.is("-p") || arg.is("-q") || arg.text().is_some_and(letters)

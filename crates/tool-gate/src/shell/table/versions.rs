@@ -1,5 +1,6 @@
 //! Programs of which the gate allows one question: which version they are.
 
+use crate::shell::names::listed;
 use crate::shell::value::Arg;
 
 /// Names, and the only arguments with which they print and end before they look at anything else.
@@ -37,7 +38,6 @@ pub(super) const HELPFUL: &str = "chgrp chmod chown chroot cp csplit dd install 
 
 /// Whether this is such a question.
 pub(super) fn asks(name: &str, args: &[Arg]) -> bool {
-    let listed = |list: &str, wanted: &str| list.split_ascii_whitespace().any(|entry| entry == wanted);
     let [only] = args else { return false };
     let Some(text) = only.text() else { return false };
     if !text.starts_with('-') {

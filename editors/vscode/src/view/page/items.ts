@@ -70,15 +70,16 @@ function fileButton(file: FileLine, post: Post): HTMLElement {
     "button",
     {
       type: "button",
-      class: "file",
+      class: file.undone ? "file undone" : "file",
       title: `${file.path}: show the diff`,
-      "aria-label": `${file.path}, ${word}, ${counts}${file.merged ? ", merged with your edits" : ""}: show the diff`,
+      "aria-label": `${file.path}, ${word}, ${counts}${file.merged ? ", merged with your edits" : ""}${file.undone ? ", undone since" : ""}: show the diff`,
       click: () => post({ type: "act", action: { title: "", action: "diff", staged: file.staged, path: file.path } }),
     },
     element("span", { class: `letter ${file.change}`, "aria-hidden": "true" }, letter),
     element("span", { class: "name" }, file.path.slice(at)),
     element("span", { class: "folder" }, file.path.slice(0, Math.max(0, at - 1))),
     file.merged && element("span", { class: "badge" }, "merged"),
+    file.undone && element("span", { class: "badge" }, "undone"),
     element("span", { class: "added" }, `+${file.added}`),
     element("span", { class: "removed" }, `−${file.removed}`),
   );

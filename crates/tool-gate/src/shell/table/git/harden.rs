@@ -2,6 +2,9 @@
 //!
 //! Each line was tried on a repository whose configuration names a program in every place that git looks at.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
 /// Variables. The attributes are read from the empty tree, so that no file of the work tree can name a filter, a diff
 /// driver or a text conversion.
 const ENVIRONMENT: [(&str, &str); 6] = [
@@ -40,7 +43,13 @@ const SETTINGS: [(&str, &str); 20] = [
 ];
 
 /// The environment of every git command that is allowed.
-pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
+pub(super) fn environment() -> &'static Arc<BTreeMap<String, String>> {
+    static ENVIRONMENT: LazyLock<Arc<BTreeMap<String, String>>> =
+        LazyLock::new(|| Arc::new(variables().collect()));
+    &ENVIRONMENT
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
     let fixed = ENVIRONMENT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let settings = SETTINGS.iter().enumerate().flat_map(|(place, (key, value))| {
         [

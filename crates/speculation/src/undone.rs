@@ -1,0 +1,341 @@
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use headstart_overlay_fs::{
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, DirEntry, EntryKind, Metadata,
+    Tree, TreeError, Workspace, WorkspacePath,
+};
+use serde::Serialize;
+
+/// So many files are followed; changes of further ones are committed all the same.
+const MOST_FILES: usize = 1_000;
+/// So many commits of one file; the oldest are forgotten.
+const MOST_COMMITS: usize = 16;
+/// So many files are named in a note.
+const MOST_NAMED: usize = 20;
+
+/// A workspace that knows again what was committed through it, so that the model can be told what its user has undone.
+///
+/// A conversation holds what the model wrote. A user may take that back behind it: in an editor, with git, with an undo of the
+/// host's. The next answer would then rest on files that are not there. A host gives an engine this in place of its workspace,
+/// one for each conversation, and asks for [`news`](Self::news) before every prompt. Their [`note`](News::note) goes before the
+/// user's words, in the same message: history is never written anew, so the provider's prefix cache stays valid. What ran
+/// ahead of the prompt without that knowledge is dropped. When prompt and answer are part of the conversation,
+/// [`told`](Self::told) keeps what the model knows by then; what was undone and redone before is no news.
+///
+/// # Limitations
+///
+/// It goes by content alone, line endings apart, for an editor may write those anew. A file that holds neither what it held
+/// before a commit nor what it held after it is its user's own text, and no news: the model sees it when it reads. Links and
+/// folders are not followed.
+pub struct UndoWatch {
+    workspace: Arc<dyn Workspace>,
+    /// By path.
+    files: Mutex<Vec<(WorkspacePath, Commits)>>,
+}
+
+/// What a file holds, so that it is known again; `None`: there is none.
+type Sum = Option<ContentHash>;
+
+/// The commits of one file that count still: not those that were undone before others were made.
+#[derive(Default)]
+struct Commits {
+    /// What it held before and after each, oldest first.
+    sums: Vec<(Sum, Sum)>,
+    /// How many of them the model takes for made.
+    known: usize,
+    /// How many were made ever.
+    version: u64,
+}
+
+/// What a user has undone, or made again, since the model was told last.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct News {
+    /// Files that are again as they were before a commit, by path.
+    pub undone: Vec<Restored>,
+    /// Files that are again as they were after it; the model was told of the undo before.
+    pub redone: Vec<Restored>,
+}
+
+/// A file that is as it was once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restored {
+    /// Its path.
+    pub path: WorkspacePath,
+    /// Whether there is a file now.
+    pub exists: bool,
+    /// How many commits of it are made.
+    #[serde(skip)]
+    commits: usize,
+    /// How many there were ever, when it was looked at.
+    #[serde(skip)]
+    version: u64,
+}
+
+impl UndoWatch {
+    /// Over this workspace, with nothing committed yet.
+    pub fn new(workspace: Arc<dyn Workspace>) -> Self {
+        Self { workspace, files: Mutex::default() }
+    }
+
+    /// What was undone or redone since the model was told last. What cannot be read is no news.
+    pub async fn news(&self) -> News {
+        let paths: Vec<_> = self.files().iter().map(|(path, _)| path.clone()).collect();
+        let mut news = News::default();
+        for path in paths {
+            let Ok(now) = self.sum_at(&path).await else { continue };
+            let files = self.files();
+            let Ok(index) = place_of(&files, &path) else { continue };
+            let file = &files[index].1;
+            let Some(commits) = file.place(now) else { continue };
+            let (known, version) = (file.known, file.version);
+            let restored = Restored { path, exists: now.is_some(), commits, version };
+            match commits.cmp(&known) {
+                Ordering::Less => news.undone.push(restored),
+                Ordering::Greater => news.redone.push(restored),
+                Ordering::Equal => {}
+            }
+        }
+        news
+    }
+
+    /// The model knows these news from now on: they stand in the conversation. Files that were committed since they were
+    /// looked at stay as the model made them.
+    pub fn told(&self, news: &News) {
+        let mut files = self.files();
+        for Restored { path, commits, version, .. } in news.undone.iter().chain(&news.redone) {
+            let Ok(index) = place_of(&files, path) else { continue };
+            let file = &mut files[index].1;
+            if file.version == *version {
+                file.known = (*commits).min(file.sums.len());
+            }
+        }
+    }
+
+    /// Forgets all commits: with the conversation that held them.
+    pub fn forget_all(&self) {
+        self.files().clear();
+    }
+
+    fn files(&self) -> MutexGuard<'_, Vec<(WorkspacePath, Commits)>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a path holds; an error where it is no regular file.
+    async fn sum_at(&self, path: &WorkspacePath) -> Result<Sum, TreeError> {
+        match self.workspace.look(path).await {
+            Ok((_, Some(content))) => Ok(Some(sum(&content))),
+            Ok(_) => Err(TreeError::IsADirectory { path: path.clone() }),
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the file of a change holds right before the commit: of one that is merged not what the work rests on.
+    async fn before(&self, change: &Change) -> Option<Sum> {
+        let base = match (&change.kind, &change.base) {
+            (ChangeKind::Write { .. }, None) => return Some(None),
+            (ChangeKind::Write { .. } | ChangeKind::Delete, Some(base)) if base.kind == EntryKind::File => {
+                base
+            }
+            _ => return None,
+        };
+        let now = self.workspace.metadata(&change.path).await.ok()?;
+        match &change.base_content {
+            Some(content) if base.vouches_for(&now.fingerprint) => Some(Some(sum(content))),
+            _ => self.sum_at(&change.path).await.ok(),
+        }
+    }
+
+    async fn committed(&self, change: &Change, before: Sum, is_merged: bool) {
+        let after = match &change.kind {
+            _ if is_merged => match self.sum_at(&change.path).await {
+                Ok(after) => after,
+                Err(_) => return,
+            },
+            ChangeKind::Write { content, .. } => Some(sum(content)),
+            _ => None,
+        };
+        let mut files = self.files();
+        let index = match place_of(&files, &change.path) {
+            _ if before == after => return,
+            Ok(index) => index,
+            Err(_) if MOST_FILES <= files.len() => return,
+            Err(index) => {
+                files.insert(index, (change.path.clone(), Commits::default()));
+                index
+            }
+        };
+        files[index].1.add(before, after);
+    }
+}
+
+/// Where the file is, or would be.
+fn place_of(files: &[(WorkspacePath, Commits)], path: &WorkspacePath) -> Result<usize, usize> {
+    files.binary_search_by(|(other, _)| other.cmp(path))
+}
+
+impl Commits {
+    fn add(&mut self, before: Sum, after: Sum) {
+        // What was undone before is no step of the way here.
+        let made = self.place(before).unwrap_or(self.sums.len());
+        self.sums.truncate(made);
+        if self.sums.len() == MOST_COMMITS {
+            self.sums.remove(0);
+        }
+        self.sums.push((before, after));
+        self.known = self.sums.len();
+        self.version += 1;
+    }
+
+    /// How many commits are made if the file holds this: as many as the model knows, or else as many as can be.
+    fn place(&self, now: Sum) -> Option<usize> {
+        let is_at = |made: &usize| {
+            let after = made.checked_sub(1).and_then(|last| self.sums.get(last));
+            after.is_some_and(|(_, after)| *after == now)
+                || self.sums.get(*made).is_some_and(|(before, _)| *before == now)
+        };
+        Some(self.known).filter(is_at).or_else(|| (0..=self.sums.len()).rev().find(is_at))
+    }
+}
+
+/// Line endings do not tell two texts apart.
+fn sum(content: &[u8]) -> ContentHash {
+    if !content.contains(&b'\r') {
+        return ContentHash::of(content);
+    }
+    let mut plain = Vec::with_capacity(content.len());
+    let mut bytes = content.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        if *byte == b'\r' {
+            bytes.next_if(|next| **next == b'\n');
+        }
+        plain.push(if *byte == b'\r' { b'\n' } else { *byte });
+    }
+    ContentHash::of(&plain)
+}
+
+impl News {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.undone.is_empty() && self.redone.is_empty()
+    }
+
+    /// The prompt as it is sent: with what the model has to know first.
+    pub fn before_prompt(&self, prompt: &str) -> String {
+        let note = self.note();
+        if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") }
+    }
+
+    /// What the model has to know, in words; empty where there are no news.
+    pub fn note(&self) -> String {
+        let mut note = String::new();
+        if !self.undone.is_empty() {
+            note.push_str(
+                "[Note: the user has undone changes that you made. These files are as they were before them:",
+            );
+            list(&mut note, &self.undone);
+        }
+        if !self.redone.is_empty() {
+            note.push_str(if note.is_empty() { "[Note: t" } else { "\nT" });
+            note.push_str(
+                "he user has made changes of yours again that were undone. These files hold them now:",
+            );
+            list(&mut note, &self.redone);
+        }
+        if !note.is_empty() {
+            note.push(']');
+        }
+        note
+    }
+
+    /// One line for the user, who sees that the model knows; empty where there are no news.
+    pub fn for_user(&self) -> String {
+        let mut line = String::new();
+        let kinds = [
+            ("you have undone its changes of ", &self.undone),
+            ("you have redone its changes of ", &self.redone),
+        ];
+        for (what, files) in kinds.into_iter().filter(|(_, files)| !files.is_empty()) {
+            line.push_str(if line.is_empty() { "The model is told that " } else { ", and " });
+            line.push_str(what);
+            for (number, Restored { path, .. }) in files.iter().take(MOST_NAMED).enumerate() {
+                let _ = write!(line, "{}{path}", if number == 0 { "" } else { ", " });
+            }
+            if MOST_NAMED < files.len() {
+                let _ = write!(line, ", {} more", files.len() - MOST_NAMED);
+            }
+        }
+        if !line.is_empty() {
+            line.push('.');
+        }
+        line
+    }
+}
+
+fn list(note: &mut String, files: &[Restored]) {
+    for Restored { path, exists, .. } in files.iter().take(MOST_NAMED) {
+        let gone = if *exists { "" } else { " (there is no such file now)" };
+        let _ = write!(note, "\n- {path}{gone}");
+    }
+    if MOST_NAMED < files.len() {
+        let _ = write!(note, "\n- and {} more", files.len() - MOST_NAMED);
+    }
+}
+
+#[async_trait]
+impl Tree for UndoWatch {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        self.workspace.metadata(path).await
+    }
+
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.workspace.read(path).await
+    }
+
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        self.workspace.look(path).await
+    }
+
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        self.workspace.list(path).await
+    }
+
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.workspace.read_link(path).await
+    }
+
+    fn is_staged(&self, path: &WorkspacePath) -> bool {
+        self.workspace.is_staged(path)
+    }
+}
+
+#[async_trait]
+impl Workspace for UndoWatch {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
+        let mut before = Vec::with_capacity(changes.changes.len());
+        for change in &changes.changes {
+            before.push(self.before(change).await);
+        }
+        let outcome = self.workspace.commit(changes, options).await?;
+        if let CommitOutcome::Committed(committed) = &outcome {
+            for (change, before) in changes.changes.iter().zip(before) {
+                let Some(before) = before else { continue };
+                self.committed(change, before, committed.merged.contains(&change.path)).await;
+            }
+        }
+        Ok(outcome)
+    }
+
+    async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
+        self.workspace.prepare(changes).await
+    }
+
+    fn forget(&self, changes: &ChangeSet) {
+        self.workspace.forget(changes);
+    }
+}
