@@ -211,8 +211,12 @@ pub enum ModelError {
     /// A model of the host's own, in its own words.
     #[error("{message}")]
     Other {
+        /// A stable word for programs: one of those of [`code`](ModelError::code), or `other`.
+        code: String,
         /// What it said.
         message: String,
+        /// When to come back, if it said.
+        retry_after: Option<Duration>,
     },
     /// A recording has no turn left.
     #[error("the recording has no {what} left after {played}")]
@@ -222,6 +226,38 @@ pub enum ModelError {
         /// How many were played.
         played: usize,
     },
+}
+
+impl ModelError {
+    /// A stable word for programs.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Misconfigured { .. } => "misconfigured",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::RateLimited { .. } | Self::Yielded => "rate_limited",
+            Self::Rejected { .. } => "rejected",
+            Self::Server { .. } => "server",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Timeout { .. } => "timeout",
+            Self::Cut { .. } => "cut",
+            Self::Malformed { .. } => "malformed",
+            Self::WrongServer { .. } => "wrong_server",
+            Self::RecordingExhausted { .. } => "recording_exhausted",
+            Self::Other { code, .. } => code,
+        }
+    }
+
+    /// Milliseconds after which to come back, if the provider said.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited { retry_after, .. }
+            | Self::Server { retry_after, .. }
+            | Self::Other { retry_after, .. } => {
+                retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The events of one answer. Dropping it cancels the request.

@@ -98,7 +98,10 @@ impl Collected {
                 ModelEvent::Thought(_) | ModelEvent::ToolCall(_) => {}
             }
         }
-        finish.ok_or_else(|| ModelError::Cut { provider: background.name.clone() })
+        finish.ok_or_else(|| {
+            let name = background.name.as_str();
+            ModelError::Cut { provider: if name.is_empty() { "the model" } else { name }.to_owned() }
+        })
     }
 }
 

@@ -217,11 +217,17 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// Takes all back, last first, whatever fails on the way; the first failure is told.
+    /// Takes all back, last first, whatever fails on the way; the first failure that leaves something changed is told.
     async fn take_back(&mut self) -> Result<(), TreeError> {
         let mut failed = None;
         while let Some(done) = self.done.pop() {
-            if let Err(error) = self.take_one_back(&done).await {
+            // A call that failed may have done nothing, or all of it.
+            if self.is_as_before(&done).await {
+                continue;
+            }
+            if let Err(error) = self.take_one_back(&done).await
+                && !self.is_as_before(&done).await
+            {
                 failed = failed.or(Some(TreeError::Io {
                     path: done.path,
                     message: format!("the commit failed, and this could not be taken back: {error}"),
@@ -233,6 +239,24 @@ impl Steps<'_> {
 
     async fn hash_at(&self, path: &WorkspacePath, kind: EntryKind) -> Result<Option<ContentHash>, TreeError> {
         Ok(content_at(self.writer, path, kind).await?.map(|content| ContentHash::of(&content)))
+    }
+
+    /// Whether what was at a path is there, as far as the tree tells.
+    async fn is_as_before(&self, done: &Done) -> bool {
+        let (found, old) = match (metadata_at(self.writer, &done.path).await, &done.old) {
+            (Ok(None), None) => return true,
+            (Ok(Some(found)), Some(old)) => (found, old),
+            _ => return false,
+        };
+        let is_alike = found.kind == old.kind && found.executable == old.executable;
+        match found.kind {
+            EntryKind::Directory => is_alike,
+            kind if is_alike => {
+                let hash = self.hash_at(&done.path, kind).await;
+                hash.is_ok_and(|hash| hash == Some(ContentHash::of(&old.content)))
+            }
+            _ => false,
+        }
     }
 
     async fn take_one_back(&self, done: &Done) -> Result<(), TreeError> {

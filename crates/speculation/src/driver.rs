@@ -33,13 +33,14 @@ impl Slot {
     }
 
     pub(crate) fn is_aborted(&self) -> bool {
-        self.aborted.load(Ordering::Acquire)
+        self.aborted.load(Ordering::SeqCst)
     }
 
     /// Drops the work: the model's request is cancelled before this returns, unless the work is being polled by
     /// another thread at this moment; then it is dropped when that poll returns.
     pub(crate) fn abort(&self) {
-        self.aborted.store(true, Ordering::Release);
+        // In one order with whether the work is handed over.
+        self.aborted.store(true, Ordering::SeqCst);
         let work = match self.work.try_lock() {
             Ok(mut work) => work.take(),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),

@@ -1,4 +1,4 @@
-use headstart_forked_query::{ToolCall, Usage};
+use headstart_forked_query::{ModelError, ToolCall, Usage};
 use headstart_overlay_fs::ChangeSet;
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,12 @@ pub enum Ending {
     Failed {
         /// In words.
         error: String,
+        /// In a stable word for programs: that of the [`ModelError`], or `withheld`, `empty`, and what a host has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// Milliseconds after which the model may be asked again, if its provider said.
+        #[serde(rename = "retryAfterMs", default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
     },
     /// The host gave it up.
     Aborted,
@@ -113,7 +119,22 @@ pub struct Finished {
     pub cost: Cost,
 }
 
+impl From<&ModelError> for Ending {
+    fn from(error: &ModelError) -> Self {
+        Self::Failed {
+            error: error.to_string(),
+            code: Some(error.code().to_owned()),
+            retry_after_ms: error.retry_after_ms(),
+        }
+    }
+}
+
 impl Ending {
+    /// By an error that is not the model's.
+    pub fn failed(code: &str, error: impl Into<String>) -> Self {
+        Self::Failed { error: error.into(), code: Some(code.to_owned()), retry_after_ms: None }
+    }
+
     /// In one word.
     pub fn status(&self) -> Status {
         match self {

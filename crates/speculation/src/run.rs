@@ -79,7 +79,7 @@ impl Run<'_> {
             }
             let answer = match self.ask().await {
                 Ok(answer) => answer,
-                Err(error) => return Ending::Failed { error: error.to_string() },
+                Err(error) => return Ending::from(&error),
             };
             if let Some(ending) = self.take(answer, &mut ids) {
                 return ending;
@@ -144,12 +144,12 @@ impl Run<'_> {
                 return Some(Ending::Exhausted { limit: Limit::Output });
             }
             Some(FinishReason::ContentFilter) => {
-                return Some(Ending::Failed { error: "the provider withheld the answer".into() });
+                return Some(Ending::failed("withheld", "the provider withheld the answer"));
             }
             _ => {}
         }
         if answer.is_empty() {
-            return Some(Ending::Failed { error: "the model's answer was empty".into() });
+            return Some(Ending::failed("empty", "the model's answer was empty"));
         }
         make_ids_unique(&mut answer.parts, ids);
         progress.transcript.answer(answer.parts);

@@ -35,6 +35,8 @@ struct State {
     next: Shared<oneshot::Receiver<Option<Suggestion>>>,
     started_ms: u64,
     taken: AtomicBool,
+    /// Its changes are being committed, or are committed: an abort does not undo that.
+    handed_over: AtomicBool,
     /// What it stands on, if that is another step.
     below: Option<Arc<Footing>>,
     /// What the step above stands on.
@@ -43,6 +45,14 @@ struct State {
     /// Resolves, one way or the other, when it is known whether there is a step above.
     decided: Shared<oneshot::Receiver<()>>,
     events: Mutex<Option<Events>>,
+}
+
+impl State {
+    /// Nothing of what was staged is kept.
+    fn forget(&self) {
+        self.engine.workspace.forget(&self.overlay.change_set());
+        self.overlay.discard();
+    }
 }
 
 impl Speculation {
@@ -98,6 +108,7 @@ impl Speculation {
             next: next.shared(),
             started_ms: millis(engine.host.now()),
             taken: AtomicBool::new(false),
+            handed_over: AtomicBool::new(false),
             below: below.last().cloned(),
             footing,
             above,
@@ -119,7 +130,7 @@ impl Speculation {
 
     /// Where it is.
     pub fn status(&self) -> Status {
-        if self.shared.slot.is_aborted() {
+        if self.is_given_up() {
             return Status::Aborted;
         }
         match self.shared.finished.clone().now_or_never() {
@@ -142,7 +153,7 @@ impl Speculation {
     /// What it would change, so far; nothing after an abort.
     pub fn changes(&self) -> ChangeSet {
         // The work may have staged something behind an abort that came while it was polled.
-        if self.shared.slot.is_aborted() {
+        if self.is_given_up() {
             return ChangeSet::default();
         }
         self.shared.overlay.change_set()
@@ -186,8 +197,13 @@ impl Speculation {
     pub fn abort(&self) {
         self.shared.slot.abort();
         self.shared.above.abort();
-        self.shared.engine.workspace.forget(&self.shared.overlay.change_set());
-        self.shared.overlay.discard();
+        if self.is_given_up() {
+            self.shared.forget();
+        }
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.shared.slot.is_aborted() && !self.shared.handed_over.load(Ordering::SeqCst)
     }
 
     /// Hands the work over: waits for it if it still runs, then commits its changes and gives its transcript. The
@@ -207,8 +223,14 @@ impl Speculation {
         if self.shared.taken.swap(true, Ordering::AcqRel) {
             return Err(AcceptError::Taken { id: self.shared.id.clone() });
         }
-        let give_back = GiveBack { taken: &self.shared.taken, armed: true };
+        let give_back = GiveBack { shared: &self.shared, armed: true };
         let waited_from = millis(self.shared.engine.host.now());
+        let _ = self.shared.finished.clone().await;
+        // An abort either came before this, or sees it.
+        self.shared.handed_over.store(true, Ordering::SeqCst);
+        if self.shared.slot.is_aborted() {
+            self.shared.handed_over.store(false, Ordering::SeqCst);
+        }
         let finished = self.finished().await;
         let mut acceptance = self.shared.engine.accept(&finished).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
@@ -246,7 +268,7 @@ impl Speculation {
 
 /// Lets another accept follow where this one did not take the work, also where its future was dropped.
 struct GiveBack<'a> {
-    taken: &'a AtomicBool,
+    shared: &'a State,
     armed: bool,
 }
 
@@ -259,7 +281,11 @@ impl GiveBack<'_> {
 impl Drop for GiveBack<'_> {
     fn drop(&mut self) {
         if self.armed {
-            self.taken.store(false, Ordering::Release);
+            self.shared.handed_over.store(false, Ordering::SeqCst);
+            if self.shared.slot.is_aborted() {
+                self.shared.forget();
+            }
+            self.shared.taken.store(false, Ordering::Release);
         }
     }
 }

@@ -201,12 +201,13 @@ pub struct Verdict {
     pub reason: Reason,
     /// Why, for people.
     pub detail: String,
-    /// What the call would do.
+    /// What the call would do; at a boundary, only what makes it one.
     pub effects: Vec<Effect>,
     /// Workspace-relative paths that may be read: `.` is the whole workspace, a folder stands for all below it.
-    /// Complete for every verdict that allows.
+    /// Complete for every verdict that allows; at a boundary it may hold an operand that is written (`sort -o`).
     pub reads: Vec<String>,
-    /// Workspace-relative paths that are written, where they are known.
+    /// Workspace-relative paths that are written, where they are known: by a call of a file tool, and by a command's
+    /// `>`. What a program itself writes is not looked up, for that is a boundary whatever its operands are.
     pub writes: Vec<String>,
     /// How the command must run, where its plain form is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Generated, Guards, ModelRequest, Priority, Suppressed,
+    BackgroundModel, CacheSafeParams, Generated, Guards, ModelError, ModelRequest, Priority, Suppressed,
     SuppressionReason, TurnEnd, Usage, check_pairing, generate_candidates,
 };
 use headstart_speculation::{Engine, Transcript};
@@ -59,7 +59,7 @@ impl EngineHandle {
         let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
         let host = PortHost {
             callbacks: Arc::clone(&callbacks),
-            rules: parse::<Rules>("", rules)?.into_context()?,
+            rules: parse::<Rules>("", rules)?.into_context("")?,
             commit: options.commit.options(),
             at_boundary: options.at_boundary.into(),
             not_asked: Arc::default(),
@@ -92,11 +92,17 @@ impl EngineHandle {
             json(&match guess {
                 Ok(Generated { suggestion, others, usage }) => Guess::Made { suggestion, others, usage },
                 Err(Suppressed { reason, usage }) => {
-                    let error = match &reason {
-                        SuppressionReason::QueryFailed(error) => Some(error.to_string()),
+                    let failure = match &reason {
+                        SuppressionReason::QueryFailed(error) => Some(error),
                         _ => None,
                     };
-                    Guess::None { suppressed: reason.as_str(), usage, error }
+                    Guess::None {
+                        suppressed: reason.as_str(),
+                        usage,
+                        error: failure.map(ToString::to_string),
+                        code: failure.map(|error| error.code().to_owned()),
+                        retry_after_ms: failure.and_then(ModelError::retry_after_ms),
+                    }
                 }
             })
         }))))
@@ -172,8 +178,13 @@ enum Guess {
     None {
         suppressed: &'static str,
         usage: Usage,
+        /// Why the model gave none, as an [`Ending`](headstart_speculation::Ending) says it.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        #[serde(rename = "retryAfterMs", skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
     },
 }
 

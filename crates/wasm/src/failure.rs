@@ -93,26 +93,8 @@ impl From<PathError> for Failure {
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        let code = match &error {
-            ModelError::Unauthorized { .. } => "unauthorized",
-            ModelError::RateLimited { .. } | ModelError::Yielded => "rate_limited",
-            ModelError::Rejected { .. } => "rejected",
-            ModelError::Server { .. } => "server",
-            ModelError::Unreachable { .. } => "unreachable",
-            ModelError::Timeout { .. } => "timeout",
-            ModelError::Cut { .. } => "cut",
-            ModelError::Malformed { .. } => "malformed",
-            ModelError::WrongServer { .. } => "wrong_server",
-            ModelError::RecordingExhausted { .. } => "recording_exhausted",
-            _ => "misconfigured",
-        };
-        let message = error.to_string();
-        let retry_after_ms = match &error {
-            ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
-                retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
-            }
-            _ => None,
-        };
+        let failure = Self::new(error.code(), error.to_string());
+        let retry_after_ms = error.retry_after_ms();
         let status = match error {
             ModelError::RateLimited { .. } => Some(429),
             ModelError::Unauthorized { status, .. }
@@ -120,7 +102,7 @@ impl From<ModelError> for Failure {
             | ModelError::Server { status, .. } => Some(status),
             _ => None,
         };
-        Self { retry_after_ms, status, ..Self::new(code, message) }
+        Self { retry_after_ms, status, ..failure }
     }
 }
 

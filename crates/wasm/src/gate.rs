@@ -40,7 +40,7 @@ fn context_of(text: Option<String>) -> Result<Rc<GateContext>, Failure> {
             return Ok(Rc::clone(context));
         }
         let rules = text.as_deref().map(|text| parse::<Rules>("context", text)).transpose()?;
-        let context = Rc::new(rules.unwrap_or_default().into_context()?);
+        let context = Rc::new(rules.unwrap_or_default().into_context("context")?);
         *last = Some((text, Rc::clone(&context)));
         Ok(context)
     })
@@ -63,13 +63,14 @@ mod tests {
     fn a_mistake_in_the_rules_names_its_field() {
         let cases = [
             (r#"{"mode":"fast"}"#, "context.mode"),
-            (r#"{"deny":["*.pem","!x"]}"#, "deny[1]"),
+            (r#"{"deny":["*.pem","!x"]}"#, "context.deny[1]"),
             (r#"{"deny":"x"}"#, "context.deny"),
-            (r#"{"workspace":"project"}"#, "workspace"),
-            (r#"{"workspace":"/a/../b"}"#, "workspace"),
+            (r#"{"workspace":"project"}"#, "context.workspace"),
+            (r#"{"workspace":"/a/../b"}"#, "context.workspace"),
+            (r#"{"workspace":"C:\\project"}"#, "context.workspace"),
             (r#"{"workspaces":"/a"}"#, "context.workspaces"),
             #[cfg(feature = "shell")]
-            (r#"{"policies":[{"program":"x/y","decision":"allow"}]}"#, "policies[0].program"),
+            (r#"{"policies":[{"program":"x/y","decision":"allow"}]}"#, "context.policies[0].program"),
             #[cfg(feature = "shell")]
             (r#"{"policies":[{"program":"x"}]}"#, "context.policies[0].decision"),
         ];

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -33,7 +34,11 @@ impl Model for PortModel {
 
 async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
     let answer = answers.next().await;
-    let in_words = |Failure { message, .. }| ModelError::Other { message };
+    let in_words = |Failure { code, message, retry_after_ms, .. }| ModelError::Other {
+        code,
+        message,
+        retry_after: retry_after_ms.map(Duration::from_millis),
+    };
     match answer {
         Ok(text) => Some(event_from_json(&text?).map_err(|failure| {
             in_words(Failure {
@@ -47,9 +52,9 @@ async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use headstart_forked_query::RetryPolicy;
+
+    use super::*;
 
     #[test]
     fn requests_over_fetch_are_repeated_as_those_of_the_crate() {

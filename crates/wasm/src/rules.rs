@@ -2,6 +2,7 @@ use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, GateEr
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::input::join;
 
 /// The rules of the gate, as JavaScript gives them.
 #[derive(Deserialize, Default)]
@@ -22,14 +23,15 @@ pub(crate) struct Rules {
 const WORKSPACE: &str = "/workspace";
 
 impl Rules {
-    pub(crate) fn into_context(self) -> Result<GateContext, Failure> {
+    /// `name` is that of the argument, in the paths of mistakes.
+    pub(crate) fn into_context(self, name: &str) -> Result<GateContext, Failure> {
         let workspace = self.workspace.unwrap_or_else(|| WORKSPACE.to_owned());
-        check_workspace(&workspace)?;
+        check_workspace(name, &workspace)?;
         let rules = self.deny.iter().cloned().map(DenyRule);
-        let deny = DenyRules::new(rules).map_err(|error| of_gate(&error, &self.deny))?;
+        let deny = DenyRules::new(rules).map_err(|error| of_gate(name, &error, &self.deny))?;
         #[cfg(feature = "shell")]
         let policies = headstart_tool_gate::Policies::new(self.policies, [])
-            .map_err(|error| of_gate(&error, &self.deny))?;
+            .map_err(|error| of_gate(name, &error, &self.deny))?;
         Ok(GateContext {
             mode: self.mode,
             workspace,
@@ -41,7 +43,7 @@ impl Rules {
 }
 
 /// The gate compares paths by their names, so a root that has a second spelling would let some of them through.
-fn check_workspace(workspace: &str) -> Result<(), Failure> {
+fn check_workspace(name: &str, workspace: &str) -> Result<(), Failure> {
     let plain = workspace.strip_prefix('/').is_some_and(|below| {
         below.is_empty() || below.split('/').all(|name| !matches!(name, "" | "." | ".."))
     });
@@ -49,12 +51,15 @@ fn check_workspace(workspace: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::input(
-        "workspace",
-        format!("must be an absolute path without \".\" and \"..\", and is {workspace:?}"),
+        join(name, "workspace"),
+        format!(
+            "must be an absolute path as bash spells it (/c/project for C:\\project), \
+             without \".\" and \"..\", and is {workspace:?}"
+        ),
     ))
 }
 
-fn of_gate(error: &GateError, deny: &[String]) -> Failure {
+fn of_gate(name: &str, error: &GateError, deny: &[String]) -> Failure {
     let path = match error {
         GateError::DenyRule { pattern, .. } => {
             let index = deny.iter().position(|rule| rule == pattern);
@@ -64,5 +69,5 @@ fn of_gate(error: &GateError, deny: &[String]) -> Failure {
         GateError::Policy { index, field, .. } => format!("policies[{index}].{field}"),
         _ => String::new(),
     };
-    Failure::input(path, error.to_string())
+    Failure::input(join(name, &path), error.to_string())
 }

@@ -44,7 +44,7 @@ impl TurnHandle {
             let mut ending = waited.wait(Future::poll).await.unwrap_or(Ending::Aborted);
             let not_asked = host.not_asked.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(message) = not_asked {
-                ending = Ending::Failed { error: format!("consent could not be asked for: {message}") };
+                ending = Ending::failed("consent", format!("consent could not be asked for: {message}"));
             }
             let record = Record { ending, transcript: turn.transcript(), cost: turn.cost() };
             // Nobody may want to know.

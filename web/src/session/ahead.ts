@@ -36,7 +36,7 @@ export class Ahead {
       }
       this.ending = (await this.finished).ending;
     } catch (error) {
-      this.ending = { status: "failed", error: (error as Error).message };
+      this.ending = { status: "failed", error: (error as Error).message, code: "other" };
     }
     // The call at a boundary is told and does not run.
     if (this.ending.status === "boundary") this.watch.drop();

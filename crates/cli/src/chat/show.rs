@@ -59,7 +59,7 @@ pub(super) fn ending(ending: &Ending) -> Option<String> {
             "the answer was cut at the provider's length limit".into()
         }
         Ending::Exhausted { limit } => format!("stopped at the limit of {}", limit_name(*limit)),
-        Ending::Failed { error } => error.clone(),
+        Ending::Failed { error, .. } => error.clone(),
         Ending::Aborted => "interrupted".into(),
         _ => return None,
     })

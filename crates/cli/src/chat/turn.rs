@@ -261,5 +261,5 @@ fn interrupted(error: &JoinError) -> Ending {
     if error.is_cancelled() {
         return Ending::Aborted;
     }
-    Ending::Failed { error: format!("the turn broke off: {error}") }
+    Ending::failed("internal", format!("the turn broke off: {error}"))
 }

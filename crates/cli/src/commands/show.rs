@@ -135,7 +135,7 @@ pub(super) fn ending(ending: &Ending) -> String {
         Ending::Completed => "the model said its last word".to_owned(),
         Ending::Boundary { verdict } => format!("the next call needs your consent: {}", verdict.detail),
         Ending::Exhausted { limit } => format!("the limit of {} was reached", output::limit_name(*limit)),
-        Ending::Failed { error } => format!("an error: {error}"),
+        Ending::Failed { error, .. } => format!("an error: {error}"),
         Ending::Aborted => "it was given up".to_owned(),
         other => format!("{:?}", other.status()).to_lowercase(),
     }

@@ -145,7 +145,7 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
     } else {
         output::print(&super::show::page(record, record.status_word(false), context.output.style()))?;
         let id = &finished.id;
-        if let Ending::Failed { error } = &finished.ending {
+        if let Ending::Failed { error, .. } = &finished.ending {
             output::note(&format!("headstart: {error}"));
         }
         output::note(&if finished.has_something_to_give() {
@@ -177,7 +177,7 @@ fn line(finished: &Finished) -> Line<'_> {
             _ => None,
         },
         error: match &finished.ending {
-            Ending::Failed { error } => Some(error),
+            Ending::Failed { error, .. } => Some(error),
             _ => None,
         },
         next: finished.next.as_deref(),

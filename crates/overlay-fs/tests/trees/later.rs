@@ -25,6 +25,8 @@ pub(crate) struct Later {
     calls: Mutex<Vec<WorkspacePath>>,
     /// The writing call that fails, if any, and whether it has written by then.
     fails_at: Option<(u32, bool)>,
+    /// Whether all further writing calls for that path fail as well.
+    keeps_failing: bool,
     /// The writing call before which its user does something.
     meanwhile: Option<(u32, Meanwhile)>,
 }
@@ -67,7 +69,11 @@ impl Later {
         {
             meanwhile(tree);
         }
-        let failure = self.fails_at.filter(|(at, _)| *at == call);
+        let fails = |at: u32| {
+            let first = self.calls.lock().unwrap().get(at as usize).cloned();
+            at == call || self.keeps_failing && first.is_some_and(|first| first == *path)
+        };
+        let failure = self.fails_at.filter(|(at, _)| fails(*at));
         if failure.is_none_or(|(_, has_written)| has_written) {
             write(tree)?;
         }
@@ -223,6 +229,27 @@ fn a_call_that_fails_takes_all_back() {
             assert_eq!(snapshot(&*world), before, "call {at}, written: {has_written}");
         }
     }
+}
+
+/// Damage is told where there is some, and only there.
+#[test]
+fn a_path_that_goes_on_failing_is_told_as_damage_only_if_it_stays_changed() {
+    let mut damaged = 0;
+    for at in 0..writes() {
+        for has_written in [false, true] {
+            let fails_at = Some((at, has_written));
+            let world = Arc::new(Later { fails_at, keeps_failing: true, ..Later::of(&start()) });
+            let changes = changes(world.clone());
+            let before = snapshot(&*world);
+            let failed = block_on(world.commit(&changes, CommitOptions::default())).unwrap_err();
+            let refused = world.calls.lock().unwrap()[at as usize].clone();
+            let is_told = failed.to_string().contains("this could not be taken back");
+            assert_eq!(is_told, snapshot(&*world) != before, "call {at}, written: {has_written}: {failed}");
+            assert!(matches!(failed, TreeError::Io { path, .. } if path == refused));
+            damaged += u32::from(is_told);
+        }
+    }
+    assert!(0 < damaged && damaged < writes(), "{damaged}");
 }
 
 /// The user edits between any two calls: what the user wrote is there afterwards, and the rest is old or new.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::support::{Answer, Bench, accepted, call, calls, edit, path, says, spawn, write};
 use futures::executor::{LocalPool, block_on};
@@ -297,11 +298,18 @@ fn the_clock_ends_a_model_that_never_answers() {
 
 #[test]
 fn a_failing_model_leaves_what_was_done() {
+    let retry_after = Some(Duration::from_millis(1500));
     let error =
-        ModelError::Server { provider: "test".into(), status: 500, message: "no".into(), retry_after: None };
+        ModelError::Server { provider: "test".into(), status: 500, message: "no".into(), retry_after };
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), Answer::Fails(error)]);
     let (speculation, finished) = bench.speculate("do it");
-    assert_eq!(finished.ending, Ending::Failed { error: "test failed (500): no; try again later".into() });
+    let ending = json!({
+        "status": "failed", "error": "test failed (500): no; try again later", "code": "server", "retryAfterMs": 1500,
+    });
+    assert_eq!(serde_json::to_value(&finished.ending).unwrap(), ending);
+    // As records were before there was a code.
+    let old = serde_json::from_value(json!({ "status": "failed", "error": "no" })).unwrap();
+    assert_eq!(Ending::Failed { error: "no".into(), code: None, retry_after_ms: None }, old);
     let given = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(given.ending.status(), Status::Failed);
     assert_eq!(given.transcript.messages.len(), 3);
@@ -336,6 +344,20 @@ fn abort_after_the_end_gives_nothing_either() {
     speculation.abort();
     assert_eq!(speculation.status(), Status::Aborted);
     assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
+}
+
+#[test]
+fn what_was_accepted_stays_accepted() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
+    let (speculation, finished) = bench.speculate("do it");
+    accepted(block_on(speculation.accept()).unwrap());
+    let after = bench.tree.snapshot();
+    speculation.abort();
+    assert_eq!(speculation.status(), Status::Completed);
+    assert_eq!(block_on(speculation.finished()), finished);
+    assert_eq!(speculation.changes(), finished.changes);
+    assert!(matches!(block_on(speculation.accept()), Err(AcceptError::Taken { .. })));
+    assert_eq!(bench.tree.snapshot(), after);
 }
 
 #[test]

@@ -1,8 +1,12 @@
 // Answers of a callback that come one after the other, as the module asks for them: a model's events, a user's consent.
 import { failureOf } from "./errors.js";
+import type { Model } from "./types.js";
 
 /** The signals of answers that nobody waits for yet. A model that passes its signal on passes that on, too. */
 export const inBackground = new WeakSet<AbortSignal>();
+
+/** Models each request of which has to name one of their provider's. */
+export const wantsName = new WeakSet<Model>();
 
 /** What the module holds of them. Its promise settles also when the answers are not wanted any more. */
 export class Answers {

@@ -1,5 +1,5 @@
 // Calls into the module: values go in as JSON, and what it throws comes out as an error of this package.
-import { HeadstartError, InputError, messageOf, mistyped, toError } from "./errors.js";
+import { HeadstartError, InputError, messageOf, toError } from "./errors.js";
 import { raw } from "./raw.js";
 import { setAwaited } from "./timers.js";
 
@@ -14,19 +14,6 @@ export function toJson(name: string, value: unknown): string {
   if (text === undefined) throw new InputError(`${name}: is missing`, name);
   // Half of a character, as a line holds it while somebody types: outside JavaScript no text can.
   return /\\ud[89a-f]/.test(text) ? text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\ufffd") : text;
-}
-
-/** An argument that is a text. */
-export function textOf(name: string, value: unknown): string {
-  if (typeof value === "string") return value;
-  throw mistyped(name, "a string", value);
-}
-
-/** An argument that counts, or is a time; undefined where it is left out. */
-export function numberOf(name: string, value: unknown): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "number" && value >= 0) return value;
-  throw mistyped(name, "a number, 0 or more", value);
 }
 
 /** Runs a call into the module. */

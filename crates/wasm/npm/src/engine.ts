@@ -1,11 +1,56 @@
-import { call, calling, textOf, toJson } from "./call.js";
-import { DisposedError, InputError } from "./errors.js";
+import { call, calling, toJson } from "./call.js";
+import { DisposedError } from "./errors.js";
+import { COMMIT, QUOTA } from "./files.js";
 import { HostPort } from "./host.js";
+import { type Fields, options as checked, plainOptions, required } from "./options.js";
 import { raw } from "./raw.js";
 import { Speculation } from "./speculation.js";
 import { workspaceOf } from "./tree.js";
 import { Turn } from "./turn.js";
-import type { Conversation, EngineOptions, Suggested, ToolSchema, Transcript } from "./types.js";
+import type {
+  Conversation,
+  EngineOptions,
+  Limits,
+  SpeculateOptions,
+  Suggested,
+  SuggestOptions,
+  ToolSchema,
+  Transcript,
+  TurnOptions,
+} from "./types.js";
+
+const ENGINE: Fields<EngineOptions> = {
+  model: "any",
+  modelName: "string",
+  tree: "any",
+  mode: "any",
+  workspace: "string",
+  deny: "list",
+  policies: "list",
+  runCommand: "function",
+  tools: "list",
+  limits: "object",
+  atBoundary: "word",
+  commit: "object",
+  consent: "function",
+};
+const LIMITS: Fields<Limits> = {
+  turns: "whole",
+  messages: "whole",
+  tokens: "whole",
+  timeMs: "number",
+  depth: "whole",
+  candidates: "whole",
+  staged: "object",
+};
+const SUGGEST: Fields<SuggestOptions> = { candidates: "count", signal: "signal" };
+const SPECULATE: Fields<SpeculateOptions> = { id: "string", signal: "signal" };
+const TURN: Fields<TurnOptions> = { signal: "signal" };
+const NEXT: Fields<{ prompt: string; transcript: Transcript }> = { prompt: "string", transcript: "object" };
+
+/** What an {@link Engine} is made with, and the prompt that it runs. */
+type InOneCall = EngineOptions & { conversation?: Conversation | undefined; prompt: string; signal?: AbortSignal | undefined };
+const IN_ONE_CALL: Fields<InOneCall> = { ...ENGINE, conversation: "object", prompt: "string", signal: "signal" };
 
 /**
  * Guesses the user's next prompt, runs it ahead over staged files, and runs turns in the foreground.
@@ -23,18 +68,18 @@ export class Engine implements Disposable {
   #handle: raw.EngineHandle | undefined;
 
   constructor(options: EngineOptions) {
-    if (typeof options !== "object" || options === null) {
-      throw new InputError("options: must be an object with at least a `model` and a `tree`", "options");
-    }
-    const { modelName, workspace, deny, policies, limits, atBoundary, commit } = options;
+    const { modelName, atBoundary, workspace, deny, policies } = plainOptions("", options, ENGINE);
+    const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
+    const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
+    const commit = plainOptions("commit", options.commit ?? {}, COMMIT);
     const port = new HostPort(options);
     const text = toJson("options", {
       modelName,
-      limits: bounded(limits),
+      limits: { ...limits, staged },
       atBoundary,
       commit,
       tools: port.tools,
-      runsCommands: options.runCommand !== undefined,
+      runsCommands: typeof options.runCommand === "function",
     });
     const rules = toJson("options", { workspace, deny, policies });
     this.#handle = call(() => new raw.EngineHandle(text, rules, port, workspaceOf(options.tree)));
@@ -46,15 +91,15 @@ export class Engine implements Disposable {
   }
 
   /**
-   * Guesses what the user types next. Where there is no suggestion `suppressed` says why; an error of the model is `error`, in words.
+   * Guesses what the user types next. Where there is no suggestion `suppressed` says why; an error of the model is told with its `code`.
    *
    * An abort rejects with the signal's reason.
    */
-  async suggest(conversation: Conversation, options: { candidates?: number; signal?: AbortSignal | undefined } = {}): Promise<Suggested> {
-    const { candidates = 1, signal } = options;
+  async suggest(conversation: Conversation, options: SuggestOptions = {}): Promise<Suggested> {
+    const { candidates, signal } = checked("options", options, SUGGEST);
     signal?.throwIfAborted();
     const text = toJson("conversation", conversation);
-    const query = call(() => this.#use().suggest(text, candidates));
+    const query = call(() => this.#use().suggest(text, candidates ?? 1));
     const stop = () => query.cancel();
     signal?.addEventListener("abort", stop);
     try {
@@ -70,12 +115,8 @@ export class Engine implements Disposable {
   /**
    * Begins to run a prompt ahead. A `StartError` where it is empty or a command of yours (`/clear`).
    */
-  speculate(
-    conversation: Conversation,
-    prompt: string,
-    options: { id?: string | undefined; signal?: AbortSignal | undefined } = {},
-  ): Speculation {
-    const { id, signal } = options;
+  speculate(conversation: Conversation, prompt: string, options: SpeculateOptions = {}): Speculation {
+    const { id, signal } = checked("options", options, SPECULATE);
     return new Speculation(this.#speculate(conversation, prompt, id), signal);
   }
 
@@ -83,13 +124,10 @@ export class Engine implements Disposable {
    * Begins a turn in the foreground: with a `prompt`, or with the `transcript` that an accept gave. That goes on where it stopped: a
    * call that needs consent is asked for and run, without asking the model again. `conversation` is what was before either.
    */
-  turn(
-    conversation: Conversation,
-    next: { prompt: string } | { transcript: Transcript },
-    options: { signal?: AbortSignal | undefined } = {},
-  ): Turn {
+  turn(conversation: Conversation, next: { prompt: string } | { transcript: Transcript }, options: TurnOptions = {}): Turn {
     const text = toJson("conversation", conversation);
-    return new Turn(call(() => this.#use().turn(text, toJson("next", next))), options.signal);
+    const { signal } = checked("options", options, TURN);
+    return new Turn(call(() => this.#use().turn(text, toJson("next", checked("next", next, NEXT)))), signal);
   }
 
   /** Frees its memory. Work that was begun goes on: it is disposed of by itself. */
@@ -104,7 +142,8 @@ export class Engine implements Disposable {
 
   #speculate(conversation: Conversation, prompt: string, id: string | undefined): raw.SpeculationHandle {
     const text = toJson("conversation", conversation);
-    return call(() => this.#use().speculate(text, textOf("prompt", prompt), id));
+    required("prompt", prompt, "string");
+    return call(() => this.#use().speculate(text, prompt, id ?? undefined));
   }
 
   #use(): raw.EngineHandle {
@@ -113,11 +152,12 @@ export class Engine implements Disposable {
   }
 
   /** @internal */
-  static speculate(options: EngineOptions & { conversation?: Conversation; prompt: string; signal?: AbortSignal }): Speculation {
-    const engine = new Engine(options);
+  static speculate(options: InOneCall): Speculation {
+    const { conversation, prompt, signal, ...rest } = plainOptions("", options, IN_ONE_CALL);
+    const engine = new Engine(rest as EngineOptions);
     try {
-      const handle = engine.#speculate(options.conversation ?? { messages: [] }, options.prompt, undefined);
-      return new Speculation(handle, options.signal, () => engine.dispose());
+      const handle = engine.#speculate(conversation ?? { messages: [] }, prompt as string, undefined);
+      return new Speculation(handle, signal, () => engine.dispose());
     } catch (error) {
       engine.dispose();
       throw error;
@@ -126,15 +166,6 @@ export class Engine implements Disposable {
 }
 
 /** `new Engine(options).speculate(conversation, prompt)` in one call; disposing the speculation disposes the engine. */
-export function speculate(
-  options: EngineOptions & { conversation?: Conversation; prompt: string; signal?: AbortSignal },
-): Speculation {
+export function speculate(options: InOneCall): Speculation {
   return Engine.speculate(options);
-}
-
-/** `Infinity` is no number in JSON; as a limit it is the largest one. */
-function bounded(value: unknown): unknown {
-  if (value === Infinity) return Number.MAX_SAFE_INTEGER;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, bounded(inner)]));
 }

@@ -47,7 +47,7 @@ function shown(value: unknown): string {
 
 /**
  * A file that cannot be read or written. Codes: `not_found`, `not_a_directory`, `is_a_directory`, `already_exists`, `escapes` (a link
- * leads out of the workspace), `unsupported`, `quota`, `io`.
+ * leads out of the workspace), `unsupported`, `quota`, `io`. What a tree of yours threw is the `cause` of an `io` or `unsupported`.
  */
 export class TreeError extends HeadstartError {
   /** Which file. */
@@ -123,7 +123,7 @@ const CLASSES: readonly (readonly [codes: string, toError: ToError])[] = [
   ["invalid_input", ({ message, path }) => new InputError(message, path)],
   [
     "not_found not_a_directory is_a_directory already_exists escapes unsupported quota io",
-    ({ code, message, path }) => new TreeError(code, message, path),
+    ({ code, message, path }) => new TreeError(code, message, path, causeOf(message)),
   ],
   [
     "misconfigured unauthorized rate_limited rejected server unreachable timeout cut malformed wrong_server recording_exhausted",
@@ -143,6 +143,20 @@ export function toError(thrown: unknown): HeadstartError {
   }
   const found = CLASSES.find(([codes]) => codes.split(" ").includes(failure.code));
   return found === undefined ? new HeadstartError(failure.code, failure.message) : found[1](failure);
+}
+
+/** What callbacks of trees threw last, with what the module is told of it: of an error it has no more than words. */
+const thrownLast: [words: string, thrown: unknown][] = [];
+
+/** Has the error that the module makes of these words keep what was thrown. */
+export function keepThrown(words: string, thrown: unknown): void {
+  thrownLast.unshift([words, thrown]);
+  thrownLast.length = Math.min(thrownLast.length, 8);
+}
+
+function causeOf(message: string): ErrorOptions | undefined {
+  const found = thrownLast.find(([words]) => message.endsWith(words));
+  return found && { cause: found[1] };
 }
 
 /** What to tell the module of something that a callback threw; `code` is for what has none of its own. */

@@ -1,10 +1,14 @@
 import { call, calling, toJson } from "./call.js";
 import { ChangeSet } from "./change-set.js";
 import { DisposedError, TreeError } from "./errors.js";
+import { type Fields, options as checked, plainOptions } from "./options.js";
 import { raw } from "./raw.js";
-import { contentBytes, keepOwn, pathText, treeOf, workspaceOf } from "./tree.js";
+import { contentBytes, keepOwn, pathText, treeOf, workspaceOf, WRITE } from "./tree.js";
 import type { UndoWatch } from "./undo-watch.js";
-import type { AtomicTree, CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree } from "./types.js";
+import type { AtomicTree, CommitOptions, CommitOutcome, DirEntry, Metadata, Quota, Tree, WritableTree, WriteOptions } from "./types.js";
+
+export const COMMIT: Fields<CommitOptions> = { staleReads: "word", merge: "word" };
+export const QUOTA: Fields<Quota> = { files: "whole", bytes: "whole", fileBytes: "whole", depth: "whole" };
 
 /** Staged files over a tree that is never changed. It is a tree itself, so overlays stack. */
 export class Overlay implements Tree, Disposable {
@@ -13,7 +17,7 @@ export class Overlay implements Tree, Disposable {
   constructor(base: Tree, quota: Quota = {}) {
     // The view of a tool is a handle already.
     this.#handle =
-      base instanceof raw.OverlayHandle ? base : call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", quota)));
+      base instanceof raw.OverlayHandle ? base : call(() => new raw.OverlayHandle(treeOf(base), toJson("quota", plainOptions("quota", quota, QUOTA))));
     if (new.target === Overlay) keepOwn(this, (writes) => (writes ? undefined : this.#use((handle) => handle.tree())));
   }
 
@@ -45,8 +49,9 @@ export class Overlay implements Tree, Disposable {
   }
 
   /** Stages the whole content of a file; missing folders are made. Without `executable` the bit stays as it is. */
-  async write(path: string, content: Uint8Array | string, options?: { executable?: boolean }): Promise<void> {
-    await this.#ask((handle) => handle.write(pathText(path), contentBytes(content), options?.executable));
+  async write(path: string, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
+    const { executable } = checked("options", options, WRITE);
+    await this.#ask((handle) => handle.write(pathText(path), contentBytes(content), executable ?? undefined));
   }
 
   /** Stages a new folder, and those above it. */
@@ -112,6 +117,6 @@ export class Overlay implements Tree, Disposable {
  * to a {@link MemoryTree} a commit is one step, and to an {@link AtomicTree} it is what that promises.
  */
 export async function commit(tree: WritableTree | AtomicTree | UndoWatch, changes: ChangeSet, options: CommitOptions = {}): Promise<CommitOutcome> {
-  const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", options)));
+  const outcome = await calling(() => raw.commit(workspaceOf(tree), ChangeSet.textOf(changes), toJson("options", plainOptions("options", options, COMMIT))));
   return JSON.parse(outcome as string) as CommitOutcome;
 }

@@ -1,4 +1,5 @@
-import { call, textOf, toJson } from "./call.js";
+import { call, toJson } from "./call.js";
+import { type Fields, plainOptions, required } from "./options.js";
 import { unpackClassified, unpackVerdict } from "./packed.js";
 import { raw } from "./raw.js";
 import type { Classified, GateContext, ToolCall, Verdict } from "./types.js";
@@ -25,9 +26,11 @@ export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateCont
  * ```
  */
 export function classifyShell(command: string, context?: GateContext): Classified {
-  return unpackClassified(call(() => raw.classifyShell(textOf("command", command), rules(context))));
+  return unpackClassified(call(() => raw.classifyShell(required("command", command, "string"), rules(context))));
 }
 
+const CONTEXT: Fields<GateContext> = { mode: "word", workspace: "string", deny: "list", policies: "list" };
+
 function rules(context: GateContext | undefined): string | undefined {
-  return context === undefined ? undefined : toJson("context", context);
+  return context === undefined ? undefined : toJson("context", plainOptions("context", context, CONTEXT));
 }

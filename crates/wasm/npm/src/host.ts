@@ -1,8 +1,9 @@
 // The callbacks of an engine, as the module calls them. None of them throws, whatever the developer's own do.
-import { Answers, single } from "./answers.js";
+import { Answers, single, wantsName } from "./answers.js";
 import { toJson } from "./call.js";
 import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
+import { required } from "./options.js";
 import type { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
 import type {
@@ -24,22 +25,15 @@ export class HostPort {
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
-    const { model, mode, consent, runCommand, tools } = options;
+    const { model, modelName, mode, tools } = options;
     if (typeof model?.stream !== "function") {
       throw new InputError("model: must be an object with a method `stream`", "model");
     }
-    if (mode !== undefined && typeof mode !== "function") checkMode(mode);
-    if (consent !== undefined && typeof consent !== "function") {
-      throw mistyped("consent", "a function", consent);
+    if (!modelName && wantsName.has(model)) {
+      throw new InputError("modelName: is missing; set it to the provider's name of the model, as \"qwen3\"", "modelName");
     }
-    if (runCommand !== undefined && typeof runCommand !== "function") {
-      throw mistyped("runCommand", "a function", runCommand);
-    }
-    if (tools !== undefined && !Array.isArray(tools)) throw mistyped("tools", "an array", tools);
-    tools?.forEach((tool, number) => {
-      if (typeof tool?.run === "function") return;
-      throw mistyped(`tools[${number}].run`, "a function", tool?.run);
-    });
+    if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
+    tools?.forEach((tool, number) => required(`tools[${number}].run`, tool?.run, "function"));
     this.#options = options;
   }
 
@@ -62,7 +56,7 @@ export class HostPort {
   ask(request: string, inBackground: boolean): Answers {
     const { model } = this.#options;
     const source = (signal: AbortSignal) => events(model.stream(JSON.parse(request) as ModelRequest, signal));
-    return new Answers(source, "misconfigured", inBackground);
+    return new Answers(source, "other", inBackground);
   }
 
   command(request: string): Answers {

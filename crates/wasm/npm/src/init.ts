@@ -1,9 +1,9 @@
 import * as glue from "#glue";
 import { atFirstUse, open, packaged } from "#platform";
 import { HeadstartError } from "./errors.js";
+import type { ModuleSource } from "./packaged.js";
 
-/** Where the module may come from: its bytes, compiled, a response, or an address. */
-export type ModuleSource = BufferSource | WebAssembly.Module | Response | Promise<Response> | URL | string;
+export type { ModuleSource };
 
 /** The version of this package. */
 export const version: string = VERSION;

@@ -1,8 +1,9 @@
 import { call } from "./call.js";
 import { DisposedError } from "./errors.js";
+import { options as checked, required } from "./options.js";
 import { raw } from "./raw.js";
-import { contentBytes, keepOwn, pathText } from "./tree.js";
-import type { DirEntry, Metadata, WritableTree } from "./types.js";
+import { contentBytes, keepOwn, pathText, WRITE } from "./tree.js";
+import type { DirEntry, Metadata, WritableTree, WriteOptions } from "./types.js";
 
 /** A workspace in memory. */
 export class MemoryTree implements WritableTree, Disposable {
@@ -10,6 +11,7 @@ export class MemoryTree implements WritableTree, Disposable {
 
   /** Folders are made as needed. */
   constructor(files: Record<string, string | Uint8Array> = {}) {
+    required("files", files, "object");
     this.#handle = call(() => new raw.MemoryHandle());
     try {
       for (const [path, content] of Object.entries(files)) this.#write(path, content);
@@ -38,8 +40,8 @@ export class MemoryTree implements WritableTree, Disposable {
   }
 
   /** Missing folders are made. Without `executable` the bit stays as it is. */
-  async write(path: string, content: Uint8Array | string, options?: { executable?: boolean }): Promise<void> {
-    this.#write(path, content, options?.executable);
+  async write(path: string, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
+    this.#write(path, content, checked("options", options, WRITE).executable ?? undefined);
   }
 
   async createDir(path: string): Promise<void> {

@@ -1,11 +1,11 @@
-import { inBackground } from "./answers.js";
-import { numberOf } from "./call.js";
+import { inBackground, wantsName } from "./answers.js";
 import { toError } from "./errors.js";
+import { type Fields, optional, options as checked } from "./options.js";
 import { raw } from "./raw.js";
 import { Limiter, POLICIES, patiently, purposeOf } from "./retry.js";
 import { LONGEST_MS, type Purpose, startTimer } from "./timers.js";
 import type { EncodedRequest, FetchModelOptions, Model, ModelEvent, ModelRequest, ModelTimeouts } from "./types.js";
-import { keyText, Wire } from "./wire.js";
+import { keyText, WIRE, Wire } from "./wire.js";
 import { withoutSecrets } from "./wire-url.js";
 
 /** So much of an error's body is read. */
@@ -13,6 +13,9 @@ const BODY_BYTES = 16 * 1024;
 
 /** A server that took the request, or part of it, and hung up. */
 const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
+
+const TIMEOUTS: Fields<ModelTimeouts> = { firstByteMs: "number", idleMs: "number", stalledMs: "number" };
+const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "function", retries: "number", timeouts: "object" };
 
 /**
  * A model over `fetch`.
@@ -30,19 +33,20 @@ const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
  * that, which a `fetch` of yours can add.
  */
 export function fetchModel(options: FetchModelOptions): Model {
-  const wire = new Wire(options);
+  const { provider, baseUrl } = checked("", options, FETCH);
+  const wire = new Wire({ provider, baseUrl });
   const key = keyText(options.key);
   const { needsKey, accept } = JSON.parse(wire.handle.describe()) as { needsKey: boolean; accept: string };
   if (needsKey && key === "") throw toError(wire.handle.misconfigured("there is no key; set the option `key` to one"));
-  const timeouts = options.timeouts ?? {};
-  const limit = (name: keyof ModelTimeouts, usual: number): number => numberOf(`timeouts.${name}`, timeouts[name]) ?? usual;
-  const limits = { firstByteMs: limit("firstByteMs", 130_000), idleMs: limit("idleMs", 120_000), stalledMs: limit("stalledMs", 600_000) };
-  const retries = numberOf("retries", options.retries);
+  const { firstByteMs, idleMs, stalledMs } = checked("timeouts", options.timeouts ?? {}, TIMEOUTS);
+  const limits = { firstByteMs: firstByteMs ?? 130_000, idleMs: idleMs ?? 120_000, stalledMs: stalledMs ?? 600_000 };
+  const retries = options.retries ?? undefined;
   const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init));
   const limiter = new Limiter();
-  return {
+  const model: Model = {
     stream: (request, signal) => ({
       [Symbol.asyncIterator]: () => {
+        optional("signal", signal, "signal");
         const ending = new AbortController();
         const priority = signal !== undefined && inBackground.has(signal) ? "background" : "foreground";
         const policy = { ...POLICIES[priority], ...(retries !== undefined && { retries }) };
@@ -60,6 +64,8 @@ export function fetchModel(options: FetchModelOptions): Model {
       },
     }),
   };
+  wantsName.add(model);
+  return model;
 }
 
 /** Has a signal end an answer, as long as that lasts. */

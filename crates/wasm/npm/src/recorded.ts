@@ -1,7 +1,10 @@
 import { call, calling, toJson } from "./call.js";
+import { type Fields, optional, options as checked } from "./options.js";
 import { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
-import type { Model, ModelEvent, Recording } from "./types.js";
+import type { Model, ModelEvent, RecordedOptions, Recording } from "./types.js";
+
+const RECORDED: Fields<RecordedOptions> = { speed: "number" };
 
 /** What stands for the time of a provider and its network. */
 const clock = { sleep: (ms: number) => new Sleep(ms, "work") };
@@ -11,13 +14,13 @@ const clock = { sleep: (ms: number) => new Sleep(ms, "work") };
  *
  * Turns are played in order, one for each request; after the last one a request is a `ModelError` with the code
  * `recording_exhausted`. Queries for a suggestion take from `suggestions`.
- *
- * @param options `speed`: how many times faster than it was recorded; `Infinity` without any delay. Default: 1.
  */
-export function recordedModel(recording: Recording, options: { speed?: number } = {}): Model {
-  const recorded = call(() => new raw.RecordedHandle(toJson("recording", recording), options.speed ?? 1, clock));
+export function recordedModel(recording: Recording, options: RecordedOptions = {}): Model {
+  const speed = checked("options", options, RECORDED).speed ?? 1;
+  const recorded = call(() => new raw.RecordedHandle(toJson("recording", recording), speed, clock));
   return {
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
+      optional("signal", signal, "signal");
       signal?.throwIfAborted();
       const answer = call(() => recorded.stream(toJson("request", request)));
       const stop = () => answer.cancel();

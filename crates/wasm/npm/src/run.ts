@@ -27,8 +27,8 @@ export class RunEvents {
 }
 
 /** Has a signal end a run, as long as the run lasts. */
-export function abortOn(signal: AbortSignal | undefined, abort: () => void, ended: () => Promise<unknown>): void {
-  if (signal === undefined) return;
+export function abortOn(signal: AbortSignal | null | undefined, abort: () => void, ended: () => Promise<unknown>): void {
+  if (!signal) return;
   if (signal.aborted) return abort();
   signal.addEventListener("abort", abort, { once: true });
   const forget = () => signal.removeEventListener("abort", abort);

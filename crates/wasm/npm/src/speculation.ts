@@ -32,7 +32,7 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
   #above: Promise<Speculation | undefined> | undefined;
 
   /** @internal */
-  constructor(handle: Handle, signal?: AbortSignal, disposed?: () => void) {
+  constructor(handle: Handle, signal?: AbortSignal | null, disposed?: () => void) {
     this.#handle = handle;
     this.#disposed = disposed;
     this.id = handle.id();

@@ -1,5 +1,6 @@
 // What the module asks of a tree of the host. Its answers are checked here, for nobody promised that they are what the types say.
 
+import { keepThrown } from "./errors.js";
 import type { AtomicTree, CommitStep, EntryKind, Tree, WritableTree } from "./types.js";
 
 type Callback = keyof WritableTree;
@@ -206,7 +207,9 @@ function refusal(callback: Callback | "commitAll", error: unknown): Refusal {
   if (error instanceof Wrong) return { code: "io", message: `${callback} of the tree ${error.message}` };
   const { code, name, message } = shown(error);
   const known = CODES.get(code) ?? CODES.get(name);
-  return { code: known ?? "io", message: known === "unsupported" ? message : `${callback} of the tree failed: ${message}` };
+  const told = known === "unsupported" ? message : `${callback} of the tree failed: ${message}`;
+  keepThrown(told, error);
+  return { code: known ?? "io", message: told };
 }
 
 /** The path that an error names. */

@@ -1,10 +1,13 @@
 // From what a developer gives as a tree to a handle of the module.
 
 import { InputError } from "./errors.js";
+import type { Fields } from "./options.js";
 import { raw } from "./raw.js";
 import { isWellFormed, TreePort } from "./tree-port.js";
-import type { AtomicTree, Tree, WritableTree } from "./types.js";
+import type { AtomicTree, Tree, WritableTree, WriteOptions } from "./types.js";
 import type { UndoWatch } from "./undo-watch.js";
+
+export const WRITE: Fields<WriteOptions> = { executable: "boolean" };
 
 type Share = (writes: boolean) => raw.TreeHandle | undefined;
 

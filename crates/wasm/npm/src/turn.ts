@@ -14,7 +14,7 @@ export class Turn implements AsyncIterable<RunEvent>, Disposable {
   #finished: Promise<TurnFinished> | undefined;
 
   /** @internal */
-  constructor(handle: raw.TurnHandle, signal?: AbortSignal) {
+  constructor(handle: raw.TurnHandle, signal?: AbortSignal | null) {
     this.#handle = handle;
     this.#events = new RunEvents(() => this.#use().nextEvent());
     abortOn(signal, () => handle.abort(), () => handle.finished());

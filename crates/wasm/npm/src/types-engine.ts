@@ -71,7 +71,7 @@ export interface Tool extends ToolSchema {
 export interface EngineOptions {
   /** Who is asked. */
   model: Model;
-  /** The provider's name of the model, for its requests. */
+  /** The provider's name of the model, for its requests. A model of `fetchModel` needs it. */
   modelName?: string | undefined;
   /** The real files. Only an accept and a turn in the foreground write to it. In an {@link UndoWatch}, undone work is noticed. */
   tree: WritableTree | AtomicTree | UndoWatch;
@@ -80,7 +80,10 @@ export interface EngineOptions {
    * counts as `plan`. Default: `default`, in which a speculation stops at the first write: for most hosts `auto-edit` is right.
    */
   mode?: ApprovalMode | (() => ApprovalMode) | undefined;
-  /** Where the workspace is, in paths of the model. Default: `/workspace`. */
+  /**
+   * Where the workspace is, in paths of the model: as bash spells them, `/c/project` for `C:\project`. It need not be where the files
+   * really are, so what is left out is right where the model is told nothing else. Default: `/workspace`.
+   */
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`. */
   deny?: string[] | undefined;
@@ -101,7 +104,30 @@ export interface EngineOptions {
   /**
    * Asks the user whether a call may run. In turns only, never for a speculation. `stop` ends the turn there. Default: `decline`.
    */
-  consent?: ((call: ToolCall, verdict: Verdict) => MaybePromise<"run" | "decline" | "stop">) | undefined;
+  // Beside a plain word TypeScript would take `async () => "run"` for a promise of any text.
+  consent?: ((call: ToolCall, verdict: Verdict) => PromiseLike<"run" | "decline" | "stop">) | undefined;
+}
+
+/** How a guess is asked for. */
+export interface SuggestOptions {
+  /** How many guesses at most, up to 3. Default: 1. */
+  candidates?: number | undefined;
+  /** An abort rejects with its reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How a prompt is run ahead. */
+export interface SpeculateOptions {
+  /** Default: `s1`, `s2`, … */
+  id?: string | undefined;
+  /** Gives it up. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How a turn is run. */
+export interface TurnOptions {
+  /** Interrupts it. */
+  signal?: AbortSignal | undefined;
 }
 
 /** What happens in a run. Calls and results come in pairs, also where several ran at the same time. */
@@ -116,6 +142,33 @@ export type RunEvent =
 /** Where a speculation is. */
 export type Status = "running" | "completed" | "boundary" | "exhausted" | "failed" | "aborted";
 
+/** What a model failed with. */
+export type ModelErrorCode =
+  | "misconfigured"
+  | "unauthorized"
+  | "rate_limited"
+  | "rejected"
+  | "server"
+  | "unreachable"
+  | "timeout"
+  | "cut"
+  | "malformed"
+  | "wrong_server"
+  | "recording_exhausted";
+
+/** An error of the model, or of a callback. */
+export interface RunFailure {
+  /** In words. */
+  error: string;
+  /**
+   * For programs. `withheld`: by the provider; `empty`: there was nothing in the answer; `consent`: the user could not be asked;
+   * `other`: something was thrown that is no error of this package; else the code of what was thrown.
+   */
+  code: ModelErrorCode | "withheld" | "empty" | "consent" | "other" | (string & {});
+  /** Milliseconds after which the model may be asked again, if its provider said. */
+  retryAfterMs?: number;
+}
+
 /** How a run ended. */
 export type Ending =
   /** The model said its last word. */
@@ -124,8 +177,8 @@ export type Ending =
   | { status: "boundary"; verdict: Verdict }
   /** A limit was reached; `output` is the provider's limit on one answer. */
   | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" }
-  /** An error, in words. */
-  | { status: "failed"; error: string }
+  /** An error. */
+  | ({ status: "failed" } & RunFailure)
   | { status: "aborted" };
 
 /** What a run cost. */
@@ -210,11 +263,12 @@ export type Acceptance =
 /** A guess, or why there is none. */
 export type Suggested =
   | { suggestion: string; /** Further ones, best first. */ others: string[]; usage: Usage; suppressed?: never }
-  | {
-      /** `early_conversation`, `empty`, `error`, `plan_mode`, or the code of the filter's rule. */
+  | ({
+      /**
+       * `early_conversation` (fewer than two answers of the model), `empty`, `error`, `plan_mode`, or the code of the filter's rule.
+       */
       suppressed: string;
       usage: Usage;
-      /** What went wrong, where it was the model. */
-      error?: string;
       suggestion?: never;
-    };
+      // What went wrong is there where it was the model, and `suppressed` is `error`.
+    } & Partial<RunFailure>);

@@ -47,6 +47,12 @@ export interface WritableTree extends Tree {
   symlink?(path: string, target: string): MaybePromise<void>;
 }
 
+/** How a file is staged, or written to a tree in memory. */
+export interface WriteOptions {
+  /** Whether its owner may execute it; as it was, if it is not said. */
+  executable?: boolean | undefined;
+}
+
 /**
  * A tree that takes a commit as a whole: an editor that makes one edit of several files, a server with transactions. A tree with this
  * method needs none of the others of a {@link WritableTree}, and they are not called.

@@ -10,7 +10,10 @@ export type ApprovalMode = "plan" | "default" | "auto-edit" | "yolo";
 export interface GateContext {
   /** Default: `default`. */
   mode?: ApprovalMode | undefined;
-  /** Where the workspace is: an absolute path, which relative ones start from. Default: `/workspace`. */
+  /**
+   * Where the workspace is: an absolute path as bash spells it, which relative ones start from. On Windows that is `/c/project` for
+   * `C:\project`; in calls, a path with a backslash is a strange name in the workspace. Default: `/workspace`.
+   */
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`: `.env`, `*.pem`, `/config/prod.yml`. */
   deny?: string[] | undefined;
@@ -84,16 +87,22 @@ export interface Verdict {
   reason: VerdictReason;
   /** Why, for people. */
   detail: string;
-  /** What it would do. */
+  /** What it would do. At a boundary, only what makes it one: the parts of a command that just read are left out. */
   effects: {
     kind: EffectKind;
     detail: string;
     /** Where in a shell command, in bytes of UTF-8; `classifyShell` has `parts` in JavaScript's own offsets. */
     span?: [from: number, to: number];
   }[];
-  /** Paths in the workspace that may be read: `.` is all of it, a folder stands for all below it. Complete unless a boundary. */
+  /**
+   * Paths in the workspace that may be read: `.` is all of it, a folder stands for all below it. Complete unless a boundary; there,
+   * it is what was found so far, and may hold an operand that is written, as the output file of `sort -o`.
+   */
   reads: string[];
-  /** Paths in the workspace that are written, where they are known. */
+  /**
+   * The file that a call of a file tool writes, and files behind `>` in a command. What a program itself writes (`rm a`, `cp a b`,
+   * `tee a`) is not looked up: such a command is a boundary whatever its operands are, and `effects` tell the kind.
+   */
   writes: string[];
   /** How an allowed command must run, where its plain form could do more than read. */
   hardened?: Hardened;
@@ -121,7 +130,7 @@ export interface GitNeeds {
 
 /** A verdict on a shell command, with its parts. */
 export interface Classified extends Verdict {
-  /** Where in the command each effect comes from, sorted by `from`, in UTF-16 units as in `command.slice(from, to)`. They may overlap. */
+  /** Where in the command each of the `effects` comes from, sorted by `from`, in UTF-16 units as in `command.slice(from, to)`. They may overlap. */
   parts: { from: number; to: number; kind: EffectKind; detail: string }[];
 }
 

@@ -90,6 +90,12 @@ export interface Recording {
   suggestions?: (string | { text: string; delayMs?: number; usage?: Partial<Usage> })[];
 }
 
+/** How a recording is played. */
+export interface RecordedOptions {
+  /** How many times faster than it was recorded; `Infinity` without any delay. Default: 1. */
+  speed?: number | undefined;
+}
+
 /** One answer. */
 export interface RecordedTurn {
   /** What the model said. */

@@ -1,8 +1,11 @@
 import { call, toJson } from "./call.js";
 import { DisposedError, InputError, toError } from "./errors.js";
+import { type Fields, optional, options as checked, required } from "./options.js";
 import { raw } from "./raw.js";
 import type { EncodedRequest, ModelEvent, ModelRequest, WireOptions } from "./types.js";
-import { baseUrl, requestUrl } from "./wire-url.js";
+import { baseUrl as plainUrl, requestUrl } from "./wire-url.js";
+
+export const WIRE: Fields<WireOptions> = { provider: "string", baseUrl: "string" };
 
 /** A provider's wire format: encoders and decoders, no IO. */
 export class Wire implements Disposable {
@@ -10,13 +13,13 @@ export class Wire implements Disposable {
   readonly #base: string;
 
   constructor(options: WireOptions) {
-    const { provider, baseUrl: given } = options ?? {};
-    if (typeof provider !== "string") throw new InputError("provider: must be the name of a provider", "provider");
-    if (given !== undefined && typeof given !== "string") throw new InputError("baseUrl: must be a string", "baseUrl");
+    const { provider, baseUrl } = checked("", options, WIRE);
+    required("provider", provider, "string");
+    const given = baseUrl ?? undefined;
     const handle = call(() => new raw.WireHandle(provider, given));
     try {
       const { baseUrl: address, endings } = JSON.parse(handle.describe()) as { baseUrl: string; endings: string[] };
-      this.#base = baseUrl(address, endings);
+      this.#base = plainUrl(address, endings);
       // What messages show is what was looked at.
       this.#handle = handle.at(given === undefined ? address : this.#base);
     } catch (error) {
@@ -29,6 +32,9 @@ export class Wire implements Disposable {
   /** All that `fetch` needs. Without `key` no header carries one; white space around it is not part of it. */
   encode(request: ModelRequest, key?: string): EncodedRequest {
     const handle = this.#get();
+    if (request?.model === "") {
+      throw new InputError("request.model: is empty; set it to the provider's name of the model (of an Engine: `modelName`)", "request.model");
+    }
     const { path, query, headers, keyHeader, body } = JSON.parse(call(() => handle.encode(toJson("request", request)))) as Encoded;
     const all = Object.fromEntries(headers);
     const sent = keyText(key);
@@ -74,9 +80,7 @@ export class Wire implements Disposable {
 
 /** A key as it is sent. */
 export function keyText(key: unknown): string {
-  if (key === undefined || key === null) return "";
-  if (typeof key !== "string") throw new InputError("key: must be a string", "key");
-  return key.trim();
+  return (optional("key", key, "string") as string | undefined)?.trim() ?? "";
 }
 
 /**

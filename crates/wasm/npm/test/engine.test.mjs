@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
 import { AcceptError, DisposedError, Engine, InputError, MemoryTree, StartError, init, recordedModel, speculate } from "headstart";
-import { text } from "./support.mjs";
+import { hostTree, text } from "./support.mjs";
 
 await init();
 
@@ -125,6 +125,36 @@ test("an abort while it is accepted gives nothing, after it takes nothing back",
   assert.equal((await accepted.accept()).type, "accepted");
   accepted.abort();
   assert.deepEqual(other.files(), { "hello.txt": "hello\n" });
+  assert.equal(accepted.status, "completed", "what was accepted stays accepted");
+  assert.equal((await accepted.finished).ending.status, "completed");
+  assert.equal(accepted.changes().isEmpty, false);
+});
+
+test("an abort in the middle of a commit does not undo it; after a conflict it counts", async () => {
+  for (const conflicts of [false, true]) {
+    const host = hostTree({ "a.txt": "a\n" });
+    let speculation;
+    const tree = {
+      ...host,
+      async write(path, ...rest) {
+        await host.write(path, ...rest);
+        if (path === "b.txt") {
+          speculation.abort();
+          assert.equal(speculation.status, "completed");
+          if (conflicts) host.put("c.txt", "the user's\n");
+        }
+      },
+    };
+    const turns = [{ toolCalls: [write("b.txt", "b"), write("c.txt", "c")] }, { text: "Done." }];
+    speculation = new Engine({ model: recordedModel({ turns }, { speed: Infinity }), tree, mode: "auto-edit" }).speculate(conversation, "go");
+    const { type } = await speculation.accept();
+    assert.equal(type, conflicts ? "conflict" : "accepted");
+    assert.equal(speculation.status, conflicts ? "aborted" : "completed");
+    assert.equal(speculation.changes().isEmpty, conflicts);
+    assert.deepEqual(Object.keys(host.snapshot()), conflicts ? ["a.txt", "c.txt"] : ["a.txt", "b.txt", "c.txt"]);
+    if (conflicts) assert.deepEqual(await speculation.accept(), { type: "nothing" });
+    else await assert.rejects(speculation.accept(), { code: "taken" });
+  }
 });
 
 test("a signal aborts, whenever it fires, and is let go of at the end", async () => {

@@ -205,7 +205,7 @@ test("a quota is kept", async () => {
   await overlay.write("a", "1234");
   await assert.rejects(overlay.write("b", ""), failsWith(TreeError, "quota", /limit of 1 files/, "b"));
   await assert.rejects(overlay.write("a", "12345"), failsWith(TreeError, "quota", /4 bytes in one file/));
-  assert.throws(() => new Overlay(new MemoryTree(), { file: 1 }), failsWith(InputError, "invalid_input", /quota\.file: is not a known field/));
+  assert.throws(() => new Overlay(new MemoryTree(), { file: 1 }), failsWith(InputError, "invalid_input", /^quota\.file: there is no such option; did you mean files\?$/));
   assert.throws(() => new Overlay(new MemoryTree(), { files: -1 }), failsWith(InputError, "invalid_input", /files/));
 });
 

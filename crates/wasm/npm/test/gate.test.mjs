@@ -45,6 +45,23 @@ test("a verdict tells what is read, written and how to run it", () => {
   assert.ok(Object.keys(hardened.environment).length > 0);
 });
 
+test("reads, writes and parts are what their types say", () => {
+  const cases = [
+    ["rm -rf node_modules", [], [], ["rm"]],
+    ["cp a b", [], [], ["cp"]],
+    ["cat a | tee b", ["a"], [], ["b"]],
+    ["sort -o out.txt in.txt", ["in.txt", "out.txt"], [], ["-o"]],
+    ["ls src > out", ["src"], ["out"], ["> out"]],
+    ["cat a; curl b", ["a"], [], ["curl"]],
+    ["cat a; ls b", ["a", "b"], [], ["cat a", "a", "ls b", "b"]],
+  ];
+  for (const [command, reads, writes, shown] of cases) {
+    const verdict = classifyShell(command);
+    const parts = verdict.parts.map(({ from, to }) => command.slice(from, to));
+    assert.deepEqual([verdict.reads, verdict.writes, parts], [reads, writes, shown], command);
+  }
+});
+
 test("policies of the user widen and narrow", () => {
   const policies = [
     { program: "terraform", words: ["show"], decision: "allow", match: ["terraform show"] },
@@ -99,13 +116,15 @@ test("a mistake is an InputError that names the field", () => {
     [() => judge({ name: "ls", args: [] }), "call.args"],
     [() => judge(), "call"],
     [() => judge(shell("ls"), { mode: "fast" }), "context.mode"],
-    [() => judge(shell("ls"), { deny: ["!x"] }), "deny[0]"],
-    [() => judge(shell("ls"), { workspace: "project" }), "workspace"],
-    [() => judge(shell("ls"), { policies: [{ program: "bash", decision: "allow" }] }), "policies[0].program"],
-    [() => judge(shell("ls"), { policies: [{ program: "ls", match: ["rm"], decision: "allow" }] }), "policies[0].match"],
+    [() => judge(shell("ls"), { deny: ["!x"] }), "context.deny[0]"],
+    [() => judge(shell("ls"), { workspace: "project" }), "context.workspace"],
+    [() => judge(shell("ls"), { policies: [{ program: "bash", decision: "allow" }] }), "context.policies[0].program"],
+    [() => judge(shell("ls"), { policies: [{ program: "ls", match: ["rm"], decision: "allow" }] }), "context.policies[0].match"],
+    [() => judge(shell("ls"), { workspace: "C:\\project" }), "context.workspace"],
     [() => classifyShell(["ls"]), "command"],
   ];
   for (const [work, path] of cases) {
-    assert.throws(work, (error) => error instanceof InputError && error.path === path, path);
+    assert.throws(work, (error) => error instanceof InputError && error.path === path && error.message.startsWith(`${path}: `), path);
   }
+  assert.throws(() => judge(shell("ls"), { workspace: "C:\\project" }), /as bash spells it \(\/c\/project for C:\\project\)/);
 });

@@ -69,7 +69,9 @@ test("whatever is thrown is an error with the callback's name", async () => {
   ];
   for (const [what, code, message] of thrown) {
     for (const read of [() => { throw what; }, () => Promise.reject(what)]) {
-      await assert.rejects(over({ read }).read("a"), failsWith(TreeError, code, message, "a"));
+      const error = await over({ read }).read("a").catch((error) => error);
+      failsWith(TreeError, code, message, "a")(error);
+      if (code === "io") assert.ok("cause" in error && error.cause === what);
     }
   }
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
-import { Engine, MemoryTree, ModelError, init } from "headstart";
+import { Engine, InputError, MemoryTree, ModelError, init } from "headstart";
 
 await init();
 
@@ -82,10 +82,28 @@ test("an error ends the run, with its words", async () => {
   });
 });
 
-test("a suggestion query that fails is suppressed, in words", async () => {
-  const messages = [...conversation.messages, ...conversation.messages];
-  const { suppressed, error } = await engine(() => { throw new Error("offline"); }).suggest({ messages });
-  assert.deepEqual([suppressed, error], ["error", "offline"]);
+test("how a model failed is told by a code, too, with the time to wait", async () => {
+  const text = { type: "text", text: "x" };
+  const long = { messages: [...conversation.messages, ...conversation.messages] };
+  const cases = [
+    [() => { throw new Error("offline"); }, { error: "offline", code: "other" }],
+    [async function* () { throw new ModelError("unauthorized", "no"); }, { error: "no", code: "unauthorized" }],
+    [async function* () { throw new ModelError("rate_limited", "too fast", 1500); }, { error: "too fast", code: "rate_limited", retryAfterMs: 1500 }],
+    [async function* () { yield text; }, { error: "the model cut the answer short; try again", code: "cut" }],
+    [async function* () { throw new InputError("modelName: is missing", "modelName"); }, { error: "modelName: is missing", code: "invalid_input" }],
+  ];
+  for (const [stream, failure] of cases) {
+    const { usage, ...suggested } = await engine(stream).suggest(long);
+    assert.deepEqual(suggested, { suppressed: "error", ...failure });
+    for (const run of [engine(stream).speculate(conversation, "go"), engine(stream).turn(conversation, { prompt: "go" })]) {
+      assert.deepEqual((await run.finished).ending, { status: "failed", ...failure });
+    }
+  }
+  const ends = [
+    [async function* () { yield stop; }, "empty"],
+    [async function* () { yield text; yield { type: "finished", reason: "contentFilter" }; }, "withheld"],
+  ];
+  for (const [stream, code] of ends) assert.equal((await finished(stream)).ending.code, code);
 });
 
 test("an async method that gives a generator is a model, too", async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { DisposedError, fetchModel, InputError, ModelError, Wire } from "headstart";
+import { DisposedError, Engine, fetchModel, InputError, MemoryTree, ModelError, Wire } from "headstart";
 import { collect, failsWith, serve } from "./support.mjs";
 
 const KEY = "sk-very-secret-0123456789";
@@ -316,6 +316,23 @@ test("base URLs, as people copy them", () => {
   }
 });
 
+test("a request that names no model is not sent", async (context) => {
+  const { base, requests } = await serve(context, (_, response) => response.end());
+  const model = fetchModel({ provider: "openai", baseUrl: base });
+  for (const modelName of [undefined, null, ""]) {
+    assert.throws(() => new Engine({ model, modelName, tree: new MemoryTree() }), failsWith(InputError, "invalid_input", /^modelName: is missing; set it to/, "modelName"));
+  }
+  const missing = failsWith(InputError, "invalid_input", /^request\.model: is empty; set it to the provider's name/, "request.model");
+  const { error } = await collect(model.stream({ model: "", tools: [], messages: [], thinking: false }));
+  missing(error);
+  assert.throws(() => new Wire({ provider: "gemini" }).encode({ model: "", tools: [], messages: [], thinking: false }), missing);
+  // One around it that has no name of its own.
+  const around = { stream: (...given) => model.stream(...given) };
+  const { ending } = await new Engine({ model: around, tree: new MemoryTree() }).speculate({ messages: [] }, "go").finished;
+  assert.deepEqual([ending.code, ending.error.startsWith("request.model: is empty")], ["invalid_input", true]);
+  assert.deepEqual(requests, []);
+});
+
 test("mistakes of the caller are told at once", () => {
   const misconfigured = (message) => failsWith(ModelError, "misconfigured", message);
   assert.throws(() => fetchModel({ provider: "openai" }), misconfigured(/^openai: there is no key; set the option `key` to one$/));
@@ -323,7 +340,7 @@ test("mistakes of the caller are told at once", () => {
   fetchModel({ provider: "openai", baseUrl: "http://localhost:8000/v1" });
   assert.throws(() => fetchModel({ provider: "gpt" }), failsWith(InputError, "invalid_input", /provider: must be anthropic/));
   assert.throws(() => fetchModel({}), failsWith(InputError, "invalid_input", /provider/));
-  assert.throws(() => fetchModel(), failsWith(InputError, "invalid_input", /provider/));
+  assert.throws(() => fetchModel(), failsWith(InputError, "invalid_input", /^options: is missing/));
   assert.throws(() => fetchModel({ provider: "openai", key: 1 }), failsWith(InputError, "invalid_input", /key/));
   for (const wrong of ["2", -1, NaN, {}, true]) {
     const ollama = (options) => () => fetchModel({ provider: "ollama", ...options });

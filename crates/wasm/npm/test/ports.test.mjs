@@ -200,3 +200,27 @@ test("a tree of callbacks works like the one in memory, and its errors are told"
   const full = { ...hostTree({ "a.txt": "one\n" }), write: async () => { throw new Error("disk full"); } };
   await assert.rejects(setup(calls(edit), { tree: full }).speculate(conversation, "x").accept(), { name: "TreeError", code: "io", path: "a.txt" });
 });
+
+test("a write that always throws is told as damage only where something stayed changed", async () => {
+  const edits = ["a.txt", "b.txt"].map((file_path) => ({ name: "edit", args: { file_path, old_string: "one", new_string: "ONE" } }));
+  const files = { "a.txt": "one\n", "b.txt": "one\n" };
+  const write = (refused, host) => async (path, ...rest) => {
+    if (refused(path, host)) throw Object.assign(new Error("read-only disk"), { path });
+    return host.write(path, ...rest);
+  };
+  const cases = [
+    // Nothing was written, the first of them, and both: then one cannot be taken back.
+    [(path) => path === "a.txt", "a.txt", false],
+    [(path) => path === "b.txt", "b.txt", false],
+    [() => true, "a.txt", false],
+    [(path, host) => path === "b.txt" || host.calls.includes("write a.txt"), "a.txt", true],
+  ];
+  for (const [refused, path, isDamaged] of cases) {
+    const host = hostTree(files);
+    const tree = { ...host, write: write(refused, host) };
+    const error = await setup(calls(...edits), { tree }).speculate(conversation, "x").accept().catch((error) => error);
+    assert.deepEqual([error.name, error.code, error.path], ["TreeError", "io", path], error.message);
+    assert.equal(error.message.includes("could not be taken back"), isDamaged, error.message);
+    assert.deepEqual(host.snapshot(), isDamaged ? { ...files, "a.txt": "ONE\n" } : files);
+  }
+});

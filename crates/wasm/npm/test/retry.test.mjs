@@ -190,7 +190,7 @@ async function limited(context, isLimited) {
     response.writeHead(200, sse);
     response.end(WHOLE);
   });
-  const engine = new Engine({ model: fetchModel({ provider: "openai", baseUrl: base }), tree: new MemoryTree() });
+  const engine = new Engine({ model: fetchModel({ provider: "openai", baseUrl: base }), modelName: "m", tree: new MemoryTree() });
   return { engine, asked, kinds: () => asked.map(({ kind }) => kind) };
 }
 

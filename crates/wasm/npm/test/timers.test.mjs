@@ -11,7 +11,7 @@ import { Engine, MemoryTree, fetchModel, recordedModel } from ${JSON.stringify(h
 const never = new Promise(() => {});
 const silent = { stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }) };
 const one = { async *stream() { yield { type: "text", text: "one" }; await never; } };
-const engine = (model, options) => new Engine({ model, tree: new MemoryTree(), mode: "auto-edit", limits: { timeMs: 60_000 }, ...options });
+const engine = (model, options) => new Engine({ model, tree: new MemoryTree(), mode: "auto-edit", modelName: "m", limits: { timeMs: 60_000 }, ...options });
 const conversation = { messages: [] };
 const request = { model: "m", tools: [], messages: [{ role: "user", parts: [{ type: "text", text: "x" }] }], thinking: false };
 `;

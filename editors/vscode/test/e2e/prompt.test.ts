@@ -31,10 +31,16 @@ test("the keys of the prompt: what is typed goes with the suggestion or gives it
     // Typing along keeps it, and Tab is then no accept: it moves on as anywhere.
     await workbench.type("upd");
     await workbench.ghost("ate the changelog");
+    assert.match((await workbench.chat.locator("#hint").textContent()) ?? "", /^→ edit the whole/);
     await workbench.press("Tab");
     await workbench.page.waitForTimeout(300);
     assert.equal(await workbench.chat.locator(".user").count(), 1);
     await workbench.press("Shift+Tab");
+
+    // So does typing it in capitals.
+    await workbench.press("Backspace", "Backspace", "Backspace");
+    await workbench.type("UPD");
+    await workbench.ghost("ate the changelog");
 
     // The right arrow puts it whole into the prompt.
     await workbench.press("ArrowRight");

@@ -93,7 +93,6 @@ function showState(now: ViewState): void {
   send.textContent = busy === "idle" ? "Send" : "Queue";
   document.body.dataset.busy = busy;
   input.placeholder = now.ghost ? "" : busy === "idle" ? "What shall be done?" : "What next?";
-  hint.textContent = hintFor(now);
 }
 
 function hintFor({ busy, ghost, queued, status }: ViewState): string {
@@ -102,7 +101,7 @@ function hintFor({ busy, ghost, queued, status }: ViewState): string {
   if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
   if (ghost) {
     const more = ghost.place ? ` · Alt+] next (${ghost.place.number}/${ghost.place.of})` : "";
-    return `Tab accept · → edit · Esc dismiss${more}`;
+    return `${input.value === "" ? "Tab accept · → edit" : "→ edit the whole"} · Esc dismiss${more}`;
   }
   return status;
 }
@@ -115,6 +114,7 @@ function showGhost(): void {
     const key = input.value === "" ? "Tab" : "→";
     ghost.replaceChildren(element("span", { class: "typed" }, input.value), rest, element("kbd", {}, key));
   }
+  if (state) hint.textContent = hintFor(state);
   input.style.height = "auto";
   const height = Math.max(input.scrollHeight, ghost.hidden ? 0 : ghost.scrollHeight);
   input.style.height = `${Math.min(height, 200)}px`;
@@ -123,8 +123,10 @@ function showGhost(): void {
 function ghostRest(): string | undefined {
   const text = state?.ghost?.text;
   if (text === undefined || state?.busy !== "idle") return undefined;
-  // The page knows what was typed before the extension does.
-  return text.startsWith(input.value) && text !== input.value ? text.slice(input.value.length) : undefined;
+  // The page knows what was typed before the extension does; whose controller takes capitals and small letters for the same.
+  const typed = input.value.length;
+  const goesAlong = typed < text.length && text.slice(0, typed).toLowerCase() === input.value.toLowerCase();
+  return goesAlong ? text.slice(typed) : undefined;
 }
 
 function setText(text: string): void {
@@ -159,14 +161,32 @@ input.addEventListener("keydown", (event) => {
   if (event.key === "Enter") {
     taken();
     submit();
+  } else if (event.key === "Tab" && isLeftOver(event)) {
+    taken();
   } else if (event.key === "Tab" && input.value === "" && ghostRest() !== undefined) {
     taken();
+    [lastAccept, tabIsHeld] = [event.timeStamp, true];
     post({ type: "accept", method: "tab" });
   } else if (event.key === "ArrowRight" && atEnd() && ghostRest() !== undefined) {
     taken();
     post({ type: "accept", method: "right" });
   }
 });
+
+/** Two presses within this time are one that was meant. */
+const DOUBLE_PRESS_MS = 400;
+let lastAccept = -Infinity;
+let tabIsHeld = false;
+
+/**
+ * Whether this Tab is only what is left of one that accepted: held down, pressed twice, or while the work is handed over. It would
+ * lead the focus away from where the next suggestion shows. Where nothing was accepted, Tab leads on as ever.
+ */
+function isLeftOver(event: KeyboardEvent): boolean {
+  if (event.repeat) return tabIsHeld || (input.value === "" && ghostRest() !== undefined);
+  tabIsHeld = false;
+  return event.timeStamp - lastAccept < DOUBLE_PRESS_MS || state?.busy === "accept";
+}
 
 function atEnd(): boolean {
   return input.selectionStart === input.value.length && input.selectionEnd === input.value.length;

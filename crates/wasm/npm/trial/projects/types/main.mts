@@ -1,6 +1,8 @@
 // What a strict TypeScript project sees, as an ES module.
 import { Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
 import * as core from "headstart/core";
+import coreBytes from "headstart/core.wasm";
+import bytes from "headstart/headstart.wasm";
 
 export async function use(model: Model): Promise<string[]> {
   await init();
@@ -19,6 +21,38 @@ export async function use(model: Model): Promise<string[]> {
   const accepted = await speculation.accept();
   if (accepted.type === "conflict") return accepted.conflicts.map(({ path }) => path);
   return [part?.kind ?? "none", ...effects.map(({ type }) => type)];
+}
+
+/** Everything that an engine can be given, without annotations. */
+export function everything(model: Model): Engine {
+  const tree = new MemoryTree();
+  // @ts-expect-error a word that is none
+  new Engine({ model, tree, consent: async () => "rnu" });
+  // @ts-expect-error an option that does not exist
+  new Engine({ model, tree, denied: [] });
+  return new Engine({
+    model,
+    tree,
+    mode: "auto-edit",
+    runCommand: async ({ command }) => ({ output: command }),
+    tools: [{ name: "own", description: "", parameters: {}, run: async (_, view) => view.readText("a.txt") }],
+    consent: async () => "run",
+  });
+}
+
+export async function load(): Promise<void> {
+  await init(bytes);
+  await core.init(coreBytes);
+}
+
+/** Told apart by their codes. */
+export async function later(engine: Engine): Promise<number | undefined> {
+  const { ending } = await engine.speculate({ messages: [] }, "go").finished;
+  if (ending.status === "failed" && ending.code === "rate_limited") return ending.retryAfterMs;
+  const { suppressed, code, retryAfterMs } = await engine.suggest({ messages: [] }, { candidates: 2 }).then((guess) =>
+    guess.suppressed === undefined ? { suppressed: undefined, code: undefined, retryAfterMs: undefined } : guess,
+  );
+  return suppressed === "error" && code !== "unauthorized" ? retryAfterMs : undefined;
 }
 
 export function code(error: unknown): string | undefined {
