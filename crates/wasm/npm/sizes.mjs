@@ -5,10 +5,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 775 },
+  "whole module": { goal: 330, limit: 833 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 567 },
-  core: { limit: 463 },
+  "everything else": { goal: 130, limit: 615 },
+  core: { limit: 470 },
 };
 
 const [whole, core, grammar] = ["headstart", "core", "grammar"].map((module) =>

@@ -108,3 +108,19 @@ fn what_once_went_wrong_does_not_again() {
         play::<crate::world::Disk>(bytes, Scope::Commits);
     }
 }
+
+/// A file that was moved onto one whose user had made it executable meanwhile.
+#[test]
+fn a_file_moved_onto_one_that_was_made_executable() {
+    let bytes = [
+        5, 55, 0, 71, 0, 7, 0, 105, 0, 0, 48, 69, 114, 158, 0, 0, 0, 0, 0, 1, 0, 94, 0, 16, 0, 1, 0, 0, 0, 0,
+        0, 36, 14, 0, 0, 0, 68, 0, 22, 0, 60, 0, 0, 41, 0, 40, 0, 0, 4, 189, 77, 43, 7, 29, 0, 0, 67, 16, 0,
+        1, 0, 48, 218, 1, 0, 0, 0, 200, 42, 4, 103, 15, 119, 1, 7, 1, 64, 61, 127, 0, 8, 0, 0, 0, 207, 87, 6,
+        108, 93, 22, 126, 19, 105, 13, 22, 24, 0, 0, 0, 0, 1, 109, 162, 89, 0, 0, 0, 0, 0, 0, 0,
+    ];
+    play::<MemoryTree>(&bytes, Scope::All);
+    play::<Later>(&bytes, Scope::All);
+    play::<AtOnce>(&bytes, Scope::All);
+    #[cfg(all(feature = "os", unix))]
+    play::<crate::world::Disk>(&bytes, Scope::All);
+}
