@@ -3,9 +3,9 @@ use std::collections::{HashMap, HashSet};
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::check::{metadata_at, written};
+use crate::check::{Moves, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind, Content};
-use crate::{EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
+use crate::{EntryKind, Merge, Metadata, Resolution, Tree, TreeError, resolve};
 
 /// A tree that takes a commit as a whole: an editor that makes one edit of several files, a server with transactions.
 ///
@@ -61,7 +61,13 @@ pub async fn commit_at_once(
         Resolution::Apply { changes, committed } => (changes, committed),
         Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
     };
-    let mut plan = Plan { tree: writer, steps: Vec::new(), folders: HashMap::new(), made: HashSet::new() };
+    let mut plan = Plan {
+        tree: writer,
+        moves: Moves::of(&changes.changes),
+        steps: Vec::new(),
+        folders: HashMap::new(),
+        made: HashSet::new(),
+    };
     let mut refused = Vec::new();
     for change in &changes.changes {
         if !plan.add(change).await? {
@@ -95,6 +101,7 @@ async fn conflict(tree: &dyn Tree, changes: &ChangeSet, path: WorkspacePath) -> 
 /// The steps of changes that were compared with the tree just now.
 struct Plan<'a> {
     tree: &'a dyn Tree,
+    moves: Moves<'a>,
     steps: Vec<Step>,
     /// Whether a folder is there when the steps so far are made.
     folders: HashMap<WorkspacePath, bool>,
@@ -124,10 +131,8 @@ impl Plan<'_> {
                 (Some(Entry::Link(target.clone())), moved_from.clone())
             }
             ChangeKind::Write { content, executable, moved_from } => {
-                let was = change.base.as_ref().map(Fingerprint::is_executable);
-                let is_now = now.filter(|now| now.kind == EntryKind::File).map(|now| now.executable);
-                // The bit as the user has it now, unless the change set changes it.
-                let executable = is_now.filter(|_| was == Some(*executable)).unwrap_or(*executable);
+                let now = now.filter(|now| now.kind == EntryKind::File).map(|now| now.executable);
+                let executable = self.moves.executable(change, *executable, now);
                 (Some(Entry::File { content: content.clone(), executable }), moved_from.clone())
             }
         };

@@ -6,7 +6,8 @@ use std::pin::Pin;
 
 use headstart_workspace_path::WorkspacePath;
 
-use self::moved::{Followed, Moves};
+use self::moved::Followed;
+pub(crate) use self::moved::Moves;
 use crate::commit::ConflictSide;
 use crate::merge::merge;
 use crate::walk::link_target;

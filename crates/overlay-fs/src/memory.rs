@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use headstart_workspace_path::{PathError, WorkspacePath};
 
+use crate::check::Moves;
 use crate::walk::Walk;
 use crate::{
     Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, DirEntry, EntryKind,
@@ -202,21 +203,17 @@ impl State {
         })
     }
 
-    fn apply(&mut self, change: &Change) {
+    fn apply(&mut self, change: &Change, moves: &Moves<'_>) {
         match &change.kind {
             ChangeKind::Delete => self.remove(&change.path),
             ChangeKind::CreateDirectory => self.put(&change.path, What::Directory),
             ChangeKind::Link { target, .. } => self.put(&change.path, What::Link { target: target.clone() }),
             ChangeKind::Write { content, executable, .. } => {
-                let executable = match (&change.base, self.what(&change.path)) {
-                    // The bit as the user has it now, unless the change set changes it.
-                    (Some(base), Some(What::File { executable: now, .. }))
-                        if *executable == base.is_executable() =>
-                    {
-                        *now
-                    }
-                    _ => *executable,
+                let now = match self.what(&change.path) {
+                    Some(What::File { executable, .. }) => Some(*executable),
+                    _ => None,
                 };
+                let executable = moves.executable(change, *executable, now);
                 self.put(&change.path, What::File { content: content.to_vec(), executable });
             }
         }
@@ -277,7 +274,8 @@ impl Workspace for MemoryTree {
             };
             let mut state = self.lock();
             if state.edits == before {
-                changes.changes.iter().for_each(|change| state.apply(change));
+                let moves = Moves::of(&changes.changes);
+                changes.changes.iter().for_each(|change| state.apply(change, &moves));
                 return Ok(CommitOutcome::Committed(committed));
             }
         }

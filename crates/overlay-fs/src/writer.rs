@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::check::{content_at, is_absence, metadata_at, written};
+use crate::check::{Moves, content_at, is_absence, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind};
 use crate::{ContentHash, EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
 
@@ -41,7 +41,7 @@ pub async fn commit_through(
         Resolution::Apply { changes, committed } => (changes, committed),
         Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
     };
-    let mut steps = Steps { writer, done: Vec::new() };
+    let mut steps = Steps { writer, moves: Moves::of(&changes.changes), done: Vec::new() };
     match steps.make_all(&changes).await {
         Ok(()) => Ok(CommitOutcome::Committed(committed)),
         Err(Stop::Conflict(conflict)) => {
@@ -90,6 +90,7 @@ struct Old {
 
 struct Steps<'a> {
     writer: &'a dyn Writer,
+    moves: Moves<'a>,
     done: Vec<Done>,
 }
 
@@ -165,11 +166,8 @@ impl Steps<'_> {
         self.done.push(Done { path: path.clone(), old, left: Left::Unknown });
         let left = match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
-                let was = change.base.as_ref().map(Fingerprint::is_executable);
-                let is_now =
-                    found.filter(|found| found.kind == EntryKind::File).map(|found| found.executable);
-                // The bit as the user has it now, unless the change set changes it.
-                let executable = is_now.filter(|_| was == Some(*executable)).unwrap_or(*executable);
+                let now = found.filter(|found| found.kind == EntryKind::File).map(|found| found.executable);
+                let executable = self.moves.executable(change, *executable, now);
                 self.writer.write(path, content, executable).await?;
                 Some(content.hash())
             }

@@ -1,16 +1,21 @@
 //! A file that the work moved and its user edited meanwhile, at the place that it had: the edit goes along.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
 use super::Written;
 use crate::commit::ConflictSide;
 use crate::merge::merge;
-use crate::{Change, ChangeKind, ConflictKind, EntryKind, Merge, Metadata};
+use crate::{Change, ChangeKind, ConflictKind, EntryKind, Fingerprint, Merge, Metadata};
 
 /// Where the changes of a set move files to.
-pub(super) struct Moves<'a>(HashMap<&'a WorkspacePath, Option<usize>>);
+pub(crate) struct Moves<'a> {
+    /// The number of the change that holds what was at a path; `None` where several do.
+    to: HashMap<&'a WorkspacePath, Option<usize>>,
+    /// Files that are taken away from their place.
+    gone: HashSet<&'a WorkspacePath>,
+}
 
 /// The two changes of a move, so that an edit of its user's counts as well.
 pub(crate) struct Followed {
@@ -23,22 +28,34 @@ pub(crate) struct Followed {
 }
 
 impl<'a> Moves<'a> {
-    pub(super) fn of(changes: &'a [Change]) -> Self {
-        let mut moves = HashMap::new();
+    pub(crate) fn of(changes: &'a [Change]) -> Self {
+        let mut to = HashMap::new();
         for (number, change) in changes.iter().enumerate() {
             if let ChangeKind::Write { moved_from: Some(from), .. } = &change.kind {
                 // What went to two places has no place for an edit.
-                moves.entry(from).and_modify(|to| *to = None).or_insert(Some(number));
+                to.entry(from).and_modify(|to| *to = None).or_insert(Some(number));
             }
         }
-        Self(moves)
+        let is_file =
+            |change: &&Change| change.base.as_ref().is_some_and(|base| base.kind == EntryKind::File);
+        let gone = changes.iter().filter(is_file).filter(|change| change.kind == ChangeKind::Delete);
+        Self { to, gone: gone.map(|change| &change.path).collect() }
+    }
+
+    /// The executable bit of a file that is written: the one that its user gave to the file that is there `now`, unless the
+    /// change set changes it, or the file came here with its own.
+    pub(crate) fn executable(&self, change: &Change, staged: bool, now: Option<bool>) -> bool {
+        let ChangeKind::Write { moved_from, .. } = &change.kind else { return staged };
+        let came =
+            |from: &WorkspacePath| self.gone.contains(from) && self.to.get(from).is_some_and(Option::is_some);
+        let was = change.base.as_ref().map(Fingerprint::is_executable);
+        let is_kept = was == Some(staged) && !moved_from.as_ref().is_some_and(came);
+        now.filter(|_| is_kept).unwrap_or(staged)
     }
 
     /// The number of the change that holds what this one takes away from its place.
     fn to(&self, change: &Change) -> Option<usize> {
-        let is_file = change.base.as_ref().is_some_and(|base| base.kind == EntryKind::File);
-        let is_gone = is_file && change.kind == ChangeKind::Delete;
-        *self.0.get(&change.path).filter(|_| is_gone)?
+        *self.to.get(&change.path).filter(|_| self.gone.contains(&change.path))?
     }
 
     /// What became of a path, if what was there moved: an edit of it goes along, where both fit together.

@@ -489,13 +489,14 @@ fn expected(before: &Model, user: &Model, changes: &ChangeSet) -> (Nodes, BTreeS
                     content = followed(before, user, change).unwrap_or_else(|| panic!("{}", lost())).bytes();
                     merged_paths.insert(at.clone());
                 }
-                // What its user made of the file that is moved counts, and of the one that it replaces.
-                let places =
-                    from.map(|from| (before.at(from), user.at(from))).into_iter().chain([(old, now)]);
-                let executable = places.fold(*executable, |executable, place| match place {
-                    (Some(Node::File(_, was)), Some(Node::File(_, is))) if was == executable => is,
-                    _ => executable,
-                });
+                let (old, now) = match from {
+                    Some(from) => (before.at(from), user.at(from)),
+                    None => (old, now),
+                };
+                let executable = match (&old, &now) {
+                    (Some(Node::File(_, was)), Some(Node::File(_, is))) if was == executable => *is,
+                    _ => *executable,
+                };
                 result.insert(at.clone(), Node::File(content, executable));
             }
         }
