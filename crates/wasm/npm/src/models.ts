@@ -22,8 +22,8 @@ const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "funct
  *
  * A request is made when its answer is first asked for. What failed for a moment (`rate_limited`, `server`, `unreachable`) is made
  * again, as long as no piece of the answer was given: for the user up to 4 times, after half a second to twenty, a minute in all; for
- * what an {@link Engine} does in the background up to twice, from two seconds on, half a minute in all. What the provider asks for
- * (`retry-after`) is kept to; where that is longer the error comes at once, with its `retryAfterMs`. As long as a turn of the user is
+ * what an {@link Engine} does in the background up to twice, from two seconds on, half a minute in all; where there is no connection
+ * twice at the most, for a wrong address looks the same. What the provider asks for (`retry-after`) is kept to; where that is longer the error comes at once, with its `retryAfterMs`. As long as a turn of the user is
  * held up by a rate limit, background requests of the same model wait, and those under way are given up and made again later.
  *
  * Redirects are not followed, for they would carry the conversation to another place. When the signal fires the connection is closed

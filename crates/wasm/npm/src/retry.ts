@@ -131,11 +131,15 @@ export async function* patiently(
  */
 export function delayMs(policy: Policy, failures: number, waitedMs: number, error: unknown, dice: number): number | undefined {
   if (policy.retries < failures || !passes(error)) return undefined;
+  if (error.code === "unreachable" && UNREACHABLE_RETRIES < failures) return undefined;
   const step = Math.min(policy.firstMs * 2 ** (failures - 1), policy.longestMs);
   const { retryAfterMs } = error;
   const ms = retryAfterMs === undefined ? step * (0.5 + dice / 2) : retryAfterMs + (policy.firstMs * dice) / 10;
   return waitedMs + ms <= policy.patienceMs ? ms : undefined;
 }
+
+/** A browser does not tell a network that is away for a moment from a wrong address, which is to be told soon. */
+const UNREACHABLE_RETRIES = 2;
 
 /** A rate limit, a server in trouble, and a network that is away for a moment. Everything else would fail again. */
 function passes(error: unknown): error is ModelError {

@@ -62,6 +62,17 @@ test("who fails without a word is asked again after steps that double, and each 
   }
 });
 
+test("where nobody answers it is tried twice more, and told within two seconds", async () => {
+  let tries = 0;
+  const refused = async (...call) => (tries++, fetch(...call));
+  const began = performance.now();
+  const { error } = await ask({ base: "http://127.0.0.1:1" }, { fetch: refused });
+  failsWith(ModelError, "unreachable", /cannot reach/)(error);
+  assert.equal(tries, 3);
+  const took = performance.now() - began;
+  assert.ok(730 <= took && took < 6000, `${took}`);
+});
+
 test("after so many tries the last error is told", async (context) => {
   const failing = (status) => Array.from({ length: 9 }, () => [status, { "retry-after": "0" }, ""]);
   const [usual, fewer, none] = [await scripted(context, ...failing(503)), await scripted(context, ...failing(504)), await scripted(context, ...failing(429))];
