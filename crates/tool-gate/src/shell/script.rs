@@ -183,6 +183,22 @@ pub(crate) enum ArithmeticToken {
 }
 
 impl Word {
+    /// Whether something in it is expanded that may rest on a variable.
+    pub(crate) fn expands(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Literal { .. } | Piece::Glob(_) | Piece::Tilde | Piece::Braces => false,
+            Piece::Parameter(_)
+            | Piece::Substitution { .. }
+            | Piece::ProcessInput(_)
+            | Piece::Arithmetic(_) => true,
+        })
+    }
+
+    /// Whether its expansion gives a variable another value: an arithmetic expression in it assigns.
+    pub(crate) fn assigns(&self) -> bool {
+        self.pieces.iter().any(Piece::assigns)
+    }
+
     /// The bytes, if nothing can change them: no expansion, no wild card.
     pub(crate) fn literal(&self) -> Option<Vec<u8>> {
         let mut all = Vec::new();
@@ -201,5 +217,39 @@ impl Word {
             [Piece::Literal { bytes, quoted: false }] => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
+    }
+}
+
+impl Piece {
+    fn assigns(&self) -> bool {
+        match self {
+            // What runs in a shell of its own changes nothing here.
+            Self::Literal { .. }
+            | Self::Glob(_)
+            | Self::Tilde
+            | Self::Braces
+            | Self::Substitution { .. }
+            | Self::ProcessInput(_) => false,
+            Self::Arithmetic(arithmetic) => arithmetic.assigns(),
+            Self::Parameter(parameter) => {
+                let of_operator = match &parameter.operator {
+                    Operator::None | Operator::Length | Operator::Places => false,
+                    Operator::Default(word) | Operator::CutEnd(word) | Operator::Other(word) => {
+                        word.assigns()
+                    }
+                };
+                of_operator || parameter.subscript.as_ref().is_some_and(Arithmetic::assigns)
+            }
+        }
+    }
+}
+
+impl Arithmetic {
+    fn assigns(&self) -> bool {
+        self.tokens.iter().any(|token| match token {
+            ArithmeticToken::Assign => true,
+            ArithmeticToken::Number | ArithmeticToken::Name(_) | ArithmeticToken::Operator => false,
+            ArithmeticToken::Value(piece) => piece.assigns(),
+        })
     }
 }

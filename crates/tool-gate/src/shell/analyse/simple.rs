@@ -3,7 +3,7 @@
 use super::{Judge, LineEnds};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
-use crate::shell::script::{Assignment, Piece, Redirect, RedirectKind, Span, Word};
+use crate::shell::script::{Assignment, Command, CommandKind, Piece, Redirect, RedirectKind, Span, Word};
 use crate::shell::table;
 use crate::shell::value::{Arg, Value};
 
@@ -29,7 +29,13 @@ impl Judge<'_> {
         // What is only shown may lead anywhere.
         let shown = matches!(words.first().and_then(Word::bare), Some("echo" | "printf"));
         let args = self.command_args(words, shown);
-        let Some((program, rest)) = args.split_first() else { return };
+        let Some((program, rest)) = args.split_first() else {
+            if let Some(assignment) = assignments.first() {
+                // Nothing is left of the words, so it is no prefix of a command: the variable keeps what it is given.
+                self.unknown("an assignment before words that may all be empty", assignment.span);
+            }
+            return;
+        };
         let Some(name) = program.text() else {
             return self.refuse(
                 EffectKind::Executes,
@@ -67,6 +73,31 @@ impl Judge<'_> {
         // A program that reads on may leave its input anywhere in a line.
         if self.reads_input {
             self.input = Value::ANY;
+        }
+    }
+
+    /// Refuses what rests on the order in which bash expands the parts of one command: redirections are walked here before
+    /// the words, and bash expands them after the words, and after the assignments where there is no word.
+    pub(super) fn check_order(&mut self, command: &Command) {
+        let CommandKind::Simple { assignments, words } = &command.kind else { return };
+        let reading = self.reading;
+        let target = |redirect: &Redirect| match &redirect.kind {
+            RedirectKind::Read(word) | RedirectKind::Write(word) | RedirectKind::Text(word) => {
+                Some(word.clone())
+            }
+            RedirectKind::Document(place) => reading.documents.get(*place).cloned(),
+            RedirectKind::Duplicate | RedirectKind::DuplicateInput | RedirectKind::Other => None,
+        };
+        let mut values = assignments.iter().flat_map(|assignment| &assignment.values).chain(words);
+        let assigns_before = values.any(Word::assigns) || (words.is_empty() && !assignments.is_empty());
+        for redirect in &command.redirects {
+            let Some(word) = target(redirect) else { continue };
+            if word.assigns() || (assigns_before && word.expands()) {
+                self.unknown(
+                    "a redirection and an assignment in one command that may rest on each other",
+                    redirect.span,
+                );
+            }
         }
     }
 

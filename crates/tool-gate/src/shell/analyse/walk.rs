@@ -180,6 +180,7 @@ impl Judge<'_> {
         if !self.spend(COMMAND_WORK, command.span) {
             return;
         }
+        self.check_order(command);
         let piped = self.piped.take();
         self.printed = None;
         let mut input = None;
