@@ -44,6 +44,8 @@ impl Reader<'_> {
             self.blanks();
             match (self.peek(), self.peek_second()) {
                 (Some(b';'), Some(b';')) | (None | Some(b')' | b'\n'), _) => {}
+                // To bash the two are one operator, of `case`.
+                (Some(b';'), Some(b'&')) => return Err(self.refusal("text where a command should end")),
                 (Some(b';'), _) => self.bump(),
                 (Some(b'&'), _) => {
                     item.background = true;

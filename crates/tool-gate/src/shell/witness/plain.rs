@@ -93,6 +93,7 @@ pub(super) fn read(text: &str) -> Option<Seen> {
                 plain.at += 1;
                 plain.lines();
             }
+            (Some(b';'), Some(b'&')) => return None,
             (Some(b';' | b'\n'), _) => {
                 plain.at += 1;
                 plain.lines();
@@ -357,6 +358,7 @@ mod tests {
             "ls &",
             "ls & pwd",
             "ls;; pwd",
+            "ls;&>x pwd",
             "; ls",
             "ls && ; pwd",
             "ls |& cat",
