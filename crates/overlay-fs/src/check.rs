@@ -247,7 +247,7 @@ fn merged(change: &Change, now: &Metadata, found: &[u8]) -> Option<Change> {
     let ChangeKind::Write { content, executable, moved_from } = &change.kind else { return None };
     let base = change.base.as_ref().filter(|base| base.kind == EntryKind::File)?;
     let content = merge(change.base_content.as_deref()?, content, found)?.into();
-    let executable = if base.is_executable() == *executable { now.executable } else { *executable };
+    let executable = moved::bit(base, *executable, now.executable);
     Some(Change {
         path: change.path.clone(),
         base: Some(now.fingerprint.clone()),

@@ -48,9 +48,10 @@ impl<'a> Moves<'a> {
         let ChangeKind::Write { moved_from, .. } = &change.kind else { return staged };
         let came =
             |from: &WorkspacePath| self.gone.contains(from) && self.to.get(from).is_some_and(Option::is_some);
-        let was = change.base.as_ref().map(Fingerprint::is_executable);
-        let is_kept = was == Some(staged) && !moved_from.as_ref().is_some_and(came);
-        now.filter(|_| is_kept).unwrap_or(staged)
+        match (&change.base, now) {
+            (Some(base), Some(now)) if !moved_from.as_ref().is_some_and(came) => bit(base, staged, now),
+            _ => staged,
+        }
     }
 
     /// The number of the change that holds what this one takes away from its place.
@@ -87,6 +88,11 @@ impl<'a> Moves<'a> {
     }
 }
 
+/// The executable bit of a file: as its user has it now, unless the change set changes it.
+pub(super) fn bit(base: &Fingerprint, staged: bool, now: bool) -> bool {
+    if base.is_executable() == staged { now } else { staged }
+}
+
 /// The removal and the file at its new place, with what its user has at the old one now.
 fn followed(
     change: &Change,
@@ -99,7 +105,7 @@ fn followed(
     let base_content = change.base_content.as_deref()?;
     let found = found.unwrap_or(base_content);
     let content = merge(base_content, content, found)?.into();
-    let executable = if base.is_executable() == *executable { now.executable } else { *executable };
+    let executable = bit(base, *executable, now.executable);
     let kind = ChangeKind::Write { content, executable, moved_from: moved_from.clone() };
     let gone = Change {
         path: change.path.clone(),

@@ -1,5 +1,7 @@
 //! Programs that no policy can allow.
 
+use crate::shell::names::listed;
+
 /// They run a program text, or the program that their arguments or the repository name: what is listed of their
 /// options says nothing of what they do.
 const RUN_OTHERS: &str = "aria2c ash at awk batch bash bc bpftrace bun bunx busybox chroot chrt cpulimit csh dash dbus-run-session \
@@ -22,7 +24,6 @@ const OF_THE_SHELL: &str = ". : [ [[ ]] { } ! alias bg bind break builtin caller
 
 /// Why no policy can allow `program`; `None` where one can.
 pub(super) fn never_allowed(program: &str) -> Option<&'static str> {
-    let listed = |list: &str, name: &str| list.split_ascii_whitespace().any(|known| known == name);
     if listed(OF_THE_SHELL, program) {
         return Some("it is a command of the shell, which the gate judges by itself");
     }

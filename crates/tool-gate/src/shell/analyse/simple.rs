@@ -80,18 +80,19 @@ impl Judge<'_> {
     /// the words, and bash expands them after the words, and after the assignments where there is no word.
     pub(super) fn check_order(&mut self, command: &Command) {
         let CommandKind::Simple { assignments, words } = &command.kind else { return };
-        let reading = self.reading;
-        let target = |redirect: &Redirect| match &redirect.kind {
-            RedirectKind::Read(word) | RedirectKind::Write(word) | RedirectKind::Text(word) => {
-                Some(word.clone())
-            }
-            RedirectKind::Document(place) => reading.documents.get(*place).cloned(),
-            RedirectKind::Duplicate | RedirectKind::DuplicateInput | RedirectKind::Other => None,
-        };
+        if command.redirects.is_empty() {
+            return;
+        }
+        let documents = &self.reading.documents;
         let mut values = assignments.iter().flat_map(|assignment| &assignment.values).chain(words);
         let assigns_before = values.any(Word::assigns) || (words.is_empty() && !assignments.is_empty());
         for redirect in &command.redirects {
-            let Some(word) = target(redirect) else { continue };
+            let word = match &redirect.kind {
+                RedirectKind::Read(word) | RedirectKind::Write(word) | RedirectKind::Text(word) => Some(word),
+                RedirectKind::Document(place) => documents.get(*place),
+                RedirectKind::Duplicate | RedirectKind::DuplicateInput | RedirectKind::Other => None,
+            };
+            let Some(word) = word else { continue };
             if word.assigns() || (assigns_before && word.expands()) {
                 self.unknown(
                     "a redirection and an assignment in one command that may rest on each other",
