@@ -24,12 +24,14 @@ pub(crate) enum Profile {
     Dev,
 }
 
-/// The modules: those of the entries `headstart` and `headstart/core`, and one that only tells how large the grammar is.
-/// Their names, and what cargo is to build of the crate.
-const MODULES: [(&str, &[&str]); 3] = [
-    ("headstart", &["--lib"]),
-    ("core", &["--lib", "--no-default-features"]),
-    ("grammar", &["--example", "grammar"]),
+/// The modules: one for each entry of the package, and one that only tells how large the grammar is. Each is an example of
+/// the crate; with its features.
+const MODULES: [(&str, &str); 5] = [
+    ("headstart", "engine,shell"),
+    ("core", "engine"),
+    ("gate", "shell"),
+    ("controller", "controller"),
+    ("grammar", "shell"),
 ];
 
 /// Why a task around WebAssembly did not pass.
@@ -76,8 +78,8 @@ pub(crate) fn build(repository: &Path, profile: Profile) -> Result<PathBuf, Wasm
     let toolchain = Toolchain::find(repository)?;
     let bindgen = toolchain.build_tool("xtask-bindgen")?;
     let source = repository.join("crates/wasm/npm");
-    for (name, what) in MODULES {
-        let module = toolchain.build_package(profile, what)?;
+    for (name, features) in MODULES {
+        let module = toolchain.build_module(profile, name, features)?;
         bind(&bindgen, &module, &source.join("build").join(name))?;
     }
     npm::install(&source)?;

@@ -13,10 +13,10 @@ const output = resolve(process.argv[2] ?? "");
 const dev = process.argv.includes("--dev");
 const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 
-/** The entries: `headstart` and `headstart/core`, each with a module of its own. */
+/** The entries: `headstart`, and those that are smaller, each with a module of its own. */
 const entries = [
   { source: "index.ts", browser: "index.js", node: "node", module: "headstart" },
-  { source: "core.ts", browser: "core.js", node: "node-core", module: "core" },
+  ...["core", "gate", "controller"].map((name) => ({ source: `${name}.ts`, browser: `${name}.js`, node: `node-${name}`, module: name })),
 ];
 
 rmSync(output, { recursive: true, force: true });

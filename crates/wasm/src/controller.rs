@@ -5,7 +5,8 @@ use serde::Deserialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::failure::{Failure, json};
-use crate::input::{Fields, millis, parse};
+use crate::fields::{Fields, millis};
+use crate::input::parse;
 
 /// The suggestion on screen.
 #[wasm_bindgen]

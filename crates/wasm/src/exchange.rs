@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, json};
-use crate::input::{Fields, parse};
+use crate::fields::Fields;
+use crate::input::parse;
 
 pub(crate) fn request_to_json(request: &ModelRequest) -> String {
     json(request)

@@ -6,33 +6,69 @@
 
 #![allow(unreachable_pub, reason = "wasm-bindgen exports public items only")]
 
-mod cancel;
-mod change_set;
-mod clock;
-mod controller;
-mod engine;
-mod events;
-mod exchange;
 mod failure;
-mod filter;
-mod gate;
-mod history;
-mod host;
 mod input;
-mod model;
-mod options;
-mod overlay;
-mod packed;
 mod panic;
-mod port;
-mod promise;
-mod recorded;
-mod rules;
-mod speculation;
-mod tools;
-mod tree;
-mod tree_port;
-mod turn;
-mod undone;
-mod wire;
 mod words;
+
+// The suggestion on screen.
+#[cfg(feature = "controller")]
+mod controller;
+#[cfg(feature = "controller")]
+mod fields;
+#[cfg(feature = "controller")]
+mod filter;
+
+// Verdicts.
+#[cfg(feature = "gate")]
+mod gate;
+#[cfg(feature = "gate")]
+mod packed;
+#[cfg(feature = "gate")]
+mod rules;
+
+// What runs ahead.
+#[cfg(feature = "engine")]
+mod cancel;
+#[cfg(feature = "engine")]
+mod change_set;
+#[cfg(feature = "engine")]
+mod clock;
+#[cfg(feature = "engine")]
+mod engine;
+#[cfg(feature = "engine")]
+mod errors;
+#[cfg(feature = "engine")]
+mod events;
+#[cfg(feature = "engine")]
+mod exchange;
+#[cfg(feature = "engine")]
+mod history;
+#[cfg(feature = "engine")]
+mod host;
+#[cfg(feature = "engine")]
+mod model;
+#[cfg(feature = "engine")]
+mod options;
+#[cfg(feature = "engine")]
+mod overlay;
+#[cfg(feature = "engine")]
+mod port;
+#[cfg(feature = "engine")]
+mod promise;
+#[cfg(feature = "engine")]
+mod recorded;
+#[cfg(feature = "engine")]
+mod speculation;
+#[cfg(feature = "engine")]
+mod tools;
+#[cfg(feature = "engine")]
+mod tree;
+#[cfg(feature = "engine")]
+mod tree_port;
+#[cfg(feature = "engine")]
+mod turn;
+#[cfg(feature = "engine")]
+mod undone;
+#[cfg(feature = "engine")]
+mod wire;

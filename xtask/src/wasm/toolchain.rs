@@ -33,31 +33,30 @@ impl Toolchain {
 
     /// Builds one package for WebAssembly.
     pub(super) fn build(&self, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
-        self.start("build", package, arguments)
+        eprintln!("xtask: building {package} {} for {TARGET}", arguments.join(" "));
+        complete(
+            self.cargo(&["build", "-q", "-p", package, "--target", TARGET])
+                .env(FLAGS_VARIABLE, &self.c_flags)
+                .args(arguments),
+        )
     }
 
-    /// Builds a module of the npm package's crate; where it is.
-    pub(super) fn build_package(&self, profile: Profile, what: &[&str]) -> Result<PathBuf, WasmError> {
+    /// Builds a module of the npm package, with these features of its crate; where it is.
+    pub(super) fn build_module(
+        &self,
+        profile: Profile,
+        name: &str,
+        features: &str,
+    ) -> Result<PathBuf, WasmError> {
         let profile = match profile {
             Profile::Small => "wasm",
             Profile::Dev => "wasm-dev",
         };
-        // The module alone: together with the library that the tests link, cargo would leave out link-time optimisation.
-        let module = ["--profile", profile, "--crate-type", "cdylib"];
-        self.start("rustc", "headstart-wasm", &[&module, what].concat())?;
-        Ok(match what {
-            ["--example", name] => self.module(&format!("{profile}/examples"), name),
-            _ => self.module(profile, "headstart_wasm"),
-        })
-    }
-
-    fn start(&self, command: &str, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
-        eprintln!("xtask: building {package} {} for {TARGET}", arguments.join(" "));
-        complete(
-            self.cargo(&[command, "-q", "-p", package, "--target", TARGET])
-                .env(FLAGS_VARIABLE, &self.c_flags)
-                .args(arguments),
-        )
+        let features = format!("--features={features}");
+        let arguments = ["--profile", profile, "--example", name, "--no-default-features", &features];
+        self.build("headstart-wasm", &arguments)?;
+        let folder = self.target_folder.join(TARGET).join(profile).join("examples");
+        Ok(folder.join(name).with_extension("wasm"))
     }
 
     /// Runs the tests of the npm package's crate as WebAssembly, in Node.
@@ -75,10 +74,6 @@ impl Toolchain {
         eprintln!("xtask: building {package}");
         complete(&mut self.cargo(&["build", "-q", "-p", package]))?;
         Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
-    }
-
-    pub(super) fn module(&self, profile: &str, name: &str) -> PathBuf {
-        self.target_folder.join(TARGET).join(profile).join(name).with_extension("wasm")
     }
 
     fn cargo(&self, arguments: &[&str]) -> Command {

@@ -1,5 +1,5 @@
 export { ChangeSet } from "./change-set.js";
-export { FollowupController } from "./controller.js";
+export { FollowupController } from "./followup-controller.js";
 export { Engine, speculate } from "./engine.js";
 export {
   AcceptError,
@@ -12,7 +12,7 @@ export {
 } from "./errors.js";
 export { commit, Overlay } from "./files.js";
 export { filterSuggestion } from "./filter.js";
-export { judge } from "./gate.js";
+export { judge } from "./verdicts.js";
 export { type ModuleSource, init, initSync, version } from "./init.js";
 export { MemoryTree } from "./memory-tree.js";
 export { fetchModel } from "./models.js";

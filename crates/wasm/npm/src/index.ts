@@ -1,2 +1,2 @@
 export * from "./core.js";
-export { classifyShell } from "./gate.js";
+export { classifyShell } from "./verdicts.js";

@@ -1,4 +1,4 @@
-// The declaration of `headstart/headstart.wasm` and `headstart/core.wasm`, as bundlers import them; there is no code of it.
+// The declaration of `headstart/headstart.wasm` and of the other entries' modules, as bundlers import them; there is no code of it.
 
 /** Where the module may come from: its bytes, compiled, a response, or an address. */
 export type ModuleSource = BufferSource | WebAssembly.Module | Response | Promise<Response> | URL | string;

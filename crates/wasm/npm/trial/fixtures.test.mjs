@@ -3,19 +3,28 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import * as headstart from "headstart";
-
-const { FollowupController, MemoryTree, Overlay, commit, filterSuggestion, judge, recordedModel, speculate } = headstart;
 
 /** How each kind of fixture runs: its file's name, and what comes out of an input. */
-const runs = { filter: filterSuggestion, controller, gate: ({ call, context }) => judge(call, context), overlay, speculation };
+const runs = { filter: ({ filterSuggestion }, text) => filterSuggestion(text), controller, gate, overlay, speculation };
 
-function controller({ config, events }) {
+/** The entries, and which fixtures each has to know. `headstart/core` does not read shell commands. */
+const entries = {
+  headstart: Object.keys(runs),
+  "headstart/core": ["filter", "controller", "overlay"],
+  "headstart/gate": ["gate"],
+  "headstart/controller": ["filter", "controller"],
+};
+
+function gate({ judge }, { call, context }) {
+  return judge(call, context);
+}
+
+function controller({ FollowupController }, { config, events }) {
   const followup = new FollowupController(config);
   return events.map(({ now, event }) => ({ effects: followup.handle(event, now), visible: followup.visible ?? null }));
 }
 
-async function overlay({ files, operations }) {
+async function overlay({ MemoryTree, Overlay, commit }, { files, operations }) {
   const tree = new MemoryTree(files);
   const staged = new Overlay(tree);
   for (const [name, path, argument] of operations) {
@@ -37,7 +46,7 @@ async function overlay({ files, operations }) {
 }
 
 /** Without times: they pass here. */
-async function speculation({ files, mode, prompt, recording }) {
+async function speculation({ MemoryTree, recordedModel, speculate }, { files, mode, prompt, recording }) {
   const tree = new MemoryTree(files);
   const run = speculate({ model: recordedModel(recording, { speed: Infinity }), tree, mode, prompt });
   const events = [];
@@ -68,12 +77,13 @@ function filesOf(tree) {
   return Object.fromEntries(files.map(([path, content]) => [path, [...content]]));
 }
 
-for (const [name, run] of Object.entries(runs)) {
-  test(`fixtures: ${name}`, async () => {
+for (const [entry, name] of Object.entries(entries).flatMap(([entry, names]) => names.map((name) => [entry, name]))) {
+  test(`fixtures, ${entry}: ${name}`, async () => {
+    const api = await import(entry);
     const cases = JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), "utf8"));
     assert.ok(0 < cases.length);
     for (const { input, output } of cases) {
-      const [here, wanted] = [await run(input), output].map((value) => JSON.stringify(value));
+      const [here, wanted] = [await runs[name](api, input), output].map((value) => JSON.stringify(value));
       const place = wanted.split("").findIndex((unit, index) => unit !== here[index]);
       const from = Math.max(0, place - 60);
       assert.ok(here === wanted, `${JSON.stringify(input)}: from ${place} on\n  ${here.slice(from, from + 200)}\nis not\n  ${wanted.slice(from, from + 200)}`);

@@ -1,7 +1,11 @@
 // What a strict TypeScript project sees, as an ES module.
 import { Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
+import * as controllerOnly from "headstart/controller";
+import controllerBytes from "headstart/controller.wasm";
 import * as core from "headstart/core";
 import coreBytes from "headstart/core.wasm";
+import * as gate from "headstart/gate";
+import gateBytes from "headstart/gate.wasm";
 import bytes from "headstart/headstart.wasm";
 
 export async function use(model: Model): Promise<string[]> {
@@ -43,6 +47,13 @@ export function everything(model: Model): Engine {
 export async function load(): Promise<void> {
   await init(bytes);
   await core.init(coreBytes);
+  await gate.init(gateBytes);
+  await controllerOnly.init(controllerBytes);
+  // @ts-expect-error the gate alone suggests nothing
+  gate.filterSuggestion("run the tests");
+  const verdict: gate.Classified = gate.classifyShell("ls", { mode: "plan" } satisfies gate.GateContext);
+  const shown: controllerOnly.Effect[] = new controllerOnly.FollowupController().handle({ type: "wake" });
+  console.log(verdict.decision, shown.length);
 }
 
 /** Told apart by their codes. */
