@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import type { Model } from "headstart";
 import { ContextKeys } from "./context.js";
+import { Conversations } from "./conversations.js";
 import { load, treeError } from "./engine.js";
 import { onFilesChanged } from "./files/changes.js";
 import { WorkspaceFiles } from "./files/workspace.js";
@@ -8,6 +9,7 @@ import { type Chosen, chooseModel } from "./models/choose.js";
 import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
 import { Keys } from "./secrets.js";
 import { type Headstart, Session, messageOf } from "./session/session.js";
+import type { Saved } from "./session/saved.js";
 import { note } from "./session/teller.js";
 import { settings } from "./settings.js";
 import { StagedDocuments } from "./staged.js";
@@ -29,6 +31,7 @@ export class App implements vscode.Disposable {
   readonly staged: StagedDocuments;
   readonly keys: Keys;
   readonly #extension: vscode.Uri;
+  readonly #conversations: Conversations;
   readonly #status = new StatusItem();
   readonly #contexts = new ContextKeys();
   #session: Session | undefined;
@@ -42,6 +45,7 @@ export class App implements vscode.Disposable {
 
   constructor(context: vscode.ExtensionContext) {
     this.#extension = context.extensionUri;
+    this.#conversations = new Conversations(context.storageUri);
     this.keys = new Keys(context.secrets);
     this.view = new ChatView(this.#extension, { state: () => this.#state(), items: () => this.#items() }, (message) => void this.#heard(message));
     this.staged = new StagedDocuments((id) => this.#session?.changes(id));
@@ -78,7 +82,8 @@ export class App implements vscode.Disposable {
       return undefined;
     }
     const headstart = await load(this.#extension);
-    this.#chosen = await this.#choose(headstart, root);
+    const first = await this.#choose(headstart, root);
+    this.#chosen = first;
     // The model may be another one tomorrow; the conversation goes on.
     const model: Model = {
       stream: (request, signal) => {
@@ -89,13 +94,15 @@ export class App implements vscode.Disposable {
     };
     const isSample = this.#isSample;
     this.#changes = onFilesChanged(root, () => void this.#session?.filesChanged());
-    const session = new Session({
+    const begin = (saved?: Saved) => new Session({
       headstart, model,
-      modelName: "model" in this.#chosen ? this.#chosen.name : "none",
+      modelName: "model" in first ? first.name : "none",
       tree: new WorkspaceFiles(root, treeError),
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: SYSTEM,
       settings,
+      ...(saved && { saved }),
+      ...(!isSample && { save: (now) => this.#conversations.save(root, now) }),
       ...(isSample && { opening: FIRST_PROMPT, applied: (paths: string[]) => void openFirst(root, paths) }),
       changed: (item) => {
         this.view.update(item);
@@ -104,15 +111,18 @@ export class App implements vscode.Disposable {
       announce: (text) => this.view.announce(text),
       insert: (text) => this.view.insert(text),
     });
-    this.#session = session;
+    const found = isSample ? undefined : await this.#conversations.load(root);
+    const session = goOn(begin, found);
+    this.#session = session ?? begin();
     this.#notes = [];
+    if (session === undefined) this.#notes.push(note("warning", "What was saved of the last conversation could not be read: this is a new one."));
     const folders = vscode.workspace.workspaceFolders ?? [];
     if (!isSample && 1 < folders.length) {
       this.#notes.push(note("info", `headstart works in the first folder of this workspace: ${folders[0]?.name ?? ""}.`));
     }
     this.view.reset();
     this.#changed();
-    return session;
+    return this.#session;
   }
 
   #root(): vscode.Uri | undefined {
@@ -133,7 +143,15 @@ export class App implements vscode.Disposable {
     this.#changed();
   }
 
-  /** Forgets the conversation. */
+  /** Begins a new conversation. */
+  async startOver(): Promise<void> {
+    await this.#starting;
+    this.#session?.dispose();
+    if (!this.#isSample) await this.#conversations.forget();
+    await this.restart();
+  }
+
+  /** Another folder, or the sample project. */
   async restart(sample = false): Promise<void> {
     await this.#starting;
     this.#changes?.dispose();
@@ -260,6 +278,17 @@ export class App implements vscode.Disposable {
       default:
         return "idle";
     }
+  }
+}
+
+/** Nothing where what was saved is damaged. */
+function goOn(begin: (saved?: Saved) => Session, found: Saved | "damaged" | undefined): Session | undefined {
+  if (found === "damaged") return undefined;
+  try {
+    return begin(found);
+  } catch (error) {
+    if (found === undefined) throw error;
+    return undefined;
   }
 }
 

@@ -23,7 +23,7 @@ export function activate(context: vscode.ExtensionContext): void {
     openDiff: () => app.openDiff(),
     stop: () => app.session?.stop(),
     newConversation: async () => {
-      await app.restart();
+      await app.startOver();
       await app.view.focus();
     },
     toggle: () => toggle(),

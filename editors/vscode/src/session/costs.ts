@@ -3,6 +3,12 @@ import type { Usage } from "headstart";
 /** What a session has spent, by what it was spent for. */
 export type Purpose = "turns" | "ahead" | "suggestions";
 
+export const purposes: readonly Purpose[] = ["turns", "ahead", "suggestions"];
+
+export interface Row extends Spent {
+  purpose: Purpose;
+}
+
 interface Spent {
   input: number;
   cached: number;
@@ -12,6 +18,10 @@ interface Spent {
 export class Costs {
   readonly #spent: Record<Purpose, Spent> = { turns: none(), ahead: none(), suggestions: none() };
   savedMs = 0;
+
+  constructor(rows: Row[] = []) {
+    for (const { purpose, input, cached, output } of rows) this.#spent[purpose] = { input, cached, output };
+  }
 
   add(purpose: Purpose, usage: Usage): void {
     const spent = this.#spent[purpose];
@@ -25,8 +35,8 @@ export class Costs {
   }
 
   /** One row for each purpose. */
-  rows(): { purpose: Purpose; input: number; cached: number; output: number }[] {
-    return (Object.keys(this.#spent) as Purpose[]).map((purpose) => ({ purpose, ...this.#spent[purpose] }));
+  rows(): Row[] {
+    return purposes.map((purpose) => ({ purpose, ...this.#spent[purpose] }));
   }
 }
 

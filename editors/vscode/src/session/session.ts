@@ -6,6 +6,7 @@ import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
 import { Costs, difference } from "./costs.js";
 import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller.js";
+import { type Saved, revived } from "./saved.js";
 import { Undone } from "./undone.js";
 
 /** The module `headstart`, loaded. */
@@ -22,6 +23,10 @@ export interface SessionOptions {
   settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[] };
   /** A first suggestion, for a session whose model can only say one thing. */
   opening?: string;
+  /** A conversation that goes on. */
+  saved?: Saved;
+  /** Hears when there is something to save. */
+  save?: (saved: Saved) => void;
   changed: (item?: Item) => void;
   announce: (text: string) => void;
   /** Files were changed: show one. */
@@ -41,8 +46,8 @@ const KEPT_CHANGES = 20;
 
 /** A conversation about a project, with the next prompt suggested and run ahead. It knows nothing of VS Code. */
 export class Session {
-  readonly items: Item[] = [];
-  readonly costs = new Costs();
+  readonly items: Item[];
+  readonly costs: Costs;
   readonly #options: SessionOptions;
   readonly #undone: Undone;
   #engine: Engine;
@@ -52,6 +57,8 @@ export class Session {
   readonly #kept = new Map<string, ChangeSet>();
   readonly #conversation: Conversation & { messages: Message[] };
   #busy: ViewState["busy"] = "idle";
+  /** The prompt that is under way. */
+  #working: string | undefined;
   #queued: string[] = [];
   #typed = "";
   #ghost: ViewState["ghost"];
@@ -65,14 +72,35 @@ export class Session {
   #wake: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
 
+  /** Throws where the engine does not take what was saved for a conversation. */
   constructor(options: SessionOptions) {
+    const { saved } = options;
     this.#options = options;
+    this.items = revived(saved?.items ?? []);
+    this.costs = new Costs(saved?.costs);
     this.#deny = options.settings().deny;
     this.#undone = new Undone(options.headstart.UndoWatch, options.tree);
     this.#engine = this.#newEngine();
     this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
-    this.#conversation = { system: options.system, messages: [] };
+    this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
+    if (saved) this.#goOn(saved);
     if (options.opening !== undefined) this.#open(options.opening);
+  }
+
+  #goOn({ working }: Saved): void {
+    try {
+      // It looks at the messages first: an empty prompt then begins nothing.
+      this.#engine.speculate(this.#conversation, "").dispose();
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "empty") {
+        this.dispose();
+        throw error;
+      }
+    }
+    if (working === undefined) return;
+    this.items.push(note("warning", "The window was loaded again while this was under way. What it had changed stays; the model does not know of it.", [
+      { title: "Try again", action: "submit", text: working },
+    ]));
   }
 
   #newEngine(): Engine {
@@ -160,6 +188,7 @@ export class Session {
     this.#dropAsked();
     this.#tell({ type: "clear" });
     this.#offers.giveUp((other) => this.#drop(other));
+    this.#working = text;
     this.#setBusy(work === undefined ? "turn" : "accept");
     const news = await this.#undone.tell();
     if (this.#disposed) return;
@@ -516,11 +545,16 @@ export class Session {
   #setBusy(busy: ViewState["busy"]): void {
     this.#busy = busy;
     this.#changed();
+    if (this.#disposed) return;
+    const { items, costs } = this;
+    const working = this.#working;
+    this.#options.save?.({ version: 1, messages: this.#conversation.messages, items, costs: costs.rows(), ...(working !== undefined && { working }) });
   }
 
   #over(): void {
     this.#turn = undefined;
     this.#taken = undefined;
+    this.#working = undefined;
     this.#setBusy("idle");
   }
 

@@ -8,7 +8,7 @@ export type Item =
   | { key: string; kind: "changes"; title: string; files: FileLine[] }
   | { key: string; kind: "note"; tone: "info" | "warning" | "error"; text: string; actions?: ItemAction[] };
 
-/** What a file line says, and the id of the change set that holds its two sides. */
+/** What a file line says, and the id of the change set that holds its two sides, as long as there is one. */
 export interface FileLine {
   path: string;
   change: "create" | "modify" | "delete" | "rename" | "createDirectory";
@@ -17,7 +17,7 @@ export interface FileLine {
   merged?: boolean;
   /** The user has taken it back. */
   undone?: boolean;
-  staged: string;
+  staged?: string;
 }
 
 export type ItemAction =

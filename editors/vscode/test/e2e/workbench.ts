@@ -66,8 +66,18 @@ export class Workbench {
     await page.goto(`http://app.localhost:${server.port}/`);
     if (folder) await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor();
     else await page.locator(".statusbar").waitFor();
-    await page.locator(".statusbar-item", { hasText: "headstart" }).waitFor();
+    await workbench.started();
     return workbench;
+  }
+
+  private async started(): Promise<void> {
+    await this.page.locator(".statusbar-item", { hasText: "headstart" }).waitFor();
+  }
+
+  /** Loads the window again. Files in memory are as at the start then. */
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.started();
   }
 
   async close(): Promise<void> {

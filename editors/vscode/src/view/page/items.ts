@@ -59,22 +59,18 @@ export function callElement(call: Call): HTMLElement {
 }
 
 function fileList(files: FileLine[], post: Post): HTMLElement {
-  return element("ul", { class: "files" }, ...files.map((file) => element("li", {}, fileButton(file, post))));
+  return element("ul", { class: "files" }, ...files.map((file) => element("li", {}, fileElement(file, post))));
 }
 
-function fileButton(file: FileLine, post: Post): HTMLElement {
+/** A button that shows the diff; just a line where there is none to show any more. */
+function fileElement(file: FileLine, post: Post): HTMLElement {
+  const { staged, path } = file;
   const [letter, word] = CHANGE[file.change];
   const counts = `${file.added} added, ${file.removed} removed`;
   const at = file.path.lastIndexOf("/") + 1;
-  return element(
-    "button",
-    {
-      type: "button",
-      class: file.undone ? "file undone" : "file",
-      title: `${file.path}: show the diff`,
-      "aria-label": `${file.path}, ${word}, ${counts}${file.merged ? ", merged with your edits" : ""}${file.undone ? ", undone since" : ""}: show the diff`,
-      click: () => post({ type: "act", action: { title: "", action: "diff", staged: file.staged, path: file.path } }),
-    },
+  const words = `${path}, ${word}, ${counts}${file.merged ? ", merged with your edits" : ""}${file.undone ? ", undone since" : ""}`;
+  const kind = file.undone ? "file undone" : "file";
+  const parts = [
     element("span", { class: `letter ${file.change}`, "aria-hidden": "true" }, letter),
     element("span", { class: "name" }, file.path.slice(at)),
     element("span", { class: "folder" }, file.path.slice(0, Math.max(0, at - 1))),
@@ -82,7 +78,10 @@ function fileButton(file: FileLine, post: Post): HTMLElement {
     file.undone && element("span", { class: "badge" }, "undone"),
     element("span", { class: "added" }, `+${file.added}`),
     element("span", { class: "removed" }, `−${file.removed}`),
-  );
+  ];
+  if (staged === undefined) return element("div", { class: kind, role: "img", "aria-label": words, title: path }, ...parts);
+  const show = () => post({ type: "act", action: { title: "", action: "diff", staged, path } });
+  return element("button", { type: "button", class: kind, title: `${path}: show the diff`, "aria-label": `${words}: show the diff`, click: show }, ...parts);
 }
 
 export function aheadElement(card: AheadCard, post: Post): Node[] {
