@@ -2,8 +2,8 @@ use futures::StreamExt;
 use serde_json::Value;
 
 use crate::{
-    BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Role,
-    Usage,
+    BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Part,
+    Role, Usage,
 };
 
 /// One question on top of a conversation, which leaves no trace in it.
@@ -70,7 +70,13 @@ fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<
         request.tools.clear();
     }
     request.messages.extend_from_slice(query.after);
-    request.messages.push(Message::text(Role::User, query.prompt));
+    match request.messages.last_mut() {
+        // What the user said last has no answer yet. There are servers that refuse two messages of theirs in a row.
+        Some(last) if last.role == Role::User => {
+            last.parts.push(Part::Text { text: format!("\n\n{}", query.prompt) });
+        }
+        _ => request.messages.push(Message::text(Role::User, query.prompt)),
+    }
     request.response_schema = Some(query.schema);
     request.max_output_tokens = query.max_output_tokens;
     request
@@ -120,8 +126,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::ProviderRelation;
     use crate::testing::{Script, call, message, text, tools};
-    use crate::{Part, ProviderRelation};
 
     fn params() -> CacheSafeParams {
         let history = [message(Role::User, [text("hi")]), message(Role::Model, [text("hello")])];
@@ -159,6 +165,18 @@ mod tests {
             (request.response_schema, request.max_output_tokens),
             (Some(json!({"type": "object"})), Some(9))
         );
+    }
+
+    #[test]
+    fn a_question_after_a_message_of_the_user_is_part_of_it() {
+        let script = Script::answering([Ok(ModelEvent::Finished(FinishReason::Stop))]);
+        let background = BackgroundModel::main(Arc::clone(&script) as Arc<_>, "main");
+        let after = [Message::text(Role::User, "I took that back.")];
+        let query = Query { after: &after, ..query("?") };
+        block_on(forked_query(&background, &params(), query)).unwrap();
+        let messages = script.last_request().messages;
+        assert_eq!(messages.len(), 3);
+        assert_eq!(messages[2].to_text(), "I took that back.\n\n?");
     }
 
     #[test]
