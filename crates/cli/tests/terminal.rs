@@ -89,7 +89,7 @@ fn an_answer_streams_in_while_the_user_types() {
         pty.send(key);
         std::thread::sleep(Duration::from_millis(40));
     }
-    pty.wait_for("stays where it is and takes what you type.\nIt has a second line.");
+    pty.wait_for("stays\nwhere it is and takes what you type.\nIt has a second line.");
     pty.wait_until("the prompt alone", |screen| screen.contents().ends_with("second line.\n> hello"));
 }
 

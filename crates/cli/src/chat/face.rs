@@ -74,10 +74,9 @@ impl Face {
                 *open = !text.ends_with('\n');
                 print(&sanitize(text))
             }
-            (face, event) => match show::event_line(event) {
-                Some((line, style)) => face.say(&line, style),
-                None => Ok(()),
-            },
+            (face, event) => {
+                show::event_lines(event).iter().try_for_each(|(line, style)| face.say(line, *style))
+            }
         }
     }
 

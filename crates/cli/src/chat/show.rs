@@ -6,26 +6,43 @@ use headstart_tool_gate::BuiltinTool;
 use crate::output::{call_title, change_line, conflict_line, limit_name, merged_line};
 use crate::terminal::Style;
 
-/// A line for an event that is not text.
-pub(super) fn event_line(event: &Event) -> Option<(String, Style)> {
+/// Lines for an event that is not text.
+pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
     match event {
-        Event::ToolCall { call } => Some((format!("• {}", call_title(call)), Style::Accent)),
+        Event::ToolCall { call } => vec![(format!("• {}", call_title(call)), Style::Accent)],
         Event::ToolResult { result } => match &result.outcome {
-            ToolOutcome::Error(message) => Some((format!("  {}: {message}", result.name), Style::Removed)),
+            ToolOutcome::Error(message) => vec![(format!("  {}: {message}", result.name), Style::Removed)],
             ToolOutcome::Output(output) => {
                 let is_command = BuiltinTool::from_name(&result.name) == Some(BuiltinTool::Shell);
-                let why = output.as_str().filter(|_| is_command).and_then(trouble)?;
-                Some((format!("  {}: {why}", result.name), Style::Dim))
+                let rows = output.as_str().filter(|_| is_command).map(excerpt).unwrap_or_default();
+                rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
             }
         },
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
-/// How a command ended that did not end well: the shell's last note, which is in square brackets.
-fn trouble(output: &str) -> Option<&str> {
-    let note = output.lines().next_back()?.strip_prefix('[')?.strip_suffix(']')?;
-    ["exit code ", "ended "].iter().any(|word| note.starts_with(word)).then_some(note)
+/// The beginning and the end of what a command printed.
+fn excerpt(output: &str) -> Vec<String> {
+    const BEGINNING: usize = 3;
+    const END: usize = 4;
+    let lines: Vec<&str> = output.trim_end().lines().collect();
+    let Some(left_out) = lines.len().checked_sub(BEGINNING + END).filter(|left_out| 1 < *left_out) else {
+        return lines.into_iter().map(shortened).collect();
+    };
+    let (beginning, end) = (&lines[..BEGINNING], &lines[lines.len() - END..]);
+    let middle = format!("… {left_out} more lines");
+    let shown = |lines: &[&str]| lines.iter().map(|line| shortened(line)).collect::<Vec<_>>();
+    [shown(beginning), vec![middle], shown(end)].concat()
+}
+
+/// Two or three rows of a terminal.
+fn shortened(line: &str) -> String {
+    const CHARS: usize = 200;
+    match line.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 /// A call in full, for the question whether it may run.

@@ -1,3 +1,4 @@
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -7,6 +8,34 @@ use super::sanitize::sanitize;
 /// Narrower terminals get rows of this width.
 const LEAST_COLUMNS: usize = 8;
 const TAB: &str = "    ";
+
+/// Breaks a line of prose between its words; a word that has no room in a row is broken. Rows after the first stand below the
+/// first word of a list's entry. Every row but the last stays as it is whatever follows the line.
+pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
+    let columns = usize::from(columns).max(LEAST_COLUMNS);
+    let line = sanitize(line).replace('\t', TAB);
+    let indent = " ".repeat(Some(hanging(&line)).filter(|indent| *indent <= columns / 2).unwrap_or(0));
+    let options = Options::new(columns)
+        .subsequent_indent(&indent)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(&line, options).into_iter().map(std::borrow::Cow::into_owned).collect()
+}
+
+/// How far in the first word stands, behind blanks and the mark of a list's entry.
+fn hanging(line: &str) -> usize {
+    let text = line.trim_start();
+    let blanks = line.len() - text.len();
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = text.len() - digits.len();
+    let mark = match number {
+        0 => ["- ", "* ", "• "].iter().find(|mark| text.starts_with(**mark)).map(|_| 2),
+        1..=3 => [". ", ") "].iter().any(|mark| digits.starts_with(mark)).then_some(number + 2),
+        _ => None,
+    };
+    blanks + mark.unwrap_or(0)
+}
 
 /// Breaks text into rows of limited width, between grapheme clusters. What it takes it makes harmless.
 pub(super) struct Wrapper {

@@ -8,7 +8,7 @@ use crossterm::terminal::{
 };
 
 use super::frame::{Frame, Palette, Position, Row, Size, Style};
-use super::layout::Wrapper;
+use super::layout::{Wrapper, fold};
 use super::sanitize::sanitize;
 
 /// A terminal whose bottom rows are redrawn in place, while other output scrolls by above them.
@@ -24,6 +24,8 @@ pub(crate) struct Screen<W: Write> {
     /// A line that was begun above the frame and has no end yet.
     open_line: String,
     open_style: Style,
+    /// Whether the line that comes stands in a block of code.
+    in_code: bool,
     /// The widths of the rows that are on the terminal now, of the open line and of the frame.
     drawn: Vec<usize>,
     /// Where the cursor is in them.
@@ -40,6 +42,7 @@ impl<W: Write> Screen<W> {
             frame: Frame::default(),
             open_line: String::new(),
             open_style: Style::Plain,
+            in_code: false,
             drawn: Vec::new(),
             cursor: Position::default(),
         }
@@ -101,8 +104,16 @@ impl<W: Write> Screen<W> {
         queue!(codes, BeginSynchronizedUpdate)?;
         self.erase(&mut codes)?;
         for (line, style) in lines {
-            write_styled(&mut codes, &sanitize(line), *style, self.palette)?;
-            codes.extend_from_slice(b"\r\n");
+            let rows = match self.reads_as(line) {
+                Text::Prose => fold(line, self.size.columns),
+                // The terminal breaks it, so that whoever copies it gets it whole.
+                Text::Code => vec![sanitize(line).into_owned()],
+            };
+            for row in rows {
+                write_styled(&mut codes, &row, *style, self.palette)?;
+                codes.extend_from_slice(b"\r\n");
+            }
+            self.in_code ^= is_fence(line);
         }
         let mut rows = self.open_rows(&mut codes)?;
         let cursor = Position { row: rows.len() + self.frame.cursor.row, column: self.frame.cursor.column };
@@ -138,26 +149,51 @@ impl<W: Write> Screen<W> {
         queue!(codes, MoveToColumn(0), Clear(ClearType::FromCursorDown))
     }
 
-    /// The rows of the open line. What the terminal has no room for above the frame is printed for good.
+    /// What a line that comes now is: code is fenced or indented.
+    fn reads_as(&self, line: &str) -> Text {
+        let is_code = self.in_code || is_fence(line) || line.starts_with("    ") || line.starts_with('\t');
+        if is_code { Text::Code } else { Text::Prose }
+    }
+
+    /// The rows of the open line. Of one that has no room above the frame only the last row stays open.
     fn open_rows(&mut self, codes: &mut Vec<u8>) -> io::Result<Vec<Row>> {
-        if self.open_line.is_empty() {
+        let line = self.open_line.trim_end_matches('\r');
+        if line.is_empty() {
             return Ok(Vec::new());
         }
         let mut wrapper = Wrapper::new(self.size.columns, 0);
-        wrapper.push(self.open_line.trim_end_matches('\r'), self.open_style);
+        match self.reads_as(line) {
+            Text::Prose => wrapper.push(&fold(line, self.size.columns).join("\n"), self.open_style),
+            Text::Code => wrapper.push(line, self.open_style),
+        }
         let mut rows = wrapper.into_rows();
         let room = usize::from(self.size.rows).saturating_sub(self.frame.rows.len()).max(1);
-        let Some(surplus) = rows.len().checked_sub(room).filter(|surplus| 0 < *surplus) else {
+        if rows.len() <= room {
             return Ok(rows);
-        };
-        let kept = rows.split_off(surplus);
-        for span in rows.iter().flat_map(|row| &row.spans) {
-            write_styled(codes, &span.text, span.style, self.palette)?;
         }
-        codes.extend_from_slice(b"\r\n");
-        self.open_line = kept.iter().flat_map(|row| &row.spans).map(|span| span.text.as_str()).collect();
-        Ok(kept)
+        let last = rows.split_off(rows.len() - 1);
+        for row in rows {
+            for span in row.spans {
+                write_styled(codes, &span.text, span.style, self.palette)?;
+            }
+            codes.extend_from_slice(b"\r\n");
+        }
+        let end = self.open_line.trim_end_matches([' ', '\r']).len();
+        let end = self.open_line.split_off(end);
+        self.open_line = last.iter().flat_map(|row| &row.spans).map(|span| span.text.trim_end()).collect();
+        self.open_line.push_str(&end);
+        Ok(last)
     }
+}
+
+enum Text {
+    Prose,
+    Code,
+}
+
+/// The beginning or the end of a block of code.
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
 }
 
 impl<W: Write> Drop for Screen<W> {

@@ -145,7 +145,7 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
     let mut chat = chat_with(vec![Answer::Refuse(401), Answer::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
     chat.wait_for(
-        " refused the key (401); set OPENAI_API_KEY to a valid key; it says: the server's own words\n>",
+        " refused the key (401); set\nOPENAI_API_KEY to a valid key; it says: the server's own words\n>",
     );
     chat.wait_for_row(">");
     chat.send("\x1b[A");

@@ -20,7 +20,7 @@ fn a_joined_run_that_comes_to_a_boundary_asks_in_place_and_goes_on() {
     // What is done already is shown at once, and the rest as it comes.
     chat.wait_for("• write_file tests.txt\nfinishing what runs already");
     chat.answer("y");
-    chat.wait_for("  yes\nThe model was asked once more.");
+    chat.wait_for("  yes\n  [no output]\nThe model was asked once more.");
     assert_eq!(chat.count("• shell"), 1);
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("made.txt").as_deref(), Some(""));
@@ -36,7 +36,7 @@ fn a_run_that_reached_a_limit_goes_on_in_the_foreground() {
     let mut chat = configured(project, "[limits]\nturns = 1\n").chat_with_ghost("auto-edit");
     chat.wait_for("stopped early: 1 call, 1 change staged");
     chat.send("\t\r");
-    chat.wait_for("the work ahead ended early (stopped at the limit of turns); going on from there\n");
+    chat.wait_for("the work ahead ended early (stopped at the limit of turns); going on\nfrom there\n");
     chat.wait_for("• write_file more.txt\nBoth are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("more.txt").as_deref(), Some("more\n"));
@@ -52,7 +52,7 @@ fn a_run_that_failed_goes_on_in_the_foreground() {
         .chat_with_ghost("auto-edit");
     chat.wait_for("stopped early: 1 call, 1 change staged");
     chat.send("\t\r");
-    chat.wait_for("the work ahead ended early (the model's answer was empty); going on from there\n");
+    chat.wait_for("the work ahead ended early (the model's answer was empty); going on from\nthere\n");
     chat.wait_for("Tests are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     chat.leave();

@@ -35,9 +35,23 @@ fn how_a_command_failed_is_told() {
         .chat("yolo");
     chat.send("begin\r");
     chat.wait_for(
-        "• shell echo out; exit 3\n  shell: exit code 3\n• shell kill -9 $$\n  shell: ended by a signal\n• write_file",
+        "• shell echo out; exit 3\n  out\n  [exit code 3]\n• shell kill -9 $$\n  [no output]\n  [ended by a signal]\n• write_file",
     );
     chat.wait_for("• write_file made.txt\n• read_file made.txt\nAll is well.");
+    chat.leave();
+}
+
+#[test]
+fn what_a_command_printed_is_shown_in_short() {
+    let mut chat = project()
+        .shell(0, "seq 100; printf '\\033[2Jx'")
+        .shell(0, "seq 8")
+        .shell(0, "true")
+        .says(0, "All is well.")
+        .chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for("\n  1\n  2\n  3\n  … 94 more lines\n  98\n  99\n  100\n  \\u{1b}[2Jx\n• shell seq 8\n  1\n");
+    chat.wait_for("\n  7\n  8\n• shell true\n  [no output]\nAll is well.");
     chat.leave();
 }
 

@@ -102,11 +102,11 @@ fn output_scrolls_by_above_what_is_typed() {
 
     terminal.type_in("_test_of_the_parser Home");
     terminal.screen.print_above("three, which is longer than a row", Style::Plain).unwrap();
-    let expected = "one\ntwo\nthree, which is long\ner than a row\n> ‸fix the test of th\n  e parser\n";
+    let expected = "one\ntwo\nthree, which is\nlonger than a row\n> ‸fix the test of th\n  e parser\n";
     assert_eq!(terminal.wire.picture(), expected);
 
     terminal.type_in("^K ok");
-    assert_eq!(terminal.wire.picture(), "one\ntwo\nthree, which is long\ner than a row\n> ok‸\n");
+    assert_eq!(terminal.wire.picture(), "one\ntwo\nthree, which is\nlonger than a row\n> ok‸\n");
 }
 
 #[test]
@@ -123,6 +123,19 @@ fn an_answer_streams_in_above_the_prompt() {
     terminal.screen.end_line().unwrap();
     terminal.screen.end_line().unwrap();
     assert_eq!(terminal.wire.picture(), "The test passes now.\nIt was\n[ls]\nnext\n!\n> hm‸\n");
+}
+
+#[test]
+fn prose_breaks_between_words_and_code_where_the_row_ends() {
+    let mut terminal = Terminal::new(Palette::Styled);
+    let text = "Words that do not fit\n- an entry of a long list\n12. another one of it\n```\nlet long = 1 + 23456789;\n```\nend";
+    for piece in text.split_inclusive(' ') {
+        terminal.screen.stream_above(piece, Style::Plain).unwrap();
+    }
+    let rows = [terminal.wire.scrolled_out(), vec![terminal.wire.picture()]].concat().join("\n");
+    let expected = "Words that do not\nfit\n- an entry of a long\n  list\n12. another one of\n    it\n```\n\
+                    let long = 1 + 23456\n789;\n```\nend\n> ‸\n";
+    assert_eq!(rows, expected);
 }
 
 #[test]
@@ -178,7 +191,7 @@ proptest! {
     #[test]
     fn an_answer_looks_the_same_in_whatever_pieces_it_comes(
         // Lines, or one line that is taller than the terminal.
-        text in "[a-d 漢é\n]{0,60}|[a-d 漢é]{120,400}",
+        text in "[a-d 漢é\n]{0,60}|[a-d 漢é]{120,400}|(- |  [*] |1[.] |```)?[a-d 漢é-]{0,60}\n[a-d ]{0,30}\n?(```)?[a-d ]{0,30}",
         cuts in proptest::collection::vec(0_usize..400, 0..12),
         typed in "[a-d ]{0,30}",
     ) {
