@@ -41,7 +41,7 @@ for (const colorScheme of ["light", "dark"]) {
     await visitor.press("Tab");
     await page.waitForFunction(() => document.activeElement?.id === "question");
     await check(visitor, "the question");
-    await visitor.press("y");
+    await visitor.answer("y");
     await visitor.said("1 of 8 tests fails");
     await check(visitor, "the tests' output");
     await visitor.shot(`9-${colorScheme}-tests`);
@@ -161,7 +161,7 @@ for (const [width, height] of [[400, 800], [360, 640]]) {
     await page.waitForFunction(() => document.activeElement?.id === "question");
     assert.equal(await page.locator("#prompt").getAttribute("placeholder"), "The agent waits for your answer");
     await fits("the placeholder");
-    await visitor.press("y");
+    await visitor.answer("y");
     await visitor.suggestion("fix the failing test");
     await page.setViewportSize({ width: 240, height });
     await page.waitForFunction(() => 2 <= document.querySelector(".ghost .rest").getClientRects().length);

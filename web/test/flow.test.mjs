@@ -50,7 +50,7 @@ test("the whole flow goes by keyboard: suggestion, diff, Tab, a boundary with co
   await page.waitForFunction(() => document.activeElement?.id === "question");
   assert.match(await page.locator("#question").innerText(), /npm test/);
   await visitor.shot("4-consent");
-  await visitor.press("y");
+  await visitor.answer("y");
   await visitor.said("1 of 8 tests fails");
   const output = await visitor.log();
   assert.match(output, /✖ a slug that is cut does not end with a separator/);
@@ -66,7 +66,7 @@ test("the whole flow goes by keyboard: suggestion, diff, Tab, a boundary with co
   await visitor.ahead("boundary");
   await visitor.press("Tab");
   await page.waitForFunction(() => document.activeElement?.id === "question");
-  await visitor.press("y");
+  await visitor.answer("y");
   await visitor.said("All 8 tests pass.");
   await visitor.suggestion("document maxLength");
   await visitor.ahead("completed");
@@ -165,7 +165,7 @@ test("work that is taken while it runs can be stopped, and nothing of it is appl
 test("a declined call does not run, and the model is told", async () => {
   const visitor = await site.open({});
   await visitor.toQuestion();
-  await visitor.press("n");
+  await visitor.answer("n");
   await visitor.said("The tests did not run");
   const { messages } = await visitor.saved();
   assert.match(JSON.stringify(messages), /the user declined this call/);
@@ -188,6 +188,25 @@ test("a question does not take the focus from somebody who types, so that no let
   await page.getByRole("button", { name: /^Decline/ }).click();
   await page.waitForSelector(".composer button.primary");
   assert.equal(await page.inputValue("#prompt"), "my next prompt");
+  await visitor.done();
+});
+
+test("a letter that was on its way when the question took the focus does not answer it", async () => {
+  const visitor = await site.open({ speed: 1 });
+  const { page } = visitor;
+  await page.locator("#prompt").fill("run the tests");
+  await visitor.press("Enter");
+  const isThere = await page.evaluate(async () => {
+    const next = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    while (document.activeElement?.id !== "question") await next();
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true, cancelable: true }));
+    await next();
+    return document.querySelector("#question") !== null;
+  });
+  assert.ok(isThere, "it is not answered");
+  await visitor.answer("n");
+  await page.waitForSelector(".composer button.primary");
+  assert.doesNotMatch(await visitor.log(), /ℹ tests/);
   await visitor.done();
 });
 

@@ -12,7 +12,7 @@ test("no request leaves the page's own origin", async () => {
   const visitor = await site.open({});
   const { page } = visitor;
   await visitor.toQuestion();
-  await visitor.press("y");
+  await visitor.answer("y");
   await visitor.said("1 of 8 tests fails");
   await page.locator('[data-view="gate"]').click();
   await page.locator(".example").first().click();
@@ -58,7 +58,7 @@ it("makes no code from text", () => {
   await page.locator("#prompt").focus();
   await visitor.press("Tab");
   await page.waitForFunction(() => document.activeElement?.id === "question");
-  await visitor.press("y");
+  await visitor.answer("y");
   await visitor.said("1 of 11 tests fails");
   const output = await visitor.log();
   for (const name of ["has nothing to ask with", "reaches nothing with what it digs out", "makes no code from text"]) {

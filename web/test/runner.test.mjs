@@ -27,7 +27,7 @@ async function npmTest(visitor) {
   await page.locator("#prompt").fill("run the tests");
   await visitor.press("Enter");
   await page.waitForFunction(() => document.activeElement?.id === "question", undefined, { timeout: 15_000 });
-  await visitor.press("y");
+  await visitor.answer("y");
   await page.waitForSelector(".composer button.primary", { timeout: 30_000 });
   const { messages } = await visitor.saved();
   return messages.flatMap(({ parts }) => parts).filter(({ type, name }) => type === "toolResult" && name === "shell").at(-1).output;

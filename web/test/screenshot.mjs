@@ -8,7 +8,7 @@ const site = await start();
 const visitor = await site.open({ speed: 1, width: 1240, height: 780 });
 const { page } = visitor;
 await visitor.toQuestion();
-await visitor.press("y");
+await visitor.answer("y");
 await visitor.suggestion("fix the failing test");
 await visitor.ahead("completed");
 await page.waitForTimeout(500);

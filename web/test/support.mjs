@@ -113,6 +113,12 @@ export class Visitor {
     await this.page.waitForFunction(() => document.activeElement?.id === "question");
   }
 
+  /** Answers a question by a key, not before it has been there for a moment. */
+  async answer(key) {
+    await this.page.waitForTimeout(450);
+    await this.press(key);
+  }
+
   log() {
     return this.page.locator(".log").innerText();
   }

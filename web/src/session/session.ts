@@ -27,6 +27,8 @@ export type Consent = "run" | "decline" | "stop";
 export interface Question {
   call: ToolCall;
   verdict: Verdict;
+  /** On the clock of events. */
+  askedAt: number;
   answer(consent: Consent): void;
 }
 
@@ -245,7 +247,7 @@ export class Session {
         this.#changed();
         resolve(consent);
       };
-      this.question = { call, verdict, answer };
+      this.question = { call, verdict, askedAt: performance.now(), answer };
       this.#changed();
       this.onQuestion();
     });

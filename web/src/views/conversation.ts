@@ -115,7 +115,10 @@ function failed({ prompt, text }: Extract<Entry, { kind: "failed" }>, actions: C
   </div>`;
 }
 
-function consentCard({ call, verdict, answer: settle }: Question, actions: ConversationActions) {
+/** A key that was on its way when the question came up is no answer to it. */
+const DEAF_MS = 400;
+
+function consentCard({ call, verdict, askedAt, answer: settle }: Question, actions: ConversationActions) {
   const command = typeof call.args["command"] === "string" ? call.args["command"] : undefined;
   const parts = command === undefined ? [] : classifyShell(command, { workspace: "/workspace", mode: "auto-edit" }).parts;
   const answer = (consent: "run" | "decline") => {
@@ -127,7 +130,7 @@ function consentCard({ call, verdict, answer: settle }: Question, actions: Conve
     const key = event.key.toLowerCase();
     if (key !== "y" && key !== "n") return;
     event.preventDefault();
-    answer(key === "y" ? "run" : "decline");
+    if (DEAF_MS <= event.timeStamp - askedAt) answer(key === "y" ? "run" : "decline");
   };
   return html`<div class="card ask" id="question" role="group" tabindex="-1" aria-label="The agent asks to run ${title(call)}" @keydown=${onKey}>
     <p><strong>May this run?</strong></p>

@@ -83,6 +83,7 @@ function showState(now: ViewState): void {
   questionBox.hidden = question === undefined;
   if (question && question.id !== askedBefore) {
     questionBox.replaceChildren(...questionElement(question, post));
+    askedAt = performance.now();
     // No key that was meant for the prompt may run something: the harmless answer has the focus.
     if (document.hasFocus() && input.value === "") questionBox.querySelector<HTMLElement>("[data-answer=decline]")?.focus();
     follows = true;
@@ -192,14 +193,20 @@ function atEnd(): boolean {
   return input.selectionStart === input.value.length && input.selectionEnd === input.value.length;
 }
 
+/** A key that was on its way when the question came up is no answer to it. */
+const DEAF_MS = 400;
+let askedAt = -Infinity;
+
 questionBox.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
+  const isEarly = event.timeStamp - askedAt < DEAF_MS;
+  if (isEarly && ["Enter", " "].includes(event.key)) return event.preventDefault();
   const answer = { y: "run", n: "decline", s: "stop" }[event.key.toLowerCase()];
   const button = answer && questionBox.querySelector<HTMLElement>(`[data-answer=${answer}]`);
   if (!button) return;
   event.preventDefault();
   event.stopPropagation();
-  button.click();
+  if (!isEarly) button.click();
 });
 
 byId("form").addEventListener("submit", (event) => {
