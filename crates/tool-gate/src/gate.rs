@@ -230,15 +230,22 @@ fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateConte
     verdict
 }
 
+/// Folders whose files decide what other programs do: what is written below them asks first, in every mode but `yolo`.
+///
+/// Names are compared without their case. The gate judges the path that a call names; whoever follows links looks again.
+pub const PROTECTED_FOLDERS: [&str; 2] = [GIT, HEADSTART];
+const GIT: &str = ".git";
+const HEADSTART: &str = ".headstart";
+
 /// What a write to a path that other programs trust would bring about, and why it is protected.
 fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static str, &'static str)> {
     // File systems that fold case reach the same folder by another spelling.
-    let has = |folder: &[u8]| path.names().any(|name| name.eq_ignore_ascii_case(folder));
-    if has(b".git") {
+    let has = |folder: &str| path.names().any(|name| name.eq_ignore_ascii_case(folder.as_bytes()));
+    if has(GIT) {
         let effect = "git runs what its configuration and hooks name";
         return Some((EffectKind::Executes, effect, "configures programs that git runs"));
     }
-    has(b".headstart").then_some((
+    has(HEADSTART).then_some((
         EffectKind::WritesWorkspace,
         "changes what runs without a question",
         "sets the rules for this workspace",

@@ -64,7 +64,7 @@ pub use context::{ApprovalMode, GateContext};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
-pub use gate::Gate;
+pub use gate::{Gate, PROTECTED_FOLDERS};
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use verdict::{Decision, Effect, EffectKind, GitNeeds, Hardened, Reason, Verdict};

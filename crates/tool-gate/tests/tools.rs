@@ -506,3 +506,27 @@ fn what_is_closed_is_said_before_the_mode_and_what_is_protected_in_the_question(
         assert!(verdict.detail.contains(why), "{}", verdict.detail);
     }
 }
+
+/// A workspace that cannot be told from its text holds nothing: not everything.
+#[test]
+fn a_workspace_that_steps_up_holds_no_absolute_path() {
+    for workspace in ["/a/../../project", "/..", "/project/../project", "", "project"] {
+        let context = GateContext {
+            mode: ApprovalMode::AutoEdit,
+            workspace: workspace.to_owned(),
+            ..GateContext::default()
+        };
+        let gate = Gate::new();
+        let read = gate.judge_command("cat /etc/passwd", &context);
+        assert_eq!(read.decision, Decision::Boundary, "{workspace:?}");
+        for (name, args) in [
+            ("read_file", json!({"file_path": "/etc/passwd"})),
+            ("write_file", json!({"file_path": "/etc/x", "content": ""})),
+            ("ls", json!({"path": "/"})),
+        ] {
+            let args = args.as_object().unwrap();
+            let verdict = gate.judge(CallRef { name, args }, &context);
+            assert_eq!(verdict.decision, Decision::Boundary, "{workspace:?}: {name} {verdict:?}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use headstart_overlay_fs::{Overlay, Tree, TreeError, WorkspacePath};
+use headstart_tool_gate::PROTECTED_FOLDERS;
 
 use crate::{ToolContext, ToolError};
 
@@ -19,18 +20,22 @@ pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<Works
     Ok(real)
 }
 
-/// As [`locate`], for a path that is written: a link must not lead into `.git`, where a file can become a program.
+/// As [`locate`], for a path that is written: a link must not lead into a folder of which the gate has judged by name.
 pub(crate) async fn locate_for_write(
     path: &str,
     context: ToolContext<'_>,
 ) -> Result<WorkspacePath, ToolError> {
     let real = locate(path, context).await?;
     let named = WorkspacePath::resolve(path, &context.gate.workspace).unwrap_or_default();
-    let in_git = |path: &WorkspacePath| path.names().any(|name| name.eq_ignore_ascii_case(b".git"));
-    if in_git(&real) && !in_git(&named) {
-        let message =
-            format!("{named} leads into .git through a symbolic link and is not written; name {real} itself");
-        return Err(ToolError::Failed { message });
+    for folder in PROTECTED_FOLDERS {
+        let is_in =
+            |path: &WorkspacePath| path.names().any(|name| name.eq_ignore_ascii_case(folder.as_bytes()));
+        if is_in(&real) && !is_in(&named) {
+            let message = format!(
+                "{named} leads into {folder} through a symbolic link and is not written; name {real} itself"
+            );
+            return Err(ToolError::Failed { message });
+        }
     }
     if real.is_root() {
         return Err(ToolError::Failed {

@@ -72,7 +72,7 @@ impl WorkspacePath {
 
     /// A path as a model writes it: relative to `root`, or absolute and below `root`.
     ///
-    /// `root` is an absolute path without `.` or `..`.
+    /// `root` is an absolute path without `.` or `..`. Under one that is not absolute, or steps up, nothing is.
     pub fn resolve(path: &str, root: &str) -> Result<Self, PathError> {
         if !path.starts_with('/') {
             return Self::parse(path);
@@ -82,9 +82,18 @@ impl WorkspacePath {
             PathError::Empty => Ok(Self::root()),
             _ => Err(error),
         })?;
-        let root = Self::parse(root.trim_start_matches('/')).unwrap_or_default();
+        let root = Self::parse_root(root).ok_or_else(outside)?;
         let rest = absolute.strip_prefix(&root).ok_or_else(outside)?;
         Ok(rest)
+    }
+
+    /// Where the workspace is, below the root of the disk. A `..` in it cannot be followed without the disk.
+    fn parse_root(root: &str) -> Option<Self> {
+        let below = root.strip_prefix('/').filter(|below| !below.split('/').any(|name| name == ".."))?;
+        match Self::parse(below.trim_start_matches('/')) {
+            Err(PathError::Empty) => Some(Self::root()),
+            parsed => parsed.ok(),
+        }
     }
 
     /// This path followed by `relative`, whose `..` may step up as far as the root.
@@ -258,6 +267,20 @@ mod tests {
             assert_eq!(resolved.as_ref().ok().and_then(WorkspacePath::as_str), expected, "{path}");
         }
         assert_eq!(WorkspacePath::resolve("/etc", "/").unwrap().as_bytes(), b"etc");
+    }
+
+    #[test]
+    fn under_a_root_that_steps_up_or_is_not_absolute_there_is_nothing() {
+        for root in ["/..", "/a/..", "/a/../../w", "/w/../w", "", "w", "../w", "/w\0"] {
+            for path in ["/etc/passwd", "/w/a", "/w", "/"] {
+                let resolved = WorkspacePath::resolve(path, root);
+                assert!(
+                    matches!(resolved, Err(PathError::Outside { .. })),
+                    "{path} under {root:?}: {resolved:?}"
+                );
+            }
+            assert!(WorkspacePath::resolve("a", root).is_ok(), "{root:?}");
+        }
     }
 
     #[test]

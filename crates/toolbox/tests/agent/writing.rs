@@ -14,6 +14,7 @@ fn an_edit_says_what_it_did_or_what_to_do() {
         ("empty", ""),
         ("folder/x", ""),
         ("hooks -> .git/hooks", ""),
+        ("rules -> .headstart", ""),
         ("alias -> src/lib.rs", ""),
         ("dangling -> src/made.rs", ""),
     ]);
@@ -35,6 +36,7 @@ fn an_edit_says_what_it_did_or_what_to_do() {
         ("alias", "fn one() {}", "fn first() {}"),
         ("dangling", "", "made\n"),
         ("hooks/pre-commit", "", "#!/bin/sh\n"),
+        ("rules/config.toml", "", "mode = \"yolo\"\n"),
         (".", "a", "b"),
         ("src/lib.rs/x", "", "b"),
         ("../x", "a", "b"),
