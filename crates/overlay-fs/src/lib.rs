@@ -55,7 +55,8 @@
 //! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
 //!   not fit together. Edits between which no line of the base lies are a conflict.
 //! * What its user moved is taken as removed: if the work changed it, that is a conflict.
-//! * A file with several hard links, a FIFO, a socket or a device is not staged. A change in a folder on another file
+//! * A file with several hard links, a FIFO, a socket or a device is not staged. What is staged for a file that this user
+//!   may not write, or that nobody may, is not committed. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
 //! * A new file gets the group and the access list that its folder gives, a replaced or moved one keeps its own with its
 //!   extended attributes; but where the system does not let this user set an owner or an attribute, it is without, and

@@ -144,7 +144,7 @@ pub enum TreeError {
         /// The path asked for.
         path: WorkspacePath,
     },
-    /// A FIFO, socket, device, or a file with several hard links that a change would touch.
+    /// A FIFO, socket, device, or a file with several hard links or without the permission to write that a change would touch.
     #[error("{path} cannot be read or changed: {reason}")]
     Unsupported {
         /// The path asked for.

@@ -303,3 +303,78 @@ fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
         }
     }
 }
+
+#[test]
+fn a_file_that_may_not_be_written_is_not_replaced() {
+    // Whoever runs the tests is root, whom the bits alone do not stop; the other one is any user.
+    type Guard = fn(&Path);
+    let cases: [(&str, bool, Guard); 4] = [
+        ("read-only, by root", true, |at| {
+            fs::set_permissions(at, fs::Permissions::from_mode(0o444)).unwrap();
+        }),
+        ("read-only, by its owner", false, |at| {
+            chown(at, Some(OTHER_USER), None).unwrap();
+            fs::set_permissions(at, fs::Permissions::from_mode(0o444)).unwrap();
+        }),
+        ("another user's", false, |at| fs::set_permissions(at, fs::Permissions::from_mode(0o644)).unwrap()),
+        ("its owner may not", false, |at| {
+            chown(at, Some(OTHER_USER), None).unwrap();
+            fs::set_permissions(at, fs::Permissions::from_mode(0o464)).unwrap();
+        }),
+    ];
+    for (name, is_root, guard) in cases {
+        for prepared in [false, true] {
+            let place = Place::new(true);
+            let file = place.at("workspace/file");
+            fs::write(&file, "one\n").unwrap();
+            fs::write(place.at("workspace/other"), "one\n").unwrap();
+            guard(&file);
+            let before = told(&file);
+            for at in [place.at(""), place.at("workspace"), place.at("state"), place.at("workspace/other")] {
+                chown(at, (!is_root).then_some(OTHER_USER), None).unwrap();
+            }
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    if !is_root {
+                        let user = rustix::fs::Uid::from_raw(OTHER_USER);
+                        rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+                    }
+                    let tree = place.tree();
+                    let overlay = Overlay::new(tree.clone(), Quota::default());
+                    for file in ["file", "other", "new"] {
+                        block_on(overlay.write(&path(file), b"two\n".to_vec())).unwrap();
+                    }
+                    if prepared {
+                        block_on(tree.prepare(&overlay.change_set())).unwrap();
+                    }
+                    let outcome = block_on(tree.commit(&overlay.change_set(), CommitOptions::default()));
+                    let error = outcome.unwrap_err().to_string();
+                    assert_eq!(
+                        error,
+                        "file cannot be read or changed: the file is read-only; make it writable and try again",
+                        "{name}"
+                    );
+                });
+            });
+            let contents =
+                ["file", "other"].map(|file| fs::read_to_string(place.at("workspace").join(file)).unwrap());
+            assert_eq!((contents, told(&file)), (["one\n".into(), "one\n".into()], before), "{name}");
+            assert!(!place.at("workspace/new").exists());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_made_writable_is_replaced_after_all() {
+    let place = Place::new(true);
+    let file = place.at("workspace/file");
+    fs::write(&file, "one\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let tree = place.tree();
+    let overlay = Overlay::new(tree.clone(), Quota::default());
+    block_on(overlay.write(&path("file"), b"two\n".to_vec())).unwrap();
+    assert!(block_on(tree.commit(&overlay.change_set(), CommitOptions::default())).is_err());
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    commit(&tree, &overlay);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "two\n");
+}

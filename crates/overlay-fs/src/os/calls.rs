@@ -6,7 +6,7 @@ use std::path::Path;
 use cap_std::fs::Dir;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
 };
 use rustix::io::{Errno, Result};
 
@@ -72,6 +72,12 @@ pub(super) fn look(at: Place<'_>) -> Result<Found> {
 /// What is at a path from outside the workspace, wherever links in it lead.
 pub(super) fn look_through(path: &Path) -> Result<Found> {
     Ok(found(&rustix::fs::stat(path)?))
+}
+
+/// Whether this user may write the file at the place.
+pub(super) fn may_write(at: Place<'_>) -> Result<()> {
+    before("look", at.name)?;
+    rustix::fs::accessat(at.folder, at.name, Access::WRITE_OK, AtFlags::EACCESS)
 }
 
 /// What is open.

@@ -5,8 +5,8 @@ use std::io;
 use async_trait::async_trait;
 
 use super::apply::{Applied, Kept};
-use super::calls::Time;
-use super::folders::Stop;
+use super::calls::{self, Time};
+use super::folders::{Folders, Stop};
 use super::home::Home;
 use super::journal::{Digest, Journal};
 use super::lock::CommitLock;
@@ -17,8 +17,8 @@ use super::stage::{self, Synced};
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
-    ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, Resolution, TreeError, Workspace,
-    WorkspacePath, resolve,
+    ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, EntryKind, Resolution,
+    TreeError, Workspace, WorkspacePath, resolve,
 };
 
 #[async_trait]
@@ -51,6 +51,7 @@ impl Workspace for OsTree {
             return Ok(CommitOutcome::Committed(committed));
         }
         let found = looks.into_found();
+        self.refuse_read_only(&changes, &found)?;
         let mut prepared = self.take_waiting(name);
         if let Cow::Owned(_) = changes {
             // It was prepared without what its user did meanwhile, and is merged now.
@@ -128,6 +129,26 @@ impl OsTree {
             }
             if !paths.insert(&change.path) {
                 let reason = "the change set changes it twice".to_owned();
+                return Err(TreeError::Unsupported { path: change.path.clone(), reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// A rename would replace also a file that this user may not write.
+    fn refuse_read_only(&self, changes: &ChangeSet, found: &FoundAt) -> Result<(), TreeError> {
+        let mut folders = Folders::new(&self.root);
+        for change in &changes.changes {
+            let there = found.get(&change.path).filter(|there| there.kind == EntryKind::File);
+            let Some(there) = there.filter(|_| matches!(change.kind, ChangeKind::Write { .. })) else {
+                continue;
+            };
+            // What the file system says is asked only where the bits do not tell.
+            let may_write = there.mode & 0o200 != 0 && there.owner.0 == rustix::process::geteuid().as_raw()
+                || there.mode & 0o222 != 0
+                    && folders.place(&change.path).is_ok_and(|at| calls::may_write(at).is_ok());
+            if !may_write {
+                let reason = "the file is read-only; make it writable and try again".to_owned();
                 return Err(TreeError::Unsupported { path: change.path.clone(), reason });
             }
         }

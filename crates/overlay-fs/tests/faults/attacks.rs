@@ -428,7 +428,9 @@ fn without_permission_nothing_changes() {
         process_without_privileges("attacks::the_process_without_privileges", order).output().unwrap();
     let (said, failed) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.contains("1 passed"), "{said}{failed}");
-    fs::set_permissions(place.root().join("dir"), fs::Permissions::from_mode(0o755)).unwrap();
+    for (name, mode) in [("dir", 0o755), ("bits", 0o644)] {
+        fs::set_permissions(place.root().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
     assert_eq!(place.commit(&place.staged()), committed());
 }
 
