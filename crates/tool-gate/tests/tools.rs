@@ -291,6 +291,49 @@ fn a_deny_rule_stops_every_command_at_a_path() {
     }
 }
 
+/// Folders as operands, diffs and merges that no plain option asks for: a rule for one file counts for these, too.
+#[cfg(feature = "shell")]
+#[test]
+fn a_deny_rule_stops_what_shows_a_file_that_is_not_named() {
+    let context = GateContext { mode: ApprovalMode::AutoEdit, ..support::denying(&["/config/prod.yml"]) };
+    for command in [
+        "sdiff prod.yml config",
+        "sdiff config prod.yml",
+        "diff config prod.yml",
+        "diff --from-file=config prod.yml",
+        "diff --to-file=config prod.yml",
+        "diff --to-file config prod.yml",
+        "diff -N --from-file=config src",
+        "diff -rN --from-file=. src",
+        "diff -rN --to-file=. src",
+        "git log --diff-merges=on",
+        "git log --diff-merges=combined",
+        "git log --diff-merges=1",
+        "git log --diff-merges=cc",
+        "git reflog --diff-merges=on",
+        "git stash list --diff-merges=first-parent",
+        "git merge-tree main one two",
+        "git merge-tree --trivial-merge main one two",
+        "git for-each-ref --format='%(raw)'",
+        "git branch --format='%(raw)'",
+        "git tag -l --format='%(*raw)'",
+    ] {
+        let verdict = Gate::new().judge_command(command, &context);
+        assert_eq!(
+            (verdict.decision, verdict.reason),
+            (Decision::Boundary, Reason::DeniedPath),
+            "{command}: {}",
+            verdict.detail
+        );
+    }
+    for command in
+        ["git log", "git for-each-ref --format='%(refname)'", "sdiff a b", "diff a b", "git tag -l"]
+    {
+        let verdict = Gate::new().judge_command(command, &context);
+        assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.detail);
+    }
+}
+
 #[cfg(feature = "shell")]
 #[test]
 fn what_a_command_may_read_is_listed_whole() {

@@ -325,7 +325,9 @@ fn separate_value(
 
 fn given(judge: &mut Judge<'_>, spec: &Spec, name: String, value: Option<Arg>, parsed: &mut Parsed) {
     if let Some(value) = value.as_ref().filter(|value| listed(spec.reads, &name) && !value.is("-")) {
-        judge.read_file(value);
+        // Where operands may be folders, the value may be one.
+        let is_tree = matches!(spec.operands, Operands::Trees);
+        judge.read(value, if is_tree { Extent::Below } else { Extent::File });
     }
     parsed.options.push(Given { name, value });
 }

@@ -30,7 +30,7 @@ use super::analyse::Judge;
 use super::names::listed;
 use super::options::{self, Spec};
 use super::value::Arg;
-use super::{Span, by_policy};
+use super::{Extent, Span, by_policy};
 use crate::EffectKind;
 use crate::environment::is_special_variable;
 
@@ -82,6 +82,9 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
     {
         return judge.unknown("a file of arguments", span);
     }
+    if name == "shasum" && args.iter().any(bytes::is_option_with_plus) {
+        return judge.unknown("an argument that shasum may take for an option", span);
+    }
     if does_not_bundle(name, args) {
         return judge.unknown("options that this program does not bundle as others do", span);
     }
@@ -98,6 +101,11 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
             "ls" | "dir" | "vdir" if parsed.has(&["R", "recursive"]) && parsed.has(&["L", "dereference"]) => {
                 let detail = "ls follows links, which may lead out of the workspace";
                 judge.refuse(EffectKind::ReadsOutside, detail, span);
+            }
+            // One of the two may be the folder in which the other one is looked for.
+            "sdiff" => parsed.operands.iter().for_each(|operand| judge.read(operand, Extent::Below)),
+            "seq" if parsed.operands.iter().any(text::is_endless) => {
+                judge.refuse(EffectKind::NonTerminating, "counts for ever", span);
             }
             // By default it follows the links that it meets.
             "diff" if parsed.has(&["r", "recursive"]) && !parsed.has(&["no-dereference"]) => {

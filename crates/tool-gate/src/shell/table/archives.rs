@@ -65,6 +65,11 @@ pub(super) fn unzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span)
     {
         return judge.unknown("an option of unzip that is not understood", span);
     }
+    // Behind `--` it goes on reading options, which may take the listing back.
+    let is_odd = |arg: &&Arg| arg.is("--") || (arg.dash && !arg.exact);
+    if let Some(odd) = args.iter().find(is_odd) {
+        return judge.unknown("an argument that unzip may take for an option", odd.span);
+    }
     let Some(archive) = parsed.operands.first() else { return };
     let plain = archive.text().filter(|text| !text.contains(['*', '?', '[']));
     let Some(text) = plain else {

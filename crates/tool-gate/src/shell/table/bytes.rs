@@ -66,8 +66,23 @@ pub(super) const PROGRAMS: &[Spec] = &[
     },
 ];
 
+/// shasum is a Perl script, for which `+c` is `-c`; behind `--`, which an unknown start gets, it is a file.
+pub(super) fn is_option_with_plus(arg: &Arg) -> bool {
+    match arg.prefix.first() {
+        Some(first) => *first == b'+',
+        None => !arg.exact && !arg.really_dash,
+    }
+}
+
 pub(super) const XXD: Spec =
-    Spec { flags: "abCeEipur", values: "cglos", long: "revert", ..Spec::new(&["xxd"], Operands::Files(1)) };
+    // What follows the first file is the name of one that is written, whatever it looks like.
+    Spec {
+        flags: "abCeEipur",
+        values: "cglos",
+        long: "revert",
+        stops: true,
+        ..Spec::new(&["xxd"], Operands::Files(1))
+    };
 
 /// `xxd`, which parses its options by hand, and whose `-r` makes a file of a dump.
 pub(super) fn xxd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {

@@ -66,7 +66,11 @@ pub(super) fn compressor(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: 
     let Some(spec) = spec_of(name) else { return judge.unknown("a compressor that is not understood", span) };
     let parsed = parse(judge, spec, args);
     // Not the questions for help or a version: bzip2 answers and goes on.
-    let prints = parsed.has(&["c", "stdout", "to-stdout", "l", "list", "t", "test"]);
+    let looks = parsed.has(&["l", "list", "t", "test"]);
+    // Of all but gzip the last mode counts, and not always the last one on the line.
+    let replaces =
+        parsed.has(&["d", "decompress", "uncompress", "z", "compress"]) && !GZIP.names.contains(&name);
+    let prints = parsed.has(&["c", "stdout", "to-stdout"]) || (looks && !replaces);
     // Without an operand it works on its input and prints.
     if !prints && !parsed.operands.is_empty() {
         return judge.refuse(WritesWorkspace, format!("{name} replaces the file"), span);

@@ -79,7 +79,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
     Spec {
         flags: "aAcCdDfFghiJnNpqQrsStuUvxX",
         values: "HILPT",
-        long: "info nolinks dirsfirst filesfirst noreport prune du si inodes device gitignore ignore-case matchdirs metafirst sort? timefmt= \
+        long: "nolinks dirsfirst filesfirst noreport prune du si inodes device gitignore ignore-case matchdirs metafirst sort? timefmt= \
                filelimit= charset= help version",
         refuses: &[
             ("o output R", WritesWorkspace, "tree writes its output to a file"),

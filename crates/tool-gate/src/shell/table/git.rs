@@ -7,7 +7,7 @@ use super::lines;
 use crate::EffectKind::{Executes, Network, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::{Folder, Judge};
 use crate::shell::names::listed;
-use crate::shell::options::{Operands, Parsed, Spec, parse};
+use crate::shell::options::{Given, Operands, Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 use commands::{COMMANDS, Command, REFUSED, Shows};
@@ -179,7 +179,7 @@ pub(super) fn documented() -> impl Iterator<Item = (&'static Spec, &'static str)
 }
 
 fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span) {
-    const PATCH: [&str; 18] = [
+    const PATCH: [&str; 19] = [
         "p",
         "u",
         "patch",
@@ -198,9 +198,15 @@ fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span)
         "word-diff-regex",
         "check",
         "m",
+        "diff-merges",
     ];
+    // A name may stand for a file's content, which a format can ask for.
+    let is_raw = |given: &Given| {
+        given.name == "format"
+            && given.value.as_ref().and_then(Arg::text).is_some_and(|text| text.contains("raw"))
+    };
     let content = match command.shows {
-        Shows::Names => false,
+        Shows::Names => parsed.options.iter().any(is_raw),
         Shows::Content => true,
         Shows::Asked => parsed.has(&PATCH),
     };

@@ -18,7 +18,7 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         Network,
         "opens a connection",
-        "ss ip netstat curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh",
+        "ss ip netstat curl wget nc ncat netcat ssh scp sftp ftp telnet ping dig host nslookup getent socat aria2c http gh hostid",
     ),
     (
         Executes,

@@ -28,11 +28,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
         tame: true,
         ..Spec::new(&["id"], Operands::Data)
     },
-    Spec {
-        long: "help version",
-        tame: true,
-        ..Spec::new(&["whoami", "arch", "logname", "hostid"], Operands::None)
-    },
+    Spec { long: "help version", tame: true, ..Spec::new(&["whoami", "arch", "logname"], Operands::None) },
     Spec { flags: "s", long: "silent quiet help version", tame: true, ..Spec::new(&["tty"], Operands::None) },
     Spec { long: "help version", tame: true, ..Spec::new(&["groups"], Operands::Data) },
     Spec { flags: "Is", ..Spec::new(&["hostname"], Operands::None) },

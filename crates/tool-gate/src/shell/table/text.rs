@@ -2,6 +2,7 @@
 
 use crate::EffectKind::{Executes, NonTerminating, ReadsOutside, WritesWorkspace};
 use crate::shell::options::{FILES, Operands, Spec};
+use crate::shell::value::Arg;
 
 pub(super) const PROGRAMS: &[Spec] = &[
     Spec {
@@ -191,3 +192,10 @@ pub(super) const PROGRAMS: &[Spec] = &[
     },
     Spec { long: "exponents help version", flags: "h", tame: true, ..Spec::new(&["factor"], Operands::Data) },
 ];
+
+/// Whether `seq` takes the operand for a number without an end: `inf`, in capitals too, with a sign.
+pub(super) fn is_endless(operand: &Arg) -> bool {
+    let bytes = operand.prefix.trim_ascii_start();
+    let bytes = bytes.strip_prefix(b"+").or(bytes.strip_prefix(b"-")).unwrap_or(bytes);
+    bytes.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(b"inf"))
+}

@@ -238,7 +238,12 @@ pub(super) const COMMANDS: &[Command] = &[
         "arg",
         "all remotes current topo-order date-order sparse more= list independent merge-base sha1-name no-name topics reflog? color? no-color",
     ),
-    plain(&["merge-tree"], "", "trivial-merge"),
+    Command {
+        spec: Spec { long: "trivial-merge", ..Spec::new(&["merge-tree"], Operands::Custom) },
+        insert: "",
+        // Of what does not go together it prints both sides.
+        shows: Shows::Content,
+    },
     plain(&["stripspace"], "sc", "strip-comments comment-lines"),
     plain(&["patch-id"], "", "stable unstable verbatim"),
     plain(&["get-tar-commit-id"], "", ""),
@@ -246,7 +251,6 @@ pub(super) const COMMANDS: &[Command] = &[
     plain(&["notes list", "bisect log", "sparse-checkout list"], "", ""),
     plain(&["bundle list-heads", "bundle verify"], "q", "quiet"),
     plain(&["ls-remote --get-url"], "", ""),
-    plain(&["var"], "", ""),
     Command {
         spec: Spec {
             flags: "ndxXqf",
@@ -270,7 +274,11 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
          pack-objects pack-refs prune read-tree rebase remote repack replace reset restore revert rm sparse-checkout stash \
          submodule switch tag update-index update-ref worktree write-tree multi-pack-index symbolic-ref config reflog",
     ),
-    (Network, "opens a connection", "fetch pull push ls-remote send-email request-pull remote-http svn p4"),
+    (
+        Network,
+        "opens a connection",
+        "fetch pull push var ls-remote send-email request-pull remote-http svn p4",
+    ),
     (
         Executes,
         "runs other programs",
