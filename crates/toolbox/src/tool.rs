@@ -70,6 +70,9 @@ impl From<TreeError> for ToolError {
 }
 
 /// A tool that an agent can call.
+///
+/// The gate knows what the built-in ones do. One of a host's own never runs ahead: there it is a boundary, and in a turn it
+/// asks (in `yolo` it runs, in `plan` it is refused).
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// How it is offered to the model.
