@@ -75,6 +75,7 @@ mod above;
 mod accept;
 mod calls;
 mod candidates;
+mod clock;
 mod driver;
 mod engine;
 mod event;

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -27,6 +28,11 @@ pub(crate) trait Permits: Send + Sync {
 
     /// Runs a permitted call. The error is a limit that ends the whole run.
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
+
+    /// Whether a call's changes are on their way into the workspace. By default none ever are.
+    fn is_committing(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) enum Permit {
@@ -215,6 +221,25 @@ pub(crate) struct Foreground {
     pub(crate) tools: Arc<Tools>,
     pub(crate) workspace: Arc<dyn Workspace>,
     pub(crate) quota: Quota,
+    pub(crate) committing: Committing,
+}
+
+/// Whether a commit is under way.
+#[derive(Clone, Default)]
+pub(crate) struct Committing(Arc<AtomicBool>);
+
+impl Committing {
+    /// It is, until the guard is dropped.
+    fn begin(&self) -> impl Drop + use<> {
+        struct Done(Arc<AtomicBool>);
+        impl Drop for Done {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::SeqCst);
+            }
+        }
+        self.0.store(true, Ordering::SeqCst);
+        Done(Arc::clone(&self.0))
+    }
 }
 
 #[async_trait]
@@ -251,6 +276,10 @@ impl Permits for Foreground {
         let (this, call) = (self.clone(), call.clone());
         async move { this.run_and_commit(&call, &permitted).await }.boxed()
     }
+
+    fn is_committing(&self) -> bool {
+        self.committing.0.load(Ordering::SeqCst)
+    }
 }
 
 impl Foreground {
@@ -262,6 +291,7 @@ impl Foreground {
         if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {
             return Ok(outcome);
         }
+        let _committing = self.committing.begin();
         Ok(match self.workspace.commit(&changes, self.tools.host.commit_options()).await {
             Ok(CommitOutcome::Committed(_)) => outcome,
             Ok(CommitOutcome::Conflict(conflicts)) => {

@@ -3,6 +3,7 @@
 mod candidates;
 mod differential;
 mod engine;
+mod limits;
 mod same_history;
 mod states;
 mod steps;
