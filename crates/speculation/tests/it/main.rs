@@ -1,6 +1,7 @@
 //! The engine against a scripted model, over trees in memory and on disk.
 
 mod candidates;
+mod denied;
 mod differential;
 mod engine;
 mod limits;
