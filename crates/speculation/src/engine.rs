@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::{Committing, Foreground, Speculative, Tools};
 use crate::run::{Progress, Run, lock};
+use crate::seen::Seen;
 use crate::transcript::call_ids;
 use crate::{
     AcceptError, Acceptance, AtBoundary, Cost, Driver, Ending, Events, Finished, Host, Limits, Speculation,
@@ -60,7 +61,8 @@ impl Engine {
     }
 
     /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the
-    /// workspace before the next call.
+    /// workspace before the next call. A file that was saved after the turn had read or written it is not replaced: the
+    /// model is told to read it again.
     ///
     /// `request` holds the conversation before the turn. `transcript` is new, or what an accept gave: its pending
     /// call is asked for and run first, without asking the model again.
@@ -77,6 +79,7 @@ impl Engine {
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
             committing: Committing::default(),
+            seen: Seen::default(),
         };
         let progress = Mutex::new(Progress::new(transcript));
         (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)

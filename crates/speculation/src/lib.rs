@@ -88,6 +88,7 @@ mod permit;
 mod pipeline;
 pub mod policy;
 mod run;
+mod seen;
 mod speculation;
 mod transcript;
 mod undone;

@@ -10,6 +10,7 @@ use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, Ga
 use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
 use crate::run::output;
+use crate::seen::Seen;
 use crate::{Consent, Host, Limit};
 
 /// A call at work, which whoever has a thread for it may poll.
@@ -70,6 +71,20 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
+    /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
+    /// below a folder is not remembered.
+    async fn remember_reads(&self, verdict: &Verdict, overlay: &Overlay) {
+        for path in verdict.reads.iter().filter_map(|path| WorkspacePath::parse(path).ok()) {
+            let Ok(metadata) = overlay.metadata(&path).await else {
+                continue;
+            };
+            if metadata.kind == EntryKind::File && metadata.len <= self.limits.file_bytes {
+                // A file that cannot be read is for the command to complain about.
+                let _ = overlay.read(&path).await;
+            }
+        }
+    }
+
     fn judge(&self, call: &ToolCall) -> (GateContext, Verdict) {
         let context = self.host.gate_context();
         let verdict = self.gate.judge(CallRef { name: &call.name, args: &call.args }, &context);
@@ -140,7 +155,7 @@ impl Permits for Speculative {
         let (this, call) = (self.clone(), call.clone());
         let run = async move {
             if is_shell(&call) {
-                this.remember_reads(&permitted.verdict).await;
+                this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
             }
             this.tools.run(&call, &this.overlay, &permitted).await
         };
@@ -198,20 +213,6 @@ impl Speculative {
             }
         }
     }
-
-    /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
-    /// below a folder is not remembered.
-    async fn remember_reads(&self, verdict: &Verdict) {
-        for path in verdict.reads.iter().filter_map(|path| WorkspacePath::parse(path).ok()) {
-            let Ok(metadata) = self.overlay.metadata(&path).await else {
-                continue;
-            };
-            if metadata.kind == EntryKind::File && metadata.len <= self.tools.limits.file_bytes {
-                // A file that cannot be read is for the command to complain about.
-                let _ = self.overlay.read(&path).await;
-            }
-        }
-    }
 }
 
 /// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
@@ -222,6 +223,7 @@ pub(crate) struct Foreground {
     pub(crate) workspace: Arc<dyn Workspace>,
     pub(crate) quota: Quota,
     pub(crate) committing: Committing,
+    pub(crate) seen: Seen,
 }
 
 /// Whether a commit is under way.
@@ -286,19 +288,37 @@ impl Foreground {
     async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Limit> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
+        // What a command does that the user agreed to is not only to read.
+        if is_shell(call) && !permitted.consented {
+            self.tools.remember_reads(&permitted.verdict, &overlay).await;
+        }
         let outcome = self.tools.run(call, &overlay, permitted).await?;
         let changes = overlay.change_set();
-        if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {
+        let failed = matches!(outcome, ToolOutcome::Error(_));
+        if changes.is_empty() || failed {
+            self.seen.note_reads(&call.name, failed, &changes.reads);
             return Ok(outcome);
+        }
+        let stale = self.seen.changed_meanwhile(&changes);
+        if !stale.is_empty() {
+            return Ok(changed_meanwhile(&stale));
         }
         let _committing = self.committing.begin();
         Ok(match self.workspace.commit(&changes, self.tools.host.commit_options()).await {
-            Ok(CommitOutcome::Committed(_)) => outcome,
+            Ok(CommitOutcome::Committed(_)) => {
+                self.seen.note_reads(&call.name, failed, &changes.reads);
+                self.seen.note_writes(&changes);
+                outcome
+            }
             Ok(CommitOutcome::Conflict(conflicts)) => {
                 let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
-                ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))
+                changed_meanwhile(&paths)
             }
             Err(error) => ToolOutcome::Error(error.to_string()),
         })
     }
+}
+
+fn changed_meanwhile(paths: &[String]) -> ToolOutcome {
+    ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))
 }

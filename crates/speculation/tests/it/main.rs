@@ -4,6 +4,7 @@ mod candidates;
 mod denied;
 mod differential;
 mod engine;
+mod foreground;
 mod limits;
 mod same_history;
 mod states;
