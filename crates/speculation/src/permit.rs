@@ -5,7 +5,9 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
-use headstart_overlay_fs::{CommitOutcome, EntryKind, Overlay, Quota, Tree, Workspace, WorkspacePath};
+use headstart_overlay_fs::{
+    CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
+};
 use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
@@ -157,9 +159,39 @@ impl Permits for Speculative {
             if is_shell(&call) {
                 this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
             }
-            this.tools.run(&call, &this.overlay, &permitted).await
+            // Calls that only read stage nothing, and run at the same time as others.
+            let staging = (!permitted.only_reads()).then(|| Staging::begin(&this.overlay));
+            let outcome = this.tools.run(&call, &this.overlay, &permitted).await;
+            if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
+                staging.keep();
+            }
+            outcome
         };
         run.boxed()
+    }
+}
+
+/// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the clock.
+struct Staging<'a> {
+    overlay: &'a Overlay,
+    before: Option<Savepoint>,
+}
+
+impl<'a> Staging<'a> {
+    fn begin(overlay: &'a Overlay) -> Self {
+        Self { overlay, before: Some(overlay.savepoint()) }
+    }
+
+    fn keep(mut self) {
+        self.before = None;
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.overlay.roll_back(before);
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 //! A deny rule keeps a path closed, and stands in the way of nothing else.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use futures::executor::block_on;
 use headstart_speculation::{Acceptance, Ending};

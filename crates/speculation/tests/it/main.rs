@@ -7,6 +7,7 @@ mod engine;
 mod foreground;
 mod limits;
 mod same_history;
+mod staging;
 mod states;
 mod steps;
 mod support;
