@@ -101,6 +101,7 @@ impl Engine {
 }
 
 /// A foreground turn. What it has done so far can be read while it runs and after it was interrupted.
+#[must_use = "nothing happens until it runs"]
 pub struct Turn {
     model: Arc<dyn Model>,
     request: ModelRequest,

@@ -19,6 +19,7 @@ use crate::{
 };
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
+#[must_use = "without the handle the work can be neither accepted nor aborted"]
 #[derive(Clone)]
 pub struct Speculation {
     shared: Arc<State>,
