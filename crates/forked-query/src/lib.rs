@@ -83,6 +83,7 @@ pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
 pub use http::{ApiKey, HttpModel, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
+pub use model::with_yields;
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
 pub use provider::{KeyNeed, Provider};

@@ -1,7 +1,9 @@
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -67,12 +69,14 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl std::ops::AddAssign for Usage {
+    /// The numbers are a server's own: a sum that is too large stays the largest there is, and so above every limit.
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.cached_input_tokens += other.cached_input_tokens;
-        self.cache_creation_tokens += other.cache_creation_tokens;
-        self.cache_token_seconds = self.cache_token_seconds.saturating_add(other.cache_token_seconds);
-        self.output_tokens += other.output_tokens;
+        let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
+        add(&mut self.input_tokens, other.input_tokens);
+        add(&mut self.cached_input_tokens, other.cached_input_tokens);
+        add(&mut self.cache_creation_tokens, other.cache_creation_tokens);
+        add(&mut self.cache_token_seconds, other.cache_token_seconds);
+        add(&mut self.output_tokens, other.output_tokens);
     }
 }
 
@@ -262,6 +266,26 @@ impl ModelError {
 
 /// The events of one answer. Dropping it cancels the request.
 pub type EventStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+/// After so many events that were all ready, others may go on.
+const EVENTS_BETWEEN_YIELDS: u32 = 16;
+
+/// The same events, with a pause after every few: a stream that is always ready does not keep a clock or an abort, which
+/// the same task looks after, waiting until its end.
+pub fn with_yields(mut events: EventStream) -> EventStream {
+    let mut ready = 0;
+    let considerate = stream::poll_fn(move |context| {
+        if ready == EVENTS_BETWEEN_YIELDS {
+            ready = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = events.poll_next_unpin(context);
+        ready = if polled.is_ready() { ready + 1 } else { 0 };
+        polled
+    });
+    considerate.boxed()
+}
 
 /// The port to a language model.
 ///

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::{
     BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Part,
-    Role, Usage,
+    Role, Usage, with_yields,
 };
 
 /// One question on top of a conversation, which leaves no trace in it.
@@ -94,7 +94,7 @@ impl Collected {
         background: &BackgroundModel,
         request: &ModelRequest,
     ) -> Result<FinishReason, ModelError> {
-        let mut stream = background.model.stream(request).await?;
+        let mut stream = with_yields(background.model.stream(request).await?);
         let mut finish = None;
         while let Some(event) = stream.next().await {
             match event? {
@@ -122,6 +122,7 @@ fn parse_json(text: &str) -> Option<Value> {
 mod tests {
     use std::sync::Arc;
 
+    use futures::FutureExt;
     use futures::executor::block_on;
     use serde_json::json;
 
@@ -136,6 +137,17 @@ mod tests {
 
     fn query(prompt: &str) -> Query<'_> {
         Query { after: &[], prompt, schema: json!({"type": "object"}), max_output_tokens: Some(9) }
+    }
+
+    #[test]
+    fn a_stream_that_is_always_ready_lets_others_go_on() {
+        let babble = (0..100).map(|_| Ok(ModelEvent::Thought("hm".into())));
+        let script = Script::answering(babble.chain([Ok(ModelEvent::Finished(FinishReason::Stop))]));
+        let background = BackgroundModel::main(script, "main");
+        let params = params();
+        let mut asked = Box::pin(forked_query(&background, &params, query("?")));
+        assert!(asked.as_mut().now_or_never().is_none(), "it was done within one poll");
+        assert_eq!(block_on(asked).unwrap().finish, FinishReason::Stop);
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub enum Entry {
 
 /// Commits all changes in one call of the host's, by the rules of [`resolve`].
 ///
-/// What the host finds changed at that moment is a conflict about these paths.
+/// What the host finds changed at that moment is a conflict about these paths. A future that is dropped before that call has
+/// changed nothing; what becomes of the call itself is the host's affair.
 pub async fn commit_at_once(
     writer: &dyn AtomicWriter,
     changes: &ChangeSet,

@@ -103,6 +103,6 @@ pub use memory::MemoryTree;
 pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
 pub use os::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, Swept, UndoLimit, UndoOutcome};
-pub use overlay::{Overlay, Quota, StagedUsage};
+pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

@@ -4,11 +4,12 @@ mod stage;
 mod state;
 mod view;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headstart_workspace_path::WorkspacePath;
 
-use self::entry::Now;
+use self::entry::{Entry, Now};
 use self::state::State;
 use crate::{ChangeSet, Tree, TreeError};
 
@@ -64,6 +65,13 @@ pub struct StagedUsage {
     pub bytes: u64,
 }
 
+/// What an overlay held at one moment ([`Overlay::savepoint`]).
+#[derive(Debug, Clone)]
+pub struct Savepoint {
+    entries: BTreeMap<WorkspacePath, Entry>,
+    bytes: u64,
+}
+
 /// Staged files over a tree that is never written.
 ///
 /// Nothing reaches the base: what is staged is held in memory, and what was read of the base is noted. An
@@ -109,6 +117,16 @@ impl Overlay {
     /// How much is staged.
     pub fn usage(&self) -> StagedUsage {
         self.lock().usage()
+    }
+
+    /// What is staged now, to go back to. Contents are shared, not copied.
+    pub fn savepoint(&self) -> Savepoint {
+        self.lock().savepoint()
+    }
+
+    /// Takes back all that was staged since the savepoint. What was read since stays in the read set.
+    pub fn roll_back(&self, savepoint: Savepoint) {
+        self.lock().roll_back(savepoint);
     }
 
     /// Forgets everything that is staged, and everything that was read.

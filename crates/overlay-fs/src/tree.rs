@@ -245,6 +245,11 @@ pub trait Workspace: Tree {
     /// implementation asks it, applies what it answers, and makes sure at the moment it replaces a path that the
     /// path is still as that answer's base says. On a conflict nothing is changed. An error on the way
     /// (permission, full disk) rolls back what was applied, and is returned.
+    ///
+    /// What a future that is dropped half-way leaves is the implementation's affair, and says so: the trees of this crate
+    /// commit within one poll, [`commit_through`](crate::commit_through) leaves the steps that were made. The engine
+    /// drops no commit for a limit of time, but a host that drops a turn or an accept drops the commit within. An
+    /// implementation that cannot bear it does the work in a task of its own, and only waits for that here.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError>;
 
     /// Gets ready for a commit of these changes, so that it is quick: while its user still reads. Nothing that can be

@@ -32,6 +32,10 @@ pub trait Writer: Tree {
 ///
 /// Not guaranteed, for no sequence of calls could: that no reader sees half of it, and that nothing is left half done
 /// by a host that dies. The host lets one commit run at a time.
+///
+/// A future that is dropped half-way leaves the paths that were changed so far as they are, with nobody who takes them
+/// back, and a second commit of the same changes finds them as conflicts: poll it to its end, in a task that no timeout or
+/// abort drops.
 pub async fn commit_through(
     writer: &dyn Writer,
     changes: &ChangeSet,

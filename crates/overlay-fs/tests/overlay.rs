@@ -522,3 +522,27 @@ fn what_its_user_saves_between_a_look_and_the_reading_of_what_is_replaced_is_not
         assert_eq!(read(&*tree, "a.txt").unwrap(), saved);
     }
 }
+
+#[test]
+fn what_was_staged_since_a_savepoint_is_taken_back() {
+    let tree = workspace();
+    let overlay = over(&tree);
+    block_on(async {
+        overlay.write(&path("a.txt"), b"new\n".to_vec()).await.unwrap();
+        let (savepoint, before, usage) = (overlay.savepoint(), overlay.change_set(), overlay.usage());
+        overlay.write(&path("a.txt"), b"newer\n".to_vec()).await.unwrap();
+        overlay.rename(&path("src"), &path("lib")).await.unwrap();
+        overlay.write(&path("src"), b"a file now".to_vec()).await.unwrap();
+        overlay.roll_back(savepoint);
+        assert_eq!(overlay.change_set().changes, before.changes);
+        assert_eq!(overlay.usage(), usage);
+        assert_eq!(overlay.list(&path("src")).await.unwrap().len(), 2);
+        overlay.read(&path("src/lib.rs")).await.unwrap();
+
+        let savepoint = overlay.savepoint();
+        overlay.read(&path("src/deep/x.rs")).await.unwrap();
+        overlay.roll_back(savepoint);
+        let reads = overlay.change_set().reads;
+        assert!(reads.iter().any(|read| read.path == path("src/deep/x.rs")), "what was read was read");
+    });
+}

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::{Ending, Finished, Transcript};
 
 /// How an accept ended, when nothing went wrong.
+#[must_use = "the changes are in the workspace only if it is `Accepted`, and the transcript is to be kept then"]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Acceptance {

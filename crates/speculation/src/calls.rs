@@ -122,7 +122,7 @@ impl Run<'_> {
     async fn run_alone(&self, call: &ToolCall, telling: &mut Telling<'_>) -> Option<Ending> {
         telling.begin(call);
         let permit = match self.permits.permit(call).await {
-            Permit::Ask(asked) => self.permits.ask(call, asked).await,
+            Permit::Ask(asked) => self.clock.ask(self.host, self.permits.ask(call, asked)).await,
             permit => permit,
         };
         let outcome = match permit {
@@ -143,7 +143,7 @@ impl Run<'_> {
         };
         let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
         lock(self.progress).transcript.resolve_and_tell(&call.id, outcome, tell);
-        None
+        self.clock.is_up().then_some(Ending::Exhausted { limit: Limit::Time })
     }
 }
 

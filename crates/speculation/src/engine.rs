@@ -6,9 +6,11 @@ use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 
 use crate::accept::accept;
+use crate::clock::Clock;
 use crate::event::EventSender;
-use crate::permit::{Foreground, Speculative, Tools};
+use crate::permit::{Committing, Foreground, Speculative, Tools};
 use crate::run::{Progress, Run, lock};
+use crate::seen::Seen;
 use crate::transcript::call_ids;
 use crate::{
     AcceptError, Acceptance, AtBoundary, Cost, Driver, Ending, Events, Finished, Host, Limits, Speculation,
@@ -59,7 +61,8 @@ impl Engine {
     }
 
     /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the
-    /// workspace before the next call.
+    /// workspace before the next call. A file that was saved after the turn had read or written it is not replaced: the
+    /// model is told to read it again.
     ///
     /// `request` holds the conversation before the turn. `transcript` is new, or what an accept gave: its pending
     /// call is asked for and run first, without asking the model again.
@@ -75,6 +78,8 @@ impl Engine {
             tools: self.tools(&request),
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
+            committing: Committing::default(),
+            seen: Seen::default(),
         };
         let progress = Mutex::new(Progress::new(transcript));
         (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
@@ -96,6 +101,7 @@ impl Engine {
 }
 
 /// A foreground turn. What it has done so far can be read while it runs and after it was interrupted.
+#[must_use = "nothing happens until it runs"]
 pub struct Turn {
     model: Arc<dyn Model>,
     request: ModelRequest,
@@ -107,8 +113,12 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Runs to its end. Dropping the future interrupts the turn: the request is cancelled, and
+    /// Runs to its end, with which the events end. Dropping the future interrupts the turn: the request is cancelled, and
     /// [`transcript`](Self::transcript) holds what was done.
+    ///
+    /// [`Limits::time`] never cuts a commit. A future that is dropped during one does: what that leaves is the workspace's
+    /// affair ([`Workspace::commit`]), and the call stays pending. A host whose commits take their time interrupts a turn
+    /// where that cannot hurt, or has its workspace commit in a task of its own.
     pub async fn run(&self) -> Ending {
         let run = Run {
             model: &*self.model,
@@ -119,8 +129,11 @@ impl Turn {
             limits: &self.limits,
             progress: &self.progress,
             events: &self.events,
+            clock: Clock::default(),
         };
-        run.to_end().await
+        let ending = run.to_end().await;
+        self.events.close();
+        ending
     }
 
     /// What the turn adds to the conversation, as far as it has come.

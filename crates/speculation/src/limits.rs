@@ -18,7 +18,7 @@ pub struct Limits {
     pub tokens: u64,
     /// What the tokens may cost; `None` for no such limit.
     pub cost: Option<CostLimit>,
-    /// Wall time.
+    /// Wall time, without that in which the user is asked for consent. A commit that has begun is brought to its end.
     pub time: Duration,
     /// How many steps run ahead of the user, each on top of the one before. With 1 a suggestion that comes of work
     /// which nobody has accepted yet is only suggested; with more it runs, too, if the host agrees

@@ -1,14 +1,18 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
-use headstart_overlay_fs::{CommitOutcome, EntryKind, Overlay, Quota, Tree, Workspace, WorkspacePath};
+use headstart_overlay_fs::{
+    CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
+};
 use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
 use crate::run::output;
+use crate::seen::Seen;
 use crate::{Consent, Host, Limit};
 
 /// A call at work, which whoever has a thread for it may poll.
@@ -27,6 +31,11 @@ pub(crate) trait Permits: Send + Sync {
 
     /// Runs a permitted call. The error is a limit that ends the whole run.
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
+
+    /// Whether a call's changes are on their way into the workspace. By default none ever are.
+    fn is_committing(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) enum Permit {
@@ -64,6 +73,20 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
+    /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
+    /// below a folder is not remembered.
+    async fn remember_reads(&self, verdict: &Verdict, overlay: &Overlay) {
+        for path in verdict.reads.iter().filter_map(|path| WorkspacePath::parse(path).ok()) {
+            let Ok(metadata) = overlay.metadata(&path).await else {
+                continue;
+            };
+            if metadata.kind == EntryKind::File && metadata.len <= self.limits.file_bytes {
+                // A file that cannot be read is for the command to complain about.
+                let _ = overlay.read(&path).await;
+            }
+        }
+    }
+
     fn judge(&self, call: &ToolCall) -> (GateContext, Verdict) {
         let context = self.host.gate_context();
         let verdict = self.gate.judge(CallRef { name: &call.name, args: &call.args }, &context);
@@ -134,11 +157,41 @@ impl Permits for Speculative {
         let (this, call) = (self.clone(), call.clone());
         let run = async move {
             if is_shell(&call) {
-                this.remember_reads(&permitted.verdict).await;
+                this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
             }
-            this.tools.run(&call, &this.overlay, &permitted).await
+            // Calls that only read stage nothing, and run at the same time as others.
+            let staging = (!permitted.only_reads()).then(|| Staging::begin(&this.overlay));
+            let outcome = this.tools.run(&call, &this.overlay, &permitted).await;
+            if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
+                staging.keep();
+            }
+            outcome
         };
         run.boxed()
+    }
+}
+
+/// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the clock.
+struct Staging<'a> {
+    overlay: &'a Overlay,
+    before: Option<Savepoint>,
+}
+
+impl<'a> Staging<'a> {
+    fn begin(overlay: &'a Overlay) -> Self {
+        Self { overlay, before: Some(overlay.savepoint()) }
+    }
+
+    fn keep(mut self) {
+        self.before = None;
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.overlay.roll_back(before);
+        }
     }
 }
 
@@ -192,20 +245,6 @@ impl Speculative {
             }
         }
     }
-
-    /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
-    /// below a folder is not remembered.
-    async fn remember_reads(&self, verdict: &Verdict) {
-        for path in verdict.reads.iter().filter_map(|path| WorkspacePath::parse(path).ok()) {
-            let Ok(metadata) = self.overlay.metadata(&path).await else {
-                continue;
-            };
-            if metadata.kind == EntryKind::File && metadata.len <= self.tools.limits.file_bytes {
-                // A file that cannot be read is for the command to complain about.
-                let _ = self.overlay.read(&path).await;
-            }
-        }
-    }
 }
 
 /// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
@@ -215,6 +254,26 @@ pub(crate) struct Foreground {
     pub(crate) tools: Arc<Tools>,
     pub(crate) workspace: Arc<dyn Workspace>,
     pub(crate) quota: Quota,
+    pub(crate) committing: Committing,
+    pub(crate) seen: Seen,
+}
+
+/// Whether a commit is under way.
+#[derive(Clone, Default)]
+pub(crate) struct Committing(Arc<AtomicBool>);
+
+impl Committing {
+    /// It is, until the guard is dropped.
+    fn begin(&self) -> impl Drop + use<> {
+        struct Done(Arc<AtomicBool>);
+        impl Drop for Done {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::SeqCst);
+            }
+        }
+        self.0.store(true, Ordering::SeqCst);
+        Done(Arc::clone(&self.0))
+    }
 }
 
 #[async_trait]
@@ -251,24 +310,47 @@ impl Permits for Foreground {
         let (this, call) = (self.clone(), call.clone());
         async move { this.run_and_commit(&call, &permitted).await }.boxed()
     }
+
+    fn is_committing(&self) -> bool {
+        self.committing.0.load(Ordering::SeqCst)
+    }
 }
 
 impl Foreground {
     async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Limit> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
+        // What a command does that the user agreed to is not only to read.
+        if is_shell(call) && !permitted.consented {
+            self.tools.remember_reads(&permitted.verdict, &overlay).await;
+        }
         let outcome = self.tools.run(call, &overlay, permitted).await?;
         let changes = overlay.change_set();
-        if changes.is_empty() || matches!(outcome, ToolOutcome::Error(_)) {
+        let failed = matches!(outcome, ToolOutcome::Error(_));
+        if changes.is_empty() || failed {
+            self.seen.note_reads(&call.name, failed, &changes.reads);
             return Ok(outcome);
         }
+        let stale = self.seen.changed_meanwhile(&changes);
+        if !stale.is_empty() {
+            return Ok(changed_meanwhile(&stale));
+        }
+        let _committing = self.committing.begin();
         Ok(match self.workspace.commit(&changes, self.tools.host.commit_options()).await {
-            Ok(CommitOutcome::Committed(_)) => outcome,
+            Ok(CommitOutcome::Committed(_)) => {
+                self.seen.note_reads(&call.name, failed, &changes.reads);
+                self.seen.note_writes(&changes);
+                outcome
+            }
             Ok(CommitOutcome::Conflict(conflicts)) => {
                 let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
-                ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))
+                changed_meanwhile(&paths)
             }
             Err(error) => ToolOutcome::Error(error.to_string()),
         })
     }
+}
+
+fn changed_meanwhile(paths: &[String]) -> ToolOutcome {
+    ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))
 }

@@ -1,17 +1,16 @@
 use std::collections::HashSet;
 use std::future::Future;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::future::{Either, select};
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome, Usage,
+    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome, Usage, with_yields,
 };
 use serde_json::Value;
 
+use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::Permits;
 use crate::transcript::make_ids_unique;
@@ -52,18 +51,19 @@ pub(crate) struct Run<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) progress: &'a Mutex<Progress>,
     pub(crate) events: &'a EventSender,
+    pub(crate) clock: Clock,
 }
 
 impl Run<'_> {
     /// Works until there is an ending. Dropped in between, the progress stays as it is: legal.
     pub(crate) async fn to_end(&self) -> Ending {
         let started = self.host.now();
-        let clock = pin!(self.host.sleep(self.limits.time));
-        let ending = match select(pin!(self.work()), clock).await {
-            Either::Left((ending, _)) => ending,
-            Either::Right(((), _)) => Ending::Exhausted { limit: Limit::Time },
-        };
-        lock(self.progress).cost.work_ms += millis(self.host.now().saturating_sub(started));
+        // What has begun to change the workspace is not cut, or its changes would be there in part.
+        let commits = || self.permits.is_committing();
+        let limited = self.clock.limit(self.host, self.limits.time, commits, self.work()).await;
+        let ending = limited.unwrap_or(Ending::Exhausted { limit: Limit::Time });
+        let time = self.host.now().saturating_sub(started).saturating_sub(self.clock.asked());
+        lock(self.progress).cost.work_ms += millis(time);
         ending
     }
 
@@ -114,7 +114,8 @@ impl Run<'_> {
     }
 
     async fn read_answer(&self, request: &ModelRequest, answer: &mut Answer) -> Result<(), ModelError> {
-        let mut stream = self.model.stream(request).await?;
+        // A stream that is always ready would else keep the clock and an abort waiting until its end.
+        let mut stream = with_yields(self.model.stream(request).await?);
         while let Some(event) = stream.next().await {
             match event? {
                 ModelEvent::Text(text) => {

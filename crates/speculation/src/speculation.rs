@@ -19,6 +19,7 @@ use crate::{
 };
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
+#[must_use = "without the handle the work can be neither accepted nor aborted"]
 #[derive(Clone)]
 pub struct Speculation {
     shared: Arc<State>,
@@ -214,6 +215,12 @@ impl Speculation {
     /// may follow; a second accept after the first one succeeded is [`AcceptError::Taken`]. A step above is accepted after
     /// the one below, else it is [`AcceptError::NotYet`]; what went wrong with that one is seen by the usual rules: what
     /// this one read or changed of it, and is another content now, is a conflict or is merged.
+    ///
+    /// A future that is dropped while it waits for the work has done nothing, and another accept may follow. One that is
+    /// dropped during the commit leaves what the workspace says of a commit that is dropped
+    /// ([`Workspace::commit`](headstart_overlay_fs::Workspace::commit)): nothing or all on disk and in memory, some of the
+    /// changes with [`commit_through`](headstart_overlay_fs::commit_through); another accept then finds these as conflicts.
+    /// Spawn it, and wait for the task under whatever timeout there is. An [`abort`](Self::abort) never cuts a commit.
     pub async fn accept(&self) -> Result<Acceptance, AcceptError> {
         if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
             && self.status() != Status::Aborted

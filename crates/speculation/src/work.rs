@@ -6,6 +6,7 @@ use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Overlay;
 
 use crate::above::Above;
+use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::event::EventSender;
 use crate::footing::Footing;
@@ -67,6 +68,7 @@ impl Work {
             limits: &self.engine.limits,
             progress: &self.progress,
             events: &self.events,
+            clock: Clock::default(),
         };
         run.to_end().await
     }

@@ -8,6 +8,9 @@ use headstart_tool_gate::GitNeeds;
 use crate::ToolError;
 
 /// A command for the system's shell.
+///
+/// Whoever runs it has to obey [`surroundings`](Self::surroundings), [`environment`](Self::environment) and
+/// [`git`](Self::git): the gate allowed the command in this form only; see [`CommandRunner`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRequest {
     /// The command line, for `bash -c`.
@@ -16,7 +19,7 @@ pub struct CommandRequest {
     pub directory: WorkspacePath,
     /// The environment it starts from.
     pub surroundings: Surroundings,
-    /// Variables set for it, over the environment it starts from.
+    /// Variables that have to be set for it, over the environment it starts from: the gate's proof rests on them.
     pub environment: BTreeMap<String, String>,
     /// What has to hold of git and its repositories, or the runner answers with an error instead.
     pub git: Option<GitNeeds>,
@@ -54,6 +57,24 @@ pub struct CommandOutput {
 ///
 /// Dropping the future ends the command and what it started. Standard input is empty. A directory that is not in the
 /// real tree is an error.
+///
+/// # What an implementation has to obey
+///
+/// The gate proves of a command that nobody was asked about that it only reads, if it runs as the request says. A plain
+/// `bash -c` in the agent's own environment runs code of the repository instead: `git status` starts the program that
+/// `core.fsmonitor` in `.git/config` names, `PAGER` or `LD_PRELOAD` another one. So, before anything runs:
+///
+/// * With [`Surroundings::Clean`] the environment is emptied first, and gets the variables of
+///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`Surroundings::Users`] it is the
+///   user's own.
+/// * [`CommandRequest::environment`] is set over that, in both cases: its variables switch off what a repository's
+///   configuration would start.
+/// * [`CommandRequest::git`] is looked at right before the command starts: the version of git, and the files that must not
+///   be there ([`GitNeeds`] says which). Where something does not hold, or cannot be found out, the command does not run,
+///   and the answer is an error.
+///
+/// A runner that cannot do this answers every request with [`Surroundings::Clean`] with an error. A second wall (a sandbox
+/// without a network and without writes) is advisable all the same.
 ///
 /// # Not guaranteed
 ///

@@ -47,6 +47,10 @@ impl IgnoreRules {
     /// These rules with those of the folder's own `.gitignore`, if it has one.
     pub(crate) async fn enter(&self, folder: &WorkspacePath, context: ToolContext<'_>) -> Self {
         let Ok(file) = folder.join(".gitignore") else { return self.clone() };
+        // A closed file is not even looked at: that would be a read, and the work would be withdrawn for it.
+        if context.gate.denies(&file) {
+            return self.clone();
+        }
         // git itself does not follow a link here.
         match context.view.metadata(&file).await {
             Ok(found) if found.kind == EntryKind::File && found.len <= context.limits.file_bytes => {}

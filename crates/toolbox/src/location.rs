@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use headstart_overlay_fs::{Overlay, Tree, TreeError, WorkspacePath};
+use headstart_overlay_fs::{Tree, TreeError, WorkspacePath};
 use headstart_tool_gate::PROTECTED_FOLDERS;
 
 use crate::{ToolContext, ToolError};
@@ -15,9 +15,7 @@ pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<Works
     let named = WorkspacePath::resolve(path, &context.gate.workspace)
         .map_err(|error| ToolError::Failed { message: error.to_string() })?;
     refuse_denied(&named, &named, context)?;
-    let real = follow_links(&named, context.view, &context.gate.workspace).await?;
-    refuse_denied(&named, &real, context)?;
-    Ok(real)
+    follow_links(&named, context).await
 }
 
 /// As [`locate`], for a path that is written: a link must not lead into a folder of which the gate has judged by name.
@@ -59,11 +57,8 @@ fn refuse_denied(
     })
 }
 
-async fn follow_links(
-    path: &WorkspacePath,
-    view: &Overlay,
-    workspace: &str,
-) -> Result<WorkspacePath, ToolError> {
+async fn follow_links(path: &WorkspacePath, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {
+    let ToolContext { view, gate, .. } = context;
     let escapes = || TreeError::Escapes { path: path.clone() };
     let mut real = WorkspacePath::root();
     let mut rest: VecDeque<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
@@ -75,6 +70,8 @@ async fn follow_links(
             continue;
         }
         let next = real.join_bytes(&name).map_err(|_| escapes())?;
+        // Before it is looked at, which would be a read.
+        refuse_denied(path, &next, context)?;
         match view.metadata(&next).await {
             Ok(metadata) if metadata.kind == headstart_overlay_fs::EntryKind::Symlink => {
                 links += 1;
@@ -84,7 +81,7 @@ async fn follow_links(
                 let target = view.read_link(&next).await?;
                 if target.starts_with(b"/") {
                     let target = std::str::from_utf8(&target).map_err(|_| escapes())?;
-                    let target = WorkspacePath::resolve(target, workspace).map_err(|_| escapes())?;
+                    let target = WorkspacePath::resolve(target, &gate.workspace).map_err(|_| escapes())?;
                     real = WorkspacePath::root();
                     prepend(&mut rest, target.as_bytes());
                 } else {
@@ -98,6 +95,7 @@ async fn follow_links(
                 for name in rest {
                     missing = missing.join_bytes(&name).map_err(|_| escapes())?;
                 }
+                refuse_denied(path, &missing, context)?;
                 return Ok(missing);
             }
             Err(error) => return Err(error.into()),

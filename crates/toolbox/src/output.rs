@@ -1,3 +1,4 @@
+use crate::ToolError;
 use crate::content::cut;
 
 /// Lines for the model, up to a number of bytes, and then notes in brackets.
@@ -41,5 +42,27 @@ impl Output {
             self.text.pop();
         }
         self.text
+    }
+}
+
+/// What code of the host's returned, with no more text than the limit and a note where it was cut.
+pub(crate) fn within(text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
+    }
+    let mut output = Output::new(limit);
+    output.push_line(&text);
+    output.note(&format!("cut after {limit} of {} bytes", text.len()));
+    output.finish()
+}
+
+/// The same for an error.
+pub(crate) fn error_within(error: ToolError, limit: usize) -> ToolError {
+    match error {
+        ToolError::Failed { message } => ToolError::Failed { message: within(message, limit) },
+        ToolError::InvalidArgument { tool, message } => {
+            ToolError::InvalidArgument { tool, message: within(message, limit) }
+        }
+        error => error,
     }
 }

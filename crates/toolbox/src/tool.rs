@@ -11,7 +11,8 @@ use crate::Limits;
 /// What a tool works on, and under which rules.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
-    /// The merged view: every read sees what is staged, every write is staged. What a tool stages after its end is lost.
+    /// The merged view: every read sees what is staged, every write is staged. What a call staged that fails, or that is
+    /// dropped, is taken back. A tool stages nothing after its end: that may be lost, or be taken for another call's.
     pub view: &'a Arc<Overlay>,
     /// The rules under which the call was judged: the workspace, and the paths that no tool reads, writes or lists. Links
     /// are resolved before a rule is asked, so that a second name opens nothing.

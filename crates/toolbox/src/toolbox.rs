@@ -4,6 +4,7 @@ use std::sync::Arc;
 use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_tool_gate::BuiltinTool;
 
+use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{CommandRunner, Tool, ToolContext, ToolError};
 
@@ -18,28 +19,38 @@ pub struct Toolbox {
 struct Offered {
     schema: ToolSchema,
     tool: Arc<dyn Tool>,
+    /// Whether it is a tool of the host's, which need not know the limits.
+    own: bool,
 }
 
 impl Toolbox {
     /// `read_file`, `grep`, `glob`, `ls`, `edit`, `write_file`, and `shell` where there is a runner.
     pub fn standard(runner: Option<Arc<dyn CommandRunner>>) -> Self {
         let toolbox = Self::default()
-            .with(Arc::new(ReadFile))
-            .with(Arc::new(Grep))
-            .with(Arc::new(Glob))
-            .with(Arc::new(Ls))
-            .with(Arc::new(Edit))
-            .with(Arc::new(WriteFile));
+            .built_in(ReadFile)
+            .built_in(Grep)
+            .built_in(Glob)
+            .built_in(Ls)
+            .built_in(Edit)
+            .built_in(WriteFile);
         match runner {
-            Some(runner) => toolbox.with(Arc::new(Shell::new(runner))),
+            Some(runner) => toolbox.built_in(Shell::new(runner)),
             None => toolbox,
         }
     }
 
-    /// Adds a tool of the host's own; it replaces one that answers to the same name.
+    /// Adds a tool of the host's own; it replaces one that answers to the same name. What it returns beyond
+    /// [`Limits::output_bytes`](crate::Limits::output_bytes) is cut, also of an error.
     #[must_use]
-    pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
-        let offered = Offered { schema: tool.schema(), tool };
+    pub fn with(self, tool: Arc<dyn Tool>) -> Self {
+        self.offer(Offered { schema: tool.schema(), tool, own: true })
+    }
+
+    fn built_in(self, tool: impl Tool + 'static) -> Self {
+        self.offer(Offered { schema: tool.schema(), tool: Arc::new(tool), own: false })
+    }
+
+    fn offer(mut self, offered: Offered) -> Self {
         match self.tools.iter_mut().find(|known| same_name(&known.schema.name, &offered.schema.name)) {
             Some(known) => *known = offered,
             None => self.tools.push(offered),
@@ -66,7 +77,15 @@ impl Toolbox {
     /// Runs one call; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
     pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
         match self.find(&call.name) {
-            Some(offered) => offered.tool.run(&call.args, context).await,
+            Some(offered) => {
+                let outcome = offered.tool.run(&call.args, context).await;
+                let limit = context.limits.output_bytes;
+                if offered.own {
+                    outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
+                } else {
+                    outcome
+                }
+            }
             None => Err(self.unknown_tool(&call.name)),
         }
     }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use headstart_workspace_path::WorkspacePath;
 
 use super::entry::{Entry, Now};
-use super::{Quota, StagedUsage};
+use super::{Quota, Savepoint, StagedUsage};
 use crate::{Change, ChangeKind, ChangeSet, Content, EntryKind, Fingerprint, Observation, TreeError};
 
 /// What is staged, what was read, and what is known of the base.
@@ -222,6 +222,16 @@ impl State {
         self.apply(edits.collect(), quota)?;
         changes.reads.iter().cloned().for_each(|read| self.observe(read));
         Ok(())
+    }
+
+    pub(super) fn savepoint(&self) -> Savepoint {
+        Savepoint { entries: self.entries.clone(), bytes: self.bytes }
+    }
+
+    pub(super) fn roll_back(&mut self, Savepoint { entries, bytes }: Savepoint) {
+        self.entries = entries;
+        self.bytes = bytes;
+        self.version += 1;
     }
 
     pub(super) fn discard(&mut self) {

@@ -60,7 +60,7 @@ fn an_accept_is_possible_once() {
 #[test]
 fn requests_begin_with_the_conversation_and_think_no_thoughts() {
     let bench = Bench::new(ApprovalMode::AutoEdit, [calls([edit()]), says("Done.")]);
-    bench.speculate("do it");
+    let _ran = bench.speculate("do it");
     let requests = bench.model.requests.lock().unwrap();
     let main = bench.request();
     for request in requests.iter() {

@@ -1,9 +1,13 @@
 //! The engine against a scripted model, over trees in memory and on disk.
 
 mod candidates;
+mod denied;
 mod differential;
 mod engine;
+mod foreground;
+mod limits;
 mod same_history;
+mod staging;
 mod states;
 mod steps;
 mod support;

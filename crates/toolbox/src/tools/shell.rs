@@ -11,6 +11,7 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::content::cut;
 use crate::location::locate;
+use crate::output::error_within;
 use crate::{CommandOutput, CommandRequest, CommandRunner, Surroundings, Tool, ToolContext, ToolError};
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -69,7 +70,8 @@ impl Tool for Shell {
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };
-        let done = self.runner.run(request).await?;
+        let limit = context.limits.output_bytes;
+        let done = self.runner.run(request).await.map_err(|error| error_within(error, limit))?;
         Ok(told(&done, context))
     }
 }

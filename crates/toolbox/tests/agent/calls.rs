@@ -34,6 +34,46 @@ impl Tool for Named {
     }
 }
 
+/// A tool of the host's own that says too much.
+struct Talker;
+
+#[async_trait]
+impl Tool for Talker {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema { name: "talk".to_owned(), description: String::new(), parameters: json!({}) }
+    }
+
+    async fn run(&self, args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
+        let message = "ä".repeat(5000);
+        match args.get("kind").and_then(Value::as_str) {
+            Some("failed") => Err(ToolError::Failed { message }),
+            Some("invalid") => Err(ToolError::InvalidArgument { tool: "talk".to_owned(), message }),
+            _ => Ok(message),
+        }
+    }
+}
+
+#[async_trait]
+impl CommandRunner for Talker {
+    async fn run(&self, _request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        Err(ToolError::Failed { message: "ä".repeat(5000) })
+    }
+}
+
+#[test]
+fn the_limit_of_an_output_holds_for_what_is_the_hosts_own() {
+    let mut session = session();
+    session.toolbox = Toolbox::standard(Some(Arc::new(Talker))).with(Arc::new(Talker));
+    session.limits.output_bytes = 101;
+    let whole = format!("{}\n[cut after 101 of 10000 bytes]", "ä".repeat(50));
+    assert_eq!(session.ok("talk", json!({})), whole);
+    assert_eq!(session.refused("talk", json!({"kind": "failed"})), whole);
+    assert_eq!(session.refused("talk", json!({"kind": "invalid"})), format!("talk: {whole}"));
+    assert_eq!(session.refused("shell", json!({"command": "true"})), whole);
+    session.limits.output_bytes = 10_000;
+    assert_eq!(session.ok("talk", json!({})), "ä".repeat(5000));
+}
+
 fn session() -> Session {
     let mut session = Session::new(&[("src/a.rs", "fn a() {}\n"), ("b", "b"), ("link -> src", "")]);
     session.toolbox = Toolbox::standard(Some(Arc::new(Silent)));

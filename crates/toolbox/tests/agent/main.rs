@@ -2,6 +2,7 @@
 
 mod calls;
 mod commands;
+mod denied;
 mod disk;
 mod ignored;
 mod reading;

@@ -1,0 +1,81 @@
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::Host;
+use crate::run::lock;
+
+/// The clock of one run: it stands still while the user is asked, and its end waits for what must not be cut.
+///
+/// Work and clock are polled by one task, the work first, so no waker is needed for what the work says here.
+#[derive(Default)]
+pub(crate) struct Clock {
+    asking: AtomicBool,
+    /// The time in which the user was asked.
+    asked: Mutex<Duration>,
+    is_up: AtomicBool,
+}
+
+impl Clock {
+    /// Whether the time is over: whatever the work has not begun it must not begin any more.
+    pub(crate) fn is_up(&self) -> bool {
+        self.is_up.load(Ordering::SeqCst)
+    }
+
+    /// Does `work` until it is done or the time is over, and then as long as `holds` says so; `None` if it was cut.
+    pub(crate) async fn limit<T>(
+        &self,
+        host: &dyn Host,
+        time: Duration,
+        holds: impl Fn() -> bool,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut work = pin!(work);
+        let mut end = pin!(self.end(host, time));
+        poll_fn(|context| {
+            if let Poll::Ready(output) = work.as_mut().poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            if !self.is_up() && end.as_mut().poll(context).is_ready() {
+                self.is_up.store(true, Ordering::SeqCst);
+            }
+            if self.is_up() && !holds() { Poll::Ready(None) } else { Poll::Pending }
+        })
+        .await
+    }
+
+    /// Resolves when the time is over, in which that of the questions does not count.
+    async fn end(&self, host: &dyn Host, time: Duration) {
+        host.sleep(time).await;
+        let mut added = Duration::ZERO;
+        loop {
+            poll_fn(|_| if self.asking.load(Ordering::SeqCst) { Poll::Pending } else { Poll::Ready(()) })
+                .await;
+            let asked = self.asked();
+            if asked <= added {
+                return;
+            }
+            host.sleep(asked.saturating_sub(added)).await;
+            added = asked;
+        }
+    }
+
+    /// The time in which the user was asked so far.
+    pub(crate) fn asked(&self) -> Duration {
+        *lock(&self.asked)
+    }
+
+    /// Waits for the user's answer.
+    pub(crate) async fn ask<T>(&self, host: &dyn Host, answer: impl Future<Output = T>) -> T {
+        let started = host.now();
+        self.asking.store(true, Ordering::SeqCst);
+        let answer = answer.await;
+        let time = host.now().saturating_sub(started);
+        *lock(&self.asked) += time;
+        self.asking.store(false, Ordering::SeqCst);
+        answer
+    }
+}

@@ -1,0 +1,143 @@
+//! What a user saves during a turn in the foreground is not replaced behind their back.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome};
+use headstart_overlay_fs::MemoryTree;
+use headstart_speculation::{Consent, Ending, Limits, Transcript};
+use headstart_tool_gate::ApprovalMode;
+use serde_json::json;
+
+use crate::support::{Bench, Script, call, calls, path, read, says, write};
+
+/// What happens in the workspace before a call; no content: the file goes.
+type Meanwhile = Option<(&'static str, Option<&'static str>)>;
+
+/// A model in whose time to think somebody else changes a file.
+struct Meddled {
+    script: Arc<Script>,
+    tree: Arc<MemoryTree>,
+    meanwhile: Mutex<VecDeque<Meanwhile>>,
+}
+
+#[async_trait]
+impl Model for Meddled {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        match self.meanwhile.lock().unwrap().pop_front().flatten() {
+            Some((name, Some(content))) => self.tree.write(&path(name), content),
+            Some((name, None)) => self.tree.remove(&path(name)),
+            None => {}
+        }
+        self.script.stream(request).await
+    }
+}
+
+/// Runs one call after the other; for each whether it had an output, and what is in the file in the end.
+fn play(steps: &[(Meanwhile, ModelEvent)]) -> (Vec<Result<(), String>>, Option<String>) {
+    let answers = steps.iter().map(|(_, step)| calls([step.clone()])).chain([says("Done.")]);
+    let bench = Bench::new(ApprovalMode::AutoEdit, answers);
+    bench.host.consents.lock().unwrap().extend([Consent::Run; 9]);
+    bench.tree.write(&path("a.txt"), "one\n");
+    let meanwhile = steps.iter().map(|(meanwhile, _)| *meanwhile).collect();
+    let model = Meddled {
+        script: Arc::clone(&bench.model),
+        tree: Arc::clone(&bench.tree),
+        meanwhile: Mutex::new(meanwhile),
+    };
+    let transcript = Transcript::new("do it");
+    let (turn, _events) = bench.engine.turn(Arc::new(model), bench.request(), transcript, Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    let results = turn.transcript().messages.into_iter().flat_map(|message| message.parts);
+    let results = results.filter_map(|part| match part {
+        Part::ToolResult(result) => Some(match result.outcome {
+            ToolOutcome::Output(_) => Ok(()),
+            ToolOutcome::Error(message) => Err(message),
+        }),
+        _ => None,
+    });
+    let content = bench.tree.snapshot().get("a.txt").map(|text| String::from_utf8(text.clone()).unwrap());
+    (results.collect(), content)
+}
+
+const SAVED: Meanwhile = Some(("a.txt", Some("one\nthe user's\n")));
+const GONE: Meanwhile = Some(("a.txt", None));
+
+fn edit(old: &str, new: &str) -> ModelEvent {
+    call("edit", &json!({ "file_path": "a.txt", "old_string": old, "new_string": new }))
+}
+
+fn cat() -> ModelEvent {
+    call("shell", &json!({ "command": "cat a.txt" }))
+}
+
+#[test]
+fn what_was_read_and_then_saved_is_not_replaced_until_it_is_read_again() {
+    let refused = || Err("a.txt changed meanwhile; read it again".to_owned());
+    let grep = || call("grep", &json!({ "pattern": "one" }));
+    for (look, step) in [
+        (read("a.txt"), write("a.txt", "two\n")),
+        (read("a.txt"), edit("one\n", "two\n")),
+        (cat(), write("a.txt", "two\n")),
+        (grep(), write("a.txt", "two\n")),
+        (write("a.txt", "one\n"), write("a.txt", "two\n")),
+        (write("a.txt", "other\n"), write("a.txt", "two\n")),
+    ] {
+        let (results, content) = play(&[(None, look.clone()), (SAVED, step.clone())]);
+        assert_eq!(results, [Ok(()), refused()], "{look:?} {step:?}");
+        assert_eq!(content.unwrap(), "one\nthe user's\n");
+
+        // Another try is no reading, nor is a search.
+        let (results, content) = play(&[
+            (None, look.clone()),
+            (SAVED, step.clone()),
+            (None, step.clone()),
+            (None, grep()),
+            (None, step.clone()),
+        ]);
+        assert_eq!(results, [Ok(()), refused(), refused(), Ok(()), refused()], "{look:?} {step:?}");
+        assert_eq!(content.unwrap(), "one\nthe user's\n");
+
+        for again in [read("a.txt"), cat()] {
+            let (results, content) =
+                play(&[(None, look.clone()), (SAVED, step.clone()), (None, again), (None, step.clone())]);
+            assert_eq!(results, [Ok(()), refused(), Ok(()), Ok(())], "{look:?} {step:?}");
+            assert!(content.unwrap().starts_with("two\n"));
+        }
+    }
+}
+
+#[test]
+fn what_comes_and_goes_meanwhile_is_seen_too() {
+    let refused = |name: &str| Err(format!("{name} changed meanwhile; read it again"));
+    let write_it = || write("a.txt", "two\n");
+    let (results, content) =
+        play(&[(None, read("a.txt")), (GONE, write_it()), (None, read("a.txt")), (None, write_it())]);
+    assert_eq!(results, [Ok(()), refused("a.txt"), Err("a.txt does not exist".into()), Ok(())]);
+    assert_eq!(content.unwrap(), "two\n");
+
+    let (results, content) = play(&[(GONE, read("a.txt")), (SAVED, write_it())]);
+    assert_eq!(results, [Err("a.txt does not exist".into()), refused("a.txt")]);
+    assert_eq!(content.unwrap(), "one\nthe user's\n");
+}
+
+#[test]
+fn a_turn_does_not_stand_in_its_own_way() {
+    let (results, content) = play(&[
+        (None, read("a.txt")),
+        (None, edit("one\n", "two\n")),
+        (None, edit("two\n", "three\n")),
+        (None, write("a.txt", "four\n")),
+        (None, write("b.txt", "new\n")),
+        (None, write("b.txt", "newer\n")),
+    ]);
+    assert_eq!(results, [const { Ok(()) }; 6]);
+    assert_eq!(content.unwrap(), "four\n");
+
+    let (results, content) = play(&[(SAVED, write("a.txt", "two\n"))]);
+    assert_eq!(results, [Ok(())], "a file that was never read is replaced");
+    assert_eq!(content.unwrap(), "two\n");
+}
