@@ -57,6 +57,8 @@ pub(crate) enum CliError {
     Model(#[from] ModelError),
     #[error("{file}: {source}", file = file.display())]
     Recording { file: PathBuf, source: RecordingError },
+    #[error("cannot record to {file}: {problem}", file = file.display())]
+    RecordingPlace { file: PathBuf, problem: String },
     #[error("{file}: {source}", file = file.display())]
     History { file: PathBuf, source: HistoryError },
 

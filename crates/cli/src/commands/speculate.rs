@@ -91,8 +91,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
             running.discard()?;
             let spent = clerk.speculation(&id, &args.prompt, &cost, status);
             clerk.ledger.note(&[spent, clerk::outcome(&id, Outcome::Aborted, 0)]);
-            models.close().await?;
-            return stopped.and(Err(CliError::GivenUp { id }));
+            return models.close_after(stopped.and(Err(CliError::GivenUp { id }))).await;
         }
     };
     // The driver has told everything; what is left of it is to go.
@@ -102,8 +101,8 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
         let status = finished.ending.status();
         clerk.ledger.note(&[clerk.speculation(&id, &args.prompt, &finished.cost, status)]);
     }
-    models.close().await?;
-    report(&record, context)
+    // Told first: the work is kept, whatever becomes of its recording.
+    models.close_after(report(&record, context)).await
 }
 
 /// Shows the events until the end of the work; `None` where it was given up.

@@ -52,8 +52,11 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let asked = Instant::now();
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
-    note(&clerk, &answer, asked.elapsed())?;
-    models.close().await?;
+    let told = note(&clerk, &answer, asked.elapsed()).and_then(|()| report(answer, context));
+    models.close_after(told).await
+}
+
+fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<ExitStatus, CliError> {
     let json = context.output.is_json();
     match answer {
         Ok(generated) if json => {
