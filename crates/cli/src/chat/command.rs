@@ -29,7 +29,7 @@ pub(super) const HELP: &str = "\
 Tab or Right takes the suggestion, Enter sends the prompt, Esc dismisses the suggestion.
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
 Alt-Enter begins a new line, Up and Down go through what was sent.
-Ctrl-C interrupts a turn, or empties the prompt.";
+Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it empties the prompt.";
 
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
@@ -88,11 +88,13 @@ impl Chat {
     fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
         self.session.set_mode(mode);
         if mode != ApprovalMode::Plan {
-            return self.face.say("the mode counts from now on, also for work that ran ahead", Style::Dim);
+            let name = mode_name(mode);
+            let text = format!("the mode is {name} from now on, also for work that ran ahead");
+            return self.face.say(&text, Style::Dim);
         }
         // Nothing is suggested in plan mode.
         self.forget_suggestion();
-        self.face.say("the mode counts from now on; what ran ahead is dropped", Style::Dim)
+        self.face.say("the mode is plan from now on; what ran ahead is dropped", Style::Dim)
     }
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {

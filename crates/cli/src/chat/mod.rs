@@ -69,6 +69,8 @@ pub(crate) struct Chat {
     shown_call: Option<String>,
     /// Prompts that were sent while a turn was running.
     queued: VecDeque<String>,
+    /// Whether the user stopped what is at work.
+    interrupted: bool,
     last: ExitStatus,
     over: bool,
     holds: Holds,
@@ -109,6 +111,7 @@ impl Chat {
             question: None,
             shown_call: None,
             queued: VecDeque::new(),
+            interrupted: false,
             last: ExitStatus::Done,
             over: false,
             holds,
@@ -212,6 +215,10 @@ impl Chat {
         if self.question.is_some() {
             return self.on_key_of_question(&event);
         }
+        if self.working.is_some() && asking::is_interrupt(&event) {
+            // What is typed stays.
+            return self.on_interrupt();
+        }
         match self.editor.handle(&event) {
             // The next frame asks for the terminal's size itself.
             Action::None | Action::Resized(_) => {}
@@ -233,7 +240,10 @@ impl Chat {
 
     fn on_interrupt(&mut self) -> Result<(), CliError> {
         match &self.working {
-            Some(working) => working.interrupt(),
+            Some(working) => {
+                self.interrupted = true;
+                working.interrupt();
+            }
             None => self.face.say("Ctrl-D or /quit leaves.", Style::Dim)?,
         }
         Ok(())
