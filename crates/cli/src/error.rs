@@ -2,6 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use headstart_forked_query::{HistoryError, ModelError, RecordingError};
+use headstart_overlay_fs::WorkspacePath;
 
 use crate::exit::ExitStatus;
 
@@ -66,6 +67,12 @@ pub(crate) enum CliError {
         "there is no place for the state; name a folder with --state-dir or HEADSTART_STATE_DIR, or set HOME"
     )]
     NoStateDir,
+    #[error(
+        "the state cannot be kept in {path}: {source}; see to it that you can read and write there, or name another \
+         folder with --state-dir or HEADSTART_STATE_DIR",
+        path = path.display()
+    )]
+    StateDir { path: PathBuf, source: io::Error },
     #[error("{path} {problem}", path = path.display())]
     UnsafeStateDir { path: PathBuf, problem: String },
     #[error("{id:?} is not the id of a speculation: ids are letters and digits; `headstart list` shows them")]
@@ -81,6 +88,12 @@ pub(crate) enum CliError {
     #[error("speculation {id} {problem}")]
     WrongState { id: String, problem: String },
 
+    #[error(
+        "nothing was changed in {workspace}: {path}: {message}; see to it that you can write there, then \
+         headstart accept {id} applies it",
+        workspace = workspace.display()
+    )]
+    NotAccepted { id: String, workspace: PathBuf, path: WorkspacePath, message: String },
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
     #[error("speculation {id} was given up; nothing of it is left")]
@@ -111,6 +124,12 @@ impl CliError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
+    }
+
+    /// For `map_err`: an error of the system in a folder of the state.
+    pub(crate) fn state(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::StateDir { path, source }
     }
 
     /// The exit code that goes with the error.

@@ -74,7 +74,7 @@ fn is_accepted(store: &Store, held: &Held) -> Result<bool, CliError> {
     let workspace = Path::new(&workspace);
     let tree = setup::tree(workspace, Some(store.state_folder()), AcceptedBy::Another)?;
     tree.is_committed(&finished.changes)
-        .map_err(|error| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
+        .map_err(|error| setup::cannot_open(workspace, Some(store.state_folder()), &error))
 }
 
 /// Waits until the process that runs it has given it up.

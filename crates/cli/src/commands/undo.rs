@@ -55,7 +55,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let workspace = workspace::of_record(record)?;
     let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
         .undo(&finished.changes)
-        .map_err(|error| failed(&workspace, &error))?;
+        .map_err(|error| failed(&workspace, store, &error))?;
     match outcome {
         UndoOutcome::Undone { paths, .. } => {
             mark(&mut held, context)?;
@@ -74,7 +74,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
 fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(path)?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
-    match tree.undo_last().map_err(|error| failed(&workspace, &error))? {
+    match tree.undo_last().map_err(|error| failed(&workspace, store, &error))? {
         UndoOutcome::Undone { changes, paths } => {
             let id = mark_record_of(store, &workspace, changes, context)?;
             if id.is_none() {
@@ -146,6 +146,6 @@ fn conflict(id: Option<&str>, conflicts: &[Conflict], context: &Context) -> Resu
     Ok(ExitStatus::Conflict)
 }
 
-fn failed(workspace: &str, error: &headstart_overlay_fs::TreeError) -> CliError {
-    CliError::Workspace { path: workspace.into(), message: error.to_string() }
+fn failed(workspace: &str, store: &Store, error: &headstart_overlay_fs::TreeError) -> CliError {
+    setup::cannot_open(Path::new(workspace), Some(store.state_folder()), error)
 }

@@ -22,7 +22,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::files::create_private_folder;
+pub(crate) use self::files::{create_private_folder, trouble_with};
 pub(crate) use self::held::Held;
 pub(crate) use self::id::SpeculationId;
 pub(crate) use self::record::{Draft, Record, State};
@@ -136,7 +136,7 @@ impl Store {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(CliError::io("read", &self.folder)(error)),
+            Err(error) => return Err(CliError::state(&self.folder)(error)),
         };
         // What another user wrote here would be accepted as if it were this user's.
         files::check_is_ours(&self.folder)?;
