@@ -5,6 +5,7 @@ use headstart_forked_query::{HistoryError, ModelError, RecordingError};
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::exit::ExitStatus;
+use crate::signals;
 
 /// Why a command could not be done, in words that name the thing and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +97,9 @@ pub(crate) enum CliError {
     NotAccepted { id: String, workspace: PathBuf, path: WorkspacePath, message: String },
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
+    /// A signal asked for the end; all that was at work is gone.
+    #[error("ended by {signal}: {what}")]
+    Signalled { signal: signals::Ending, what: String },
     #[error("speculation {id} was given up; nothing of it is left")]
     GivenUp { id: String },
     #[error(transparent)]
@@ -144,6 +148,14 @@ impl CliError {
             | Self::WorkspaceNotADirectory { .. }
             | Self::WorkspaceNotUtf8 { .. } => ExitStatus::Usage,
             _ => ExitStatus::Failed,
+        }
+    }
+
+    /// The signal by which the process is to end.
+    pub(crate) fn signal(&self) -> Option<signals::Ending> {
+        match self {
+            Self::Signalled { signal, .. } => Some(*signal),
+            _ => None,
         }
     }
 

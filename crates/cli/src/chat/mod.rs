@@ -142,9 +142,9 @@ impl Chat {
             let listens = !input_ended && (self.face.is_terminal() || self.working.is_none());
             tokio::select! {
                 biased;
-                () = signals.next() => {
-                    self.last = ExitStatus::Failed;
-                    self.over = true;
+                signal = signals.next() => {
+                    let what = "what was at work is gone, what was accepted stays".to_owned();
+                    return Err(CliError::Signalled { signal, what });
                 }
                 event = input.next(), if listens => match event.map_err(CliError::Input)? {
                     Some(event) => self.on_input(event)?,

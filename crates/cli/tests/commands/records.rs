@@ -226,7 +226,10 @@ fn a_state_folder_that_cannot_be_read_is_named() {
     let outcome = session.run(&["list", "--state-dir", file.to_str().unwrap()]);
     assert_eq!(outcome.code, Some(1));
     assert!(
-        outcome.stderr.starts_with(&format!("headstart: the state cannot be kept in {}/speculations: ", file.display())),
+        outcome.stderr.starts_with(&format!(
+            "headstart: the state cannot be kept in {}/speculations: ",
+            file.display()
+        )),
         "{outcome}"
     );
 
