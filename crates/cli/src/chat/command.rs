@@ -19,6 +19,10 @@ pub(super) enum Command {
     Quit,
 }
 
+/// What is true of suggestions that nothing holds back.
+pub(crate) const WHEN_SUGGESTED: &str =
+    "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
+
 /// What `/help` prints.
 pub(super) const HELP: &str = "\
 /diff        what the work ahead would change
@@ -108,7 +112,10 @@ impl Chat {
         }
         let name = background_name(self.books.mode());
         let text = match self.books.may_ask() {
-            Ok(()) => format!("background work is on {name}: the next turn is followed by a suggestion"),
+            Ok(()) if !self.settings.suggestions => {
+                format!("background work is on {name}, and suggestions are off by your configuration")
+            }
+            Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}"),
             Err(_) if self.books.mode() == Mode::Off => "background work is off".to_owned(),
             Err(hold) => format!("background work is on {name}: no suggestion now, for {hold}"),
         };

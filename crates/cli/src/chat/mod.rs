@@ -34,6 +34,7 @@ use crate::signals::Signals;
 use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style, Turn};
 use ahead::Ahead;
 pub(crate) use books::Books;
+pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 use offer::{Offers, next_told};
 use suggest::{Asked, answered};

@@ -129,7 +129,7 @@ impl Chat {
                 self.books.turn(&turn.cost(), ending == Ending::Aborted);
                 self.finish(turn.transcript(), &ending)?;
                 if ending == Ending::Completed && self.queued.is_empty() {
-                    self.ask_for_suggestion();
+                    self.ask_for_suggestion()?;
                 }
             }
             Step::AcceptEnded(ended) => {

@@ -77,9 +77,26 @@ fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<Ex
         Err(Suppressed { reason, usage }) if json => {
             output::print_json(&Answer::Suppressed { reason: reason.as_str(), usage })?;
         }
-        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", reason.as_str())),
+        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", why(&reason))),
     }
     Ok(ExitStatus::Done)
+}
+
+/// Why there is none, and what to do, for people.
+fn why(reason: &SuppressionReason) -> String {
+    match reason {
+        SuppressionReason::EarlyConversation => {
+            "the conversation is too young; the history must hold two answers of the model".to_owned()
+        }
+        SuppressionReason::Empty => "the model has no guess; ask again after the next turn".to_owned(),
+        SuppressionReason::PlanMode => {
+            "in plan mode the next prompt is yours alone; choose another --mode".to_owned()
+        }
+        SuppressionReason::Filtered(filtered) => {
+            format!("what the model gave is not one to show: {filtered}; ask again, or another --model")
+        }
+        other => format!("the turn before has no good end ({})", other.as_str()),
+    }
 }
 
 /// Puts into the ledger what the query cost, unless the model was not even asked.
