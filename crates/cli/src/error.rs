@@ -84,6 +84,9 @@ pub(crate) enum CliError {
     AmbiguousId { prefix: String, candidates: Vec<String> },
     #[error("{file}: {reason}; the file was left as it is", file = file.display())]
     Record { file: PathBuf, reason: String },
+    /// Nothing can be known from it any more.
+    #[error("{file}: {reason}; the file was left as it is, and `headstart abort {id}` removes it", file = file.display())]
+    DamagedRecord { id: String, file: PathBuf, reason: String },
     #[error("speculation {id} is in use by another process; try again when that has ended")]
     Busy { id: String },
     #[error("speculation {id} {problem}")]

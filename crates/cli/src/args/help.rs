@@ -125,7 +125,8 @@ Examples:
   headstart accept 7k2m";
 
 pub(super) const ABORT: &str = "\
-A speculation that another process still runs is told to stop.
+A speculation that another process still runs is told to stop. One whose record is damaged is removed; \
+what of it was accepted stays in the workspace.
 
 Examples:
   headstart abort 7k2m";

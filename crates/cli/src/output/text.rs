@@ -192,8 +192,8 @@ mod tests {
         assert_eq!(call_in_full(&call("shell", "command", &long)), format!("shell {long}"));
         assert_eq!(call_in_full(&call("shell", "command", "\na\n  b\n")), "shell a\n      b");
         let longer = format!("{}{}", "é".repeat(500), "b".repeat(340));
-        let shown = format!("bash {}… (+340 characters)", "é".repeat(500));
-        assert_eq!(call_in_full(&call("bash", "command", &longer)), shown);
+        let shown = format!("Bash {}… (+340 characters)", "é".repeat(500));
+        assert_eq!(call_in_full(&call("Bash", "command", &longer)), shown);
     }
 
     #[test]
