@@ -2,8 +2,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use headstart_forked_query::{HistoryError, ModelError, RecordingError};
+use headstart_overlay_fs::WorkspacePath;
 
 use crate::exit::ExitStatus;
+use crate::signals;
 
 /// Why a command could not be done, in words that name the thing and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +59,8 @@ pub(crate) enum CliError {
     Model(#[from] ModelError),
     #[error("{file}: {source}", file = file.display())]
     Recording { file: PathBuf, source: RecordingError },
+    #[error("cannot record to {file}: {problem}", file = file.display())]
+    RecordingPlace { file: PathBuf, problem: String },
     #[error("{file}: {source}", file = file.display())]
     History { file: PathBuf, source: HistoryError },
 
@@ -64,6 +68,12 @@ pub(crate) enum CliError {
         "there is no place for the state; name a folder with --state-dir or HEADSTART_STATE_DIR, or set HOME"
     )]
     NoStateDir,
+    #[error(
+        "the state cannot be kept in {path}: {source}; see to it that you can read and write there, or name another \
+         folder with --state-dir or HEADSTART_STATE_DIR",
+        path = path.display()
+    )]
+    StateDir { path: PathBuf, source: io::Error },
     #[error("{path} {problem}", path = path.display())]
     UnsafeStateDir { path: PathBuf, problem: String },
     #[error("{id:?} is not the id of a speculation: ids are letters and digits; `headstart list` shows them")]
@@ -74,13 +84,25 @@ pub(crate) enum CliError {
     AmbiguousId { prefix: String, candidates: Vec<String> },
     #[error("{file}: {reason}; the file was left as it is", file = file.display())]
     Record { file: PathBuf, reason: String },
+    /// Nothing can be known from it any more.
+    #[error("{file}: {reason}; the file was left as it is, and `headstart abort {id}` removes it", file = file.display())]
+    DamagedRecord { id: String, file: PathBuf, reason: String },
     #[error("speculation {id} is in use by another process; try again when that has ended")]
     Busy { id: String },
     #[error("speculation {id} {problem}")]
     WrongState { id: String, problem: String },
 
+    #[error(
+        "nothing was changed in {workspace}: {path}: {message}; see to it that you can write there, then \
+         headstart accept {id} applies it",
+        workspace = workspace.display()
+    )]
+    NotAccepted { id: String, workspace: PathBuf, path: WorkspacePath, message: String },
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
+    /// A signal asked for the end; all that was at work is gone.
+    #[error("ended by {signal}: {what}")]
+    Signalled { signal: signals::Ending, what: String },
     #[error("speculation {id} was given up; nothing of it is left")]
     GivenUp { id: String },
     #[error(transparent)]
@@ -111,6 +133,12 @@ impl CliError {
         move |source| Self::Io { action, path, source }
     }
 
+    /// For `map_err`: an error of the system in a folder of the state.
+    pub(crate) fn state(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::StateDir { path, source }
+    }
+
     /// The exit code that goes with the error.
     pub(crate) fn exit_status(&self) -> ExitStatus {
         match self {
@@ -123,6 +151,14 @@ impl CliError {
             | Self::WorkspaceNotADirectory { .. }
             | Self::WorkspaceNotUtf8 { .. } => ExitStatus::Usage,
             _ => ExitStatus::Failed,
+        }
+    }
+
+    /// The signal by which the process is to end.
+    pub(crate) fn signal(&self) -> Option<signals::Ending> {
+        match self {
+            Self::Signalled { signal, .. } => Some(*signal),
+            _ => None,
         }
     }
 

@@ -61,6 +61,9 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitStatus::Done,
         Err(error) => {
             output.error(&error);
+            if let Some(signal) = error.signal() {
+                signal.end_process();
+            }
             error.exit_status()
         }
     };

@@ -1,7 +1,9 @@
 //! From what the configuration says to models that answer.
 
+mod tape;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,7 @@ use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 use crate::output;
 use crate::secrets;
+use tape::{Place, Tape};
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -31,12 +34,6 @@ pub(crate) struct Models {
     tape: Option<Tape>,
 }
 
-/// Where `--record` puts what the models say.
-struct Tape {
-    file: PathBuf,
-    recorder: Arc<Recorder>,
-}
-
 impl Models {
     /// The models that the configuration names. What they say is kept for the file `record`, where there is one.
     pub(crate) fn open(
@@ -47,6 +44,7 @@ impl Models {
         let Some(main_spec) = &config.model else {
             return Err(CliError::NoModel { user_file: config::user_file(environment) });
         };
+        let place = record.map(Place::find).transpose()?;
         let is_recording = |spec: &ModelSpec| matches!(spec, ModelSpec::Replay(_));
         #[expect(clippy::float_cmp, reason = "1 is what it is where nobody says anything")]
         if config.speed != 1.0
@@ -82,21 +80,21 @@ impl Models {
             }
         };
         let models = Self { main: foreground, main_name, background, waits, keepers, tape: None };
-        Ok(match record {
-            Some(file) => models.recorded(file, secrets::scrubber(environment)),
+        Ok(match place {
+            Some(place) => models.recorded(place, secrets::scrubber(environment)),
             None => models,
         })
     }
 
-    /// The same models; what they say is kept for this file.
-    fn recorded(self, file: &Path, secrets: Scrubber) -> Self {
+    /// The same models; what they say is kept for this place.
+    fn recorded(self, place: Place, secrets: Scrubber) -> Self {
         let start = Instant::now();
         let recorder =
             Recorder::new(self.main).with_secrets(secrets).with_clock(Arc::new(move || start.elapsed()));
         let model = Arc::new(recorder.beside(Arc::clone(&self.background.model)));
         let background = BackgroundModel { model, ..self.background };
         let recorder = Arc::new(recorder);
-        let tape = Some(Tape { file: file.to_owned(), recorder: Arc::clone(&recorder) });
+        let tape = Some(Tape::new(place, Arc::clone(&recorder)));
         Self { main: recorder, background, tape, ..self }
     }
 
@@ -110,23 +108,27 @@ impl Models {
         Self { main, main_name, background, waits, keepers: Vec::new(), tape: None }
     }
 
+    /// As [`close`](Self::close), after the command has told what came out: an error of its own is told as well.
+    pub(crate) async fn close_after<T>(&self, told: Result<T, CliError>) -> Result<T, CliError> {
+        match (told, self.close().await) {
+            (told, Ok(())) => told,
+            (Ok(_), Err(error)) => Err(error),
+            (Err(told), Err(error)) => {
+                output::note(&format!("headstart: {error}"));
+                Err(told)
+            }
+        }
+    }
+
     /// Ends what was begun for a while: writes what was said to the file of `--record`, if there is one, and removes what a
     /// provider keeps.
-    pub(crate) async fn close(&self) -> Result<(), CliError> {
-        let saved = self.save_recording();
+    async fn close(&self) -> Result<(), CliError> {
+        let saved = self.tape.as_ref().map_or(Ok(()), Tape::save);
         for keeper in &self.keepers {
             // What is not gone by then goes when its time is over.
             let _ = tokio::time::timeout(GOODBYE, keeper.close()).await;
         }
         saved
-    }
-
-    fn save_recording(&self) -> Result<(), CliError> {
-        let Some(tape) = &self.tape else { return Ok(()) };
-        let mut text = serde_json::to_string_pretty(&tape.recorder.recording())
-            .expect("works because a recording holds nothing but text, numbers and JSON");
-        text.push('\n');
-        fs::write(&tape.file, text).map_err(CliError::io("write", &tape.file))
     }
 }
 

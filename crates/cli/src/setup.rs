@@ -15,6 +15,7 @@ use crate::models::Models;
 use crate::output;
 use crate::runner::BashRunner;
 use crate::session::Session;
+use crate::store;
 
 /// How many accepts of a workspace can be undone, and how much they may keep.
 const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
@@ -32,8 +33,7 @@ pub(crate) enum AcceptedBy {
 /// without it no accept can be undone.
 pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Result<OsTree, CliError> {
     let options = options(state, by);
-    let failed =
-        |error: TreeError| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() };
+    let failed = |error: TreeError| cannot_open(workspace, state, &error);
     let tree = OsTree::open_with(workspace, options).map_err(failed)?;
     for swept in tree.tidy().map_err(failed)? {
         match swept.outcome {
@@ -44,6 +44,13 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
         }
     }
     Ok(tree)
+}
+
+/// Why a workspace cannot be opened, or an accept in it not undone. What waits for an accept and what can be undone is in the
+/// state folder, so the fault may be there.
+pub(crate) fn cannot_open(workspace: &Path, state: Option<&Path>, error: &TreeError) -> CliError {
+    let of_state = state.and_then(|state| store::trouble_with(&state.join("staging")));
+    of_state.unwrap_or_else(|| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
 pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {

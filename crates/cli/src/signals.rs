@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -9,6 +10,10 @@ pub(crate) struct Signals {
     hangup: Signal,
 }
 
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending(SignalKind);
+
 impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
@@ -19,11 +24,27 @@ impl Signals {
     }
 
     /// Waits for one of them.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
+    pub(crate) async fn next(&mut self) -> Ending {
+        Ending(tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv() => SignalKind::hangup(),
+        })
+    }
+}
+
+impl Ending {
+    /// Ends this process as the signal would have without us, so that a shell's loop ends with it and a script can tell.
+    pub(crate) fn end_process(self) {
+        // Where that fails, the exit code says at least that something did.
+        let _ = signal_hook::low_level::emulate_default_handler(self.0.as_raw_value());
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(SignalKind::interrupt(), "SIGINT"), (SignalKind::terminate(), "SIGTERM")];
+        let name = names.into_iter().find(|(kind, _)| *kind == self.0);
+        f.write_str(name.map_or("SIGHUP", |(_, name)| name))
     }
 }

@@ -5,10 +5,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 833 },
+  "whole module": { goal: 330, limit: 838 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 615 },
-  core: { limit: 470 },
+  "everything else": { goal: 130, limit: 620 },
+  core: { limit: 474 },
   gate: { limit: 428 },
   controller: { limit: 112 },
 };

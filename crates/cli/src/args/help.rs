@@ -21,9 +21,12 @@ pub(super) const AFTER: &str = "\
 Exit codes:
   0  done
   1  failed; standard error says why
-  2  usage: the command line or the environment asks for what does not exist
+  2  usage: the command line or the environment asks for what does not exist (a mistake in a
+     configuration file is 1)
   3  a speculation stopped at a boundary: a call that needs your consent
   4  conflict: the workspace changed meanwhile, and nothing was written
+Ctrl-C (SIGINT), SIGTERM or SIGHUP: what is at work is given up, and the command ends by that
+signal; a shell says 130, 143 or 129.
 
 Approval modes (--mode):
   plan       reads run, nothing is written
@@ -51,7 +54,8 @@ Configuration, each layer over the one before:
 Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
 GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
 
-With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output.";
+With --json a command that fails ends with {\"type\":\"error\",\"message\":...} on standard output; where
+a model's run fails, its {\"type\":\"finished\",\"status\":\"failed\",\"error\":...,\"code\":...} says so.";
 
 pub(super) const DEMO: &str = "\
 Everything is real but the model: a recording stands in for it. The sample project is copied to a \
@@ -121,7 +125,8 @@ Examples:
   headstart accept 7k2m";
 
 pub(super) const ABORT: &str = "\
-A speculation that another process still runs is told to stop.
+A speculation that another process still runs is told to stop. One whose record is damaged is removed; \
+what of it was accepted stays in the workspace.
 
 Examples:
   headstart abort 7k2m";

@@ -103,7 +103,7 @@ pub(crate) struct Chat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Suggest {
-    /// The conversation: a JSON array of messages
+    /// The conversation: a JSON array of messages, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) history: PathBuf,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub(crate) struct Suggest {
 pub(crate) struct Speculate {
     /// What the user would type
     pub(crate) prompt: String,
-    /// The conversation so far: a JSON array of messages
+    /// The conversation so far: a JSON array of messages, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) history: Option<PathBuf>,
     #[command(flatten)]

@@ -56,7 +56,8 @@ impl Chat {
     }
 }
 
-fn is_interrupt(event: &Event) -> bool {
+/// Whether it is Ctrl-C.
+pub(super) fn is_interrupt(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.kind != KeyEventKind::Release
         && key.code == KeyCode::Char('c')
         && key.modifiers.contains(KeyModifiers::CONTROL))

@@ -22,6 +22,8 @@ pub(crate) struct Books {
     /// Why the ledger could not be written, until the user was told.
     trouble: Option<String>,
     troubled: bool,
+    /// Whether the user was told that suggestions are held back.
+    told_of_hold: bool,
 }
 
 /// One suggestion's account: what of its run is in the ledger already.
@@ -45,7 +47,14 @@ impl Books {
             Err(error) => (headstart_speculation::ledger::Book::default(), Some(error.to_string())),
         };
         let experience = Experience::of(tariff, &book.entries);
-        Ok(Self { clerk, policy: config.background, experience, troubled: trouble.is_some(), trouble })
+        Ok(Self {
+            clerk,
+            policy: config.background,
+            experience,
+            troubled: trouble.is_some(),
+            trouble,
+            told_of_hold: false,
+        })
     }
 
     pub(super) fn mode(&self) -> Mode {
@@ -59,6 +68,11 @@ impl Books {
     /// What is wrong with the ledger, once.
     pub(super) fn trouble(&mut self) -> Option<String> {
         self.trouble.take()
+    }
+
+    /// Whether the user was not told before that suggestions are held back.
+    pub(super) fn is_first_hold(&mut self) -> bool {
+        !std::mem::replace(&mut self.told_of_hold, true)
     }
 
     /// Whether to ask for a suggestion. That nothing is asked for is a lesson to remember, too.

@@ -19,6 +19,10 @@ pub(super) enum Command {
     Quit,
 }
 
+/// What is true of suggestions that nothing holds back.
+pub(crate) const WHEN_SUGGESTED: &str =
+    "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
+
 /// What `/help` prints.
 pub(super) const HELP: &str = "\
 /diff        what the work ahead would change
@@ -29,7 +33,7 @@ pub(super) const HELP: &str = "\
 Tab or Right takes the suggestion, Enter sends the prompt, Esc dismisses the suggestion.
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
 Alt-Enter begins a new line, Up and Down go through what was sent.
-Ctrl-C interrupts a turn, or empties the prompt.";
+Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it empties the prompt.";
 
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
@@ -88,11 +92,13 @@ impl Chat {
     fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
         self.session.set_mode(mode);
         if mode != ApprovalMode::Plan {
-            return self.face.say("the mode counts from now on, also for work that ran ahead", Style::Dim);
+            let name = mode_name(mode);
+            let text = format!("the mode is {name} from now on, also for work that ran ahead");
+            return self.face.say(&text, Style::Dim);
         }
         // Nothing is suggested in plan mode.
         self.forget_suggestion();
-        self.face.say("the mode counts from now on; what ran ahead is dropped", Style::Dim)
+        self.face.say("the mode is plan from now on; what ran ahead is dropped", Style::Dim)
     }
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {
@@ -106,7 +112,10 @@ impl Chat {
         }
         let name = background_name(self.books.mode());
         let text = match self.books.may_ask() {
-            Ok(()) => format!("background work is on {name}: the next turn is followed by a suggestion"),
+            Ok(()) if !self.settings.suggestions => {
+                format!("background work is on {name}, and suggestions are off by your configuration")
+            }
+            Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}"),
             Err(_) if self.books.mode() == Mode::Off => "background work is off".to_owned(),
             Err(hold) => format!("background work is on {name}: no suggestion now, for {hold}"),
         };

@@ -34,6 +34,7 @@ use crate::signals::Signals;
 use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style, Turn};
 use ahead::Ahead;
 pub(crate) use books::Books;
+pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 use offer::{Offers, next_told};
 use suggest::{Asked, answered};
@@ -69,6 +70,8 @@ pub(crate) struct Chat {
     shown_call: Option<String>,
     /// Prompts that were sent while a turn was running.
     queued: VecDeque<String>,
+    /// Whether the user stopped what is at work.
+    interrupted: bool,
     last: ExitStatus,
     over: bool,
     holds: Holds,
@@ -109,6 +112,7 @@ impl Chat {
             question: None,
             shown_call: None,
             queued: VecDeque::new(),
+            interrupted: false,
             last: ExitStatus::Done,
             over: false,
             holds,
@@ -139,9 +143,9 @@ impl Chat {
             let listens = !input_ended && (self.face.is_terminal() || self.working.is_none());
             tokio::select! {
                 biased;
-                () = signals.next() => {
-                    self.last = ExitStatus::Failed;
-                    self.over = true;
+                signal = signals.next() => {
+                    let what = "what was at work is gone, what was accepted stays".to_owned();
+                    return Err(CliError::Signalled { signal, what });
                 }
                 event = input.next(), if listens => match event.map_err(CliError::Input)? {
                     Some(event) => self.on_input(event)?,
@@ -212,6 +216,10 @@ impl Chat {
         if self.question.is_some() {
             return self.on_key_of_question(&event);
         }
+        if self.working.is_some() && asking::is_interrupt(&event) {
+            // What is typed stays.
+            return self.on_interrupt();
+        }
         match self.editor.handle(&event) {
             // The next frame asks for the terminal's size itself.
             Action::None | Action::Resized(_) => {}
@@ -233,7 +241,10 @@ impl Chat {
 
     fn on_interrupt(&mut self) -> Result<(), CliError> {
         match &self.working {
-            Some(working) => working.interrupt(),
+            Some(working) => {
+                self.interrupted = true;
+                working.interrupt();
+            }
             None => self.face.say("Ctrl-D or /quit leaves.", Style::Dim)?,
         }
         Ok(())

@@ -3,13 +3,13 @@ use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
-use crate::output::{call_title, change_line, conflict_line, limit_name, merged_line};
+use crate::output::{call_in_full, change_line, conflict_line, limit_name, merged_line};
 use crate::terminal::Style;
 
 /// Lines for an event that is not text.
 pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
     match event {
-        Event::ToolCall { call } => vec![(format!("• {}", call_title(call)), Style::Accent)],
+        Event::ToolCall { call } => vec![(format!("• {}", call_in_full(call)), Style::Accent)],
         Event::ToolResult { result } => match &result.outcome {
             ToolOutcome::Error(message) => vec![(format!("  {}: {message}", result.name), Style::Removed)],
             ToolOutcome::Output(output) => {

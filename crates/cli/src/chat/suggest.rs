@@ -6,6 +6,7 @@ use headstart_followup_state::{
 };
 use headstart_speculation::Speculation;
 use headstart_speculation::ledger::Outcome;
+use headstart_speculation::policy::Hold;
 use tokio::task::JoinHandle;
 
 use super::Chat;
@@ -13,7 +14,8 @@ use super::ahead::Ahead;
 use super::books::{Account, new_id};
 use super::offer::Offers;
 use crate::clerk::QueryCost;
-use crate::terminal::Ghost;
+use crate::error::CliError;
+use crate::terminal::{Ghost, Style};
 
 /// A question for a suggestion, its answer still to come. Dropped, it is not asked any longer and costs no more.
 pub(super) struct Asked {
@@ -67,9 +69,12 @@ pub(super) async fn answered(asked: &mut Option<Asked>) -> (RequestId, Answer) {
 
 impl Chat {
     /// Asks for a suggestion, in the background; not while the user is typing the next prompt already.
-    pub(super) fn ask_for_suggestion(&mut self) {
-        if !self.controller.is_enabled() || self.is_typing() || self.books.ask().is_err() {
-            return;
+    pub(super) fn ask_for_suggestion(&mut self) -> Result<(), CliError> {
+        if !self.controller.is_enabled() || self.is_typing() {
+            return Ok(());
+        }
+        if let Err(hold) = self.books.ask() {
+            return self.tell_of_hold(hold);
         }
         let request = self.next_request();
         let query = self.session.suggestion_query(self.settings.candidates);
@@ -81,6 +86,16 @@ impl Chat {
             (request, Answer { suggestions: guess.suggestions, cost, above: None })
         });
         self.asked = Some(Asked { task, asks: None, above: None });
+        Ok(())
+    }
+
+    /// Says once why no suggestion comes; silence looks like a defect.
+    fn tell_of_hold(&mut self, hold: Hold) -> Result<(), CliError> {
+        if !self.books.is_first_hold() {
+            return Ok(());
+        }
+        let text = format!("no suggestion now, for {hold}; /background says how it stands");
+        self.face.say(&text, Style::Dim)
     }
 
     /// The suggestion after accepted work: it is there already, or on its way.

@@ -129,7 +129,7 @@ impl Chat {
                 self.books.turn(&turn.cost(), ending == Ending::Aborted);
                 self.finish(turn.transcript(), &ending)?;
                 if ending == Ending::Completed && self.queued.is_empty() {
-                    self.ask_for_suggestion();
+                    self.ask_for_suggestion()?;
                 }
             }
             Step::AcceptEnded(ended) => {
@@ -148,12 +148,26 @@ impl Chat {
                 }
             }
         }
+        if self.working.is_none() && std::mem::take(&mut self.interrupted) {
+            self.unqueue();
+        }
         if self.working.is_none()
             && let Some(next) = self.queued.pop_front()
         {
             self.on_submit(next)?;
         }
         Ok(())
+    }
+
+    /// Whoever stopped a turn decides anew about what was to follow: it is in the prompt again, before what is typed there.
+    fn unqueue(&mut self) {
+        if self.queued.is_empty() {
+            return;
+        }
+        let typed = Some(self.editor.text().to_owned()).filter(|text| !text.is_empty());
+        let lines: Vec<_> = self.queued.drain(..).chain(typed).collect();
+        self.editor.replace(&lines.join("\n"));
+        self.on_edited(true);
     }
 
     fn on_not_accepted(

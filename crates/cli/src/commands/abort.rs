@@ -29,13 +29,24 @@ struct Aborted<'a> {
 pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
     let id = store.resolve(&args.id)?;
-    let record = store.read(&id)?;
+    let record = match store.read(&id) {
+        Err(CliError::DamagedRecord { reason, .. }) => {
+            store.remove_damaged(&id)?;
+            output::note(&format!("{reason}; what {id} was is not known, and what of it was accepted stays"));
+            return told(&id, false, context);
+        }
+        other => other?,
+    };
     let was_running = store.is_alive(&record)?;
     if was_running {
         stop(&store, &record, context)?;
     } else {
         remove(&store, &id, context)?;
     }
+    told(&id, was_running, context)
+}
+
+fn told(id: &SpeculationId, was_running: bool, context: &Context) -> Result<ExitStatus, CliError> {
     if context.output.is_json() {
         output::print_json(&Aborted { id: id.as_str(), was_running })?;
     } else {
@@ -74,7 +85,7 @@ fn is_accepted(store: &Store, held: &Held) -> Result<bool, CliError> {
     let workspace = Path::new(&workspace);
     let tree = setup::tree(workspace, Some(store.state_folder()), AcceptedBy::Another)?;
     tree.is_committed(&finished.changes)
-        .map_err(|error| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
+        .map_err(|error| setup::cannot_open(workspace, Some(store.state_folder()), &error))
 }
 
 /// Waits until the process that runs it has given it up.

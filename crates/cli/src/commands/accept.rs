@@ -2,20 +2,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{Message, Recording, ToolCall};
-use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Acceptance, Accepted, Ending, Status};
-use headstart_tool_gate::Verdict;
+use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
+use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
+use headstart_tool_gate::{Reason, Verdict};
 use serde::Serialize;
 
 use crate::args::Accept;
-use crate::config::Flags;
+use crate::config::{self, Flags};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::models::Models;
 use crate::setup::AcceptedBy;
-use crate::store::{Held, State};
+use crate::store::{Held, Record, State};
 use crate::{clerk, output, setup, workspace};
 
 /// What came of it, with `--json`.
@@ -66,7 +66,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     }
     held.end_accept();
     clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));
-    report(id.as_str(), &acceptance, context)
+    report(held.record(), &acceptance, context)
 }
 
 async fn accept(
@@ -94,10 +94,23 @@ async fn accept(
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
     let engine = setup::engine(tree, &workspace, silent, host, config.limits);
-    Ok(engine.accept(finished).await?)
+    engine.accept(finished).await.map_err(|error| match error {
+        AcceptError::Tree(TreeError::Io { path, message }) if is_refused(&message) => {
+            CliError::NotAccepted { id: record.id.to_string(), workspace: workspace.into(), path, message }
+        }
+        error => error.into(),
+    })
 }
 
-fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitStatus, CliError> {
+/// Whether the system refuses to write there at all; then nothing was begun.
+fn is_refused(message: &str) -> bool {
+    ["Permission denied (os error", "Read-only file system (os error"]
+        .iter()
+        .any(|start| message.starts_with(start))
+}
+
+fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result<ExitStatus, CliError> {
+    let id = record.id.as_str();
     let json = context.output.is_json();
     match acceptance {
         Acceptance::Accepted(accepted) if json => {
@@ -136,7 +149,7 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
             }
             let call = output::one_call(call);
             output::note(&format!("not allowed any more: {call}: {}", output::one_line(&verdict.detail)));
-            output::note("nothing was changed; --mode says what may run");
+            output::note(&format!("nothing was changed; {}", remedy(verdict, record, context)));
             Ok(ExitStatus::Boundary)
         }
         Acceptance::Discarded => {
@@ -148,6 +161,18 @@ fn report(id: &str, acceptance: &Acceptance, context: &Context) -> Result<ExitSt
             Err(CliError::WrongState { id: id.to_owned(), problem })
         }
     }
+}
+
+/// Where to look when what ran is not allowed any more.
+fn remedy(verdict: &Verdict, record: &Record, context: &Context) -> String {
+    let rules = match verdict.reason {
+        Reason::DeniedPath => "deny rules are",
+        Reason::Policy => "policies are",
+        _ => return "--mode says what may run".to_owned(),
+    };
+    let users = config::user_file(&context.environment).map(|file| format!("{} and ", file.display()));
+    let projects = Path::new(&record.workspace).join(config::PROJECT_FILE);
+    format!("{rules} in {}{}", users.unwrap_or_default(), projects.display())
 }
 
 /// The work is in the workspace; a call that waits for consent is still to be asked for.

@@ -33,6 +33,5 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     };
     let holds = Holds::of(&models.waits);
     let ended = Chat::new(session, config, books, asks, holds, face).run(input).await;
-    models.close().await?;
-    ended
+    models.close_after(ended).await
 }

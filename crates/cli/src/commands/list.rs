@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::clock;
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Output};
 use crate::store::{Record, Store};
+use crate::terminal::Size;
 
 /// One speculation, without its content.
 #[derive(Debug, Serialize)]
@@ -84,43 +85,100 @@ fn row(alive: bool, record: Record) -> Row {
 }
 
 fn table(rows: &[Row], now_ms: u64, output: Output) -> String {
-    let head = ["ID", "AGE", "STATUS", "FILES"].map(str::to_owned);
-    let cells: Vec<[String; 4]> = rows
-        .iter()
-        .map(|row| {
-            let age = output::age(now_ms.saturating_sub(row.created_at));
-            [row.id.clone(), age, row.status.to_owned(), row.files.to_string()]
-        })
-        .collect();
-    let width =
-        |column: usize| cells.iter().chain([&head]).map(|row| row[column].width()).max().unwrap_or_default();
-    let widths = [0, 1, 2, 3].map(width);
-    let line = |cells: &[String; 4], prompt: &str| {
+    let head = ["ID", "AGE", "STATUS", "FILES", "PROMPT", "WORKSPACE"].map(str::to_owned);
+    let cells = rows.iter().map(|row| {
+        let age = output::age(now_ms.saturating_sub(row.created_at));
+        let (prompt, workspace) = (output::one_line(&row.prompt), output::one_line(&row.workspace));
+        [row.id.clone(), age, row.status.to_owned(), row.files.to_string(), prompt, workspace]
+    });
+    let mut lines: Vec<[String; 6]> = [head].into_iter().chain(cells).collect();
+    let terminal = output.is_terminal().then(|| Size::of_terminal().ok()).flatten();
+    if let Some(size) = terminal {
+        fit(&mut lines, size.columns.into());
+    }
+    let mut widths = [0, 1, 2, 3, 4].map(|column| widest(&lines, column));
+    if terminal.is_none() {
+        // A long prompt is whole, and moves no other line.
+        widths[4] = widths[4].min(60);
+    }
+    let mut table = String::new();
+    for (number, cells) in lines.iter().enumerate() {
         let mut line = String::new();
         for (cell, width) in cells.iter().zip(widths) {
-            write!(line, "{cell:width$}  ").expect("works because writing to a String cannot fail");
+            let gap = " ".repeat(width.saturating_sub(cell.width()) + 2);
+            write!(line, "{cell}{gap}").expect("works because writing to a String cannot fail");
         }
-        line + prompt + "\n"
-    };
-    let mut table = output.style().dim(line(&head, "PROMPT").trim_end()) + "\n";
-    for (cells, row) in cells.iter().zip(rows) {
-        table += &line(cells, &shortened(&output::one_line(&row.prompt), output));
+        line += &cells[5];
+        table += &if number == 0 { output.style().dim(&line) } else { line };
+        table.push('\n');
     }
     table
 }
 
-/// On a terminal a prompt takes at most a line; in a pipe it is whole.
-fn shortened(prompt: &str, output: Output) -> String {
-    const CELLS: usize = 60;
-    if !output.is_terminal() || prompt.width() <= CELLS {
-        return prompt.to_owned();
+/// Shortens prompts and workspaces so that no line is wider than the terminal. Of a workspace, which has a third of what is
+/// left for the two, the end says more than the beginning.
+fn fit(lines: &mut [[String; 6]], columns: usize) {
+    let before: usize = [0, 1, 2, 3].map(|column| widest(lines, column) + 2).iter().sum();
+    let room = columns.saturating_sub(before + 2);
+    let workspace = widest(lines, 5).min(room / 3);
+    for line in lines {
+        line[4] = beginning_of(&line[4], room - workspace);
+        line[5] = end_of(&line[5], workspace);
+    }
+}
+
+fn widest(lines: &[[String; 6]], column: usize) -> usize {
+    lines.iter().map(|line| line[column].width()).max().unwrap_or_default()
+}
+
+/// As much of a text as fits into so many cells. In a pipe it is whole.
+fn beginning_of(text: &str, cells: usize) -> String {
+    if text.width() <= cells {
+        return text.to_owned();
     }
     let mut shown = String::new();
-    for c in prompt.chars() {
-        if CELLS <= shown.width() + 1 {
+    for c in text.chars() {
+        if cells <= shown.width() + c.width().unwrap_or_default() {
             break;
         }
         shown.push(c);
     }
-    shown + "…"
+    if 0 < cells { shown + "…" } else { shown }
+}
+
+/// As [`beginning_of`], of its end.
+fn end_of(text: &str, cells: usize) -> String {
+    let reversed: String = text.chars().rev().collect();
+    beginning_of(&reversed, cells).chars().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_cut_with_a_mark() {
+        for (cells, beginning, end) in
+            [(0, "", ""), (1, "…", "…"), (4, "/a/…", "…/bc"), (5, "/a/bc", "/a/bc"), (9, "/a/bc", "/a/bc")]
+        {
+            assert_eq!(
+                (beginning_of("/a/bc", cells), end_of("/a/bc", cells)),
+                (beginning.into(), end.into())
+            );
+        }
+        assert_eq!(beginning_of("日本語", 4), "日…");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let line = |prompt: &str, workspace: &str| {
+            ["7k2m", "3 d", "completed", "2", prompt, workspace].map(str::to_owned)
+        };
+        for columns in [10, 30, 50, 80, 200] {
+            let mut lines = [line("go", "/p"), line(&"語 ".repeat(80), &"/long/path".repeat(20))];
+            fit(&mut lines, columns);
+            let width: usize = (0..6).map(|column| widest(&lines, column) + 2).sum::<usize>() - 2;
+            assert!(width <= columns.max(4 + 3 + 9 + 1 + 10), "{columns}: {lines:?}");
+        }
+    }
 }

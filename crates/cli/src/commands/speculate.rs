@@ -19,7 +19,7 @@ use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::session::SYSTEM;
 use crate::setup::AcceptedBy;
-use crate::signals::Signals;
+use crate::signals::{self, Signals};
 use crate::store::{Draft, Record, Running};
 use crate::{history, setup, workspace};
 
@@ -35,6 +35,9 @@ struct Line<'a> {
     limit: Option<headstart_speculation::Limit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
+    /// The error in a stable word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
     next: Option<&'a str>,
     usage: Cost,
 }
@@ -84,15 +87,14 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let driver = tokio::spawn(driver);
     let finished = watch(&speculation, events, &running, context).await;
     let finished = match finished {
-        Ok(Some(finished)) => finished,
-        stopped => {
+        Ok(Watched::Finished(finished)) => *finished,
+        given_up => {
             let (cost, status) = (speculation.cost(), speculation.status());
             speculation.abort();
             running.discard()?;
             let spent = clerk.speculation(&id, &args.prompt, &cost, status);
             clerk.ledger.note(&[spent, clerk::outcome(&id, Outcome::Aborted, 0)]);
-            models.close().await?;
-            return stopped.and(Err(CliError::GivenUp { id }));
+            return models.close_after(given_up.and_then(|given_up| Err(given_up.error(id)))).await;
         }
     };
     // The driver has told everything; what is left of it is to go.
@@ -102,17 +104,38 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
         let status = finished.ending.status();
         clerk.ledger.note(&[clerk.speculation(&id, &args.prompt, &finished.cost, status)]);
     }
-    models.close().await?;
-    report(&record, context)
+    // Told first: the work is kept, whatever becomes of its recording.
+    models.close_after(report(&record, context)).await
 }
 
-/// Shows the events until the end of the work; `None` where it was given up.
+/// How the work came to an end.
+enum Watched {
+    Finished(Box<Finished>),
+    /// Another process asked for that.
+    Aborted,
+    Signalled(signals::Ending),
+}
+
+impl Watched {
+    /// What to tell of work that was given up.
+    fn error(self, id: String) -> CliError {
+        match self {
+            Self::Signalled(signal) => {
+                let what = format!("speculation {id} was given up; nothing of it is left");
+                CliError::Signalled { signal, what }
+            }
+            _ => CliError::GivenUp { id },
+        }
+    }
+}
+
+/// Shows the events until the end of the work.
 async fn watch(
     speculation: &Speculation,
     mut events: headstart_speculation::Events,
     running: &Running,
     context: &Context,
-) -> Result<Option<Finished>, CliError> {
+) -> Result<Watched, CliError> {
     let spinner = Spinner::start(speculation.prompt());
     let json = context.output.is_json();
     let mut signals = Signals::new().map_err(CliError::Input)?;
@@ -127,12 +150,12 @@ async fn watch(
         let mut finished = (*speculation.finished().await).clone();
         finished.next = speculation.next().await.map(|next| next.as_str().to_owned());
         finished.cost.tokens = speculation.cost().tokens;
-        Ok(Some(finished))
+        Ok(Watched::Finished(Box::new(finished)))
     };
     let ended = tokio::select! {
         ended = work => ended,
-        () = running.until_abort_is_requested() => Ok(None),
-        () = signals.next() => Ok(None),
+        () = running.until_abort_is_requested() => Ok(Watched::Aborted),
+        signal = signals.next() => Ok(Watched::Signalled(signal)),
     };
     drop(spinner);
     ended
@@ -148,10 +171,12 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
         if let Ending::Failed { error, .. } = &finished.ending {
             output::note(&format!("headstart: {error}"));
         }
-        output::note(&if finished.has_something_to_give() {
+        output::note(&if !finished.changes.changes.is_empty() {
             format!(
                 "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
             )
+        } else if finished.has_something_to_give() {
+            format!("no file was changed; headstart show {id} shows what was done; abort {id} leaves nothing")
         } else {
             format!("nothing was done that could be accepted; headstart abort {id} leaves nothing of it")
         });
@@ -178,6 +203,10 @@ fn line(finished: &Finished) -> Line<'_> {
         },
         error: match &finished.ending {
             Ending::Failed { error, .. } => Some(error),
+            _ => None,
+        },
+        code: match &finished.ending {
+            Ending::Failed { code, .. } => code.as_deref(),
             _ => None,
         },
         next: finished.next.as_deref(),

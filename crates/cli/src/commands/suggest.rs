@@ -52,8 +52,11 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let asked = Instant::now();
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
-    note(&clerk, &answer, asked.elapsed())?;
-    models.close().await?;
+    let told = note(&clerk, &answer, asked.elapsed()).and_then(|()| report(answer, context));
+    models.close_after(told).await
+}
+
+fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<ExitStatus, CliError> {
     let json = context.output.is_json();
     match answer {
         Ok(generated) if json => {
@@ -74,9 +77,26 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
         Err(Suppressed { reason, usage }) if json => {
             output::print_json(&Answer::Suppressed { reason: reason.as_str(), usage })?;
         }
-        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", reason.as_str())),
+        Err(Suppressed { reason, .. }) => output::note(&format!("no suggestion: {}", why(&reason))),
     }
     Ok(ExitStatus::Done)
+}
+
+/// Why there is none, and what to do, for people.
+fn why(reason: &SuppressionReason) -> String {
+    match reason {
+        SuppressionReason::EarlyConversation => {
+            "the conversation is too young; the history must hold two answers of the model".to_owned()
+        }
+        SuppressionReason::Empty => "the model has no guess; ask again after the next turn".to_owned(),
+        SuppressionReason::PlanMode => {
+            "in plan mode the next prompt is yours alone; choose another --mode".to_owned()
+        }
+        SuppressionReason::Filtered(filtered) => {
+            format!("what the model gave is not one to show: {filtered}; ask again, or another --model")
+        }
+        other => format!("the turn before has no good end ({})", other.as_str()),
+    }
 }
 
 /// Puts into the ledger what the query cost, unless the model was not even asked.

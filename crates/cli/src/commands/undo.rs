@@ -55,7 +55,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let workspace = workspace::of_record(record)?;
     let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
         .undo(&finished.changes)
-        .map_err(|error| failed(&workspace, &error))?;
+        .map_err(|error| failed(&workspace, store, &error))?;
     match outcome {
         UndoOutcome::Undone { paths, .. } => {
             mark(&mut held, context)?;
@@ -74,7 +74,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
 fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(path)?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
-    match tree.undo_last().map_err(|error| failed(&workspace, &error))? {
+    match tree.undo_last().map_err(|error| failed(&workspace, store, &error))? {
         UndoOutcome::Undone { changes, paths } => {
             let id = mark_record_of(store, &workspace, changes, context)?;
             if id.is_none() {
@@ -82,7 +82,11 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
             }
             undone(id.as_ref().map(SpeculationId::as_str), &paths, context)
         }
-        UndoOutcome::Conflict(conflicts) => conflict(None, &conflicts, context),
+        UndoOutcome::Conflict(conflicts) => {
+            let changes = tree.last_undoable().map_err(|error| failed(&workspace, store, &error))?;
+            let id = changes.map(|changes| record_of(store, &workspace, changes)).transpose()?.flatten();
+            conflict(id.as_ref().map(SpeculationId::as_str), &conflicts, context)
+        }
         _ => Err(CliError::Unavailable(format!(
             "no accept in {workspace} is kept that could be undone; `headstart list` shows what there is"
         ))),
@@ -96,6 +100,19 @@ fn mark_record_of(
     changes: ContentHash,
     context: &Context,
 ) -> Result<Option<SpeculationId>, CliError> {
+    let found = record_of(store, workspace, changes)?;
+    if let Some(id) = &found {
+        mark(&mut store.lock(id)?, context)?;
+    }
+    Ok(found)
+}
+
+/// The speculation whose changes these are, where one is kept.
+fn record_of(
+    store: &Store,
+    workspace: &str,
+    changes: ContentHash,
+) -> Result<Option<SpeculationId>, CliError> {
     let mut found = None;
     for id in store.ids()? {
         // What cannot be read is no record of this accept, and `list` tells of it.
@@ -106,9 +123,6 @@ fn mark_record_of(
         if is_it && (found.is_none() || record.state == State::Accepted) {
             found = Some(id);
         }
-    }
-    if let Some(id) = &found {
-        mark(&mut store.lock(id)?, context)?;
     }
     Ok(found)
 }
@@ -146,6 +160,6 @@ fn conflict(id: Option<&str>, conflicts: &[Conflict], context: &Context) -> Resu
     Ok(ExitStatus::Conflict)
 }
 
-fn failed(workspace: &str, error: &headstart_overlay_fs::TreeError) -> CliError {
-    CliError::Workspace { path: workspace.into(), message: error.to_string() }
+fn failed(workspace: &str, store: &Store, error: &headstart_overlay_fs::TreeError) -> CliError {
+    setup::cannot_open(Path::new(workspace), Some(store.state_folder()), error)
 }

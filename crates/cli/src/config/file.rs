@@ -263,7 +263,15 @@ fn read_text(path: &Path) -> Result<Option<String>, CliError> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
+            return match dangling_link(path) {
+                // Its rules are somewhere, and would silently be gone.
+                Some(link) => {
+                    let message =
+                        format!("{} is a link that leads nowhere; mend or remove it", link.display());
+                    Err(CliError::ConfigurationFile { file: path.to_owned(), message })
+                }
+                None => Ok(None),
+            };
         }
         Err(error) => return Err(CliError::io("read", path)(error)),
     };
@@ -280,6 +288,12 @@ fn read_text(path: &Path) -> Result<Option<String>, CliError> {
         return Err(refused("is larger than 1 MiB"));
     }
     String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8"))
+}
+
+/// The link because of which there is nothing at `path`: the file itself, or a folder above it.
+fn dangling_link(path: &Path) -> Option<&Path> {
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+    fs::metadata(there).is_err().then_some(there)
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

@@ -8,13 +8,18 @@ mod stage;
 use std::time::Duration;
 
 use serde::Serialize;
+use tokio::task::JoinHandle;
 
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::signals::Signals;
 use narrator::{Narrator, millis};
 use stage::{Stage, baseline};
 
 const REQUEST: &str = "add a function that gives the most frequent words";
+
+/// The same work in the foreground, on a second copy of the project, at the same time.
+type Baseline = JoinHandle<Result<Vec<(String, Duration)>, CliError>>;
 
 /// One row of the closing table.
 #[derive(Serialize)]
@@ -31,15 +36,30 @@ struct Row {
     without_ms: u64,
 }
 
-/// Plays the demo. `speed` divides the recording's delays and the reading times.
+/// Plays the demo. `speed` divides the recording's delays and the reading times. However it ends, its folders are gone.
 pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> {
+    let mut signals = Signals::new().map_err(CliError::Input)?;
+    let mut without = tokio::spawn(baseline(speed));
+    let ended = tokio::select! {
+        ended = play(json, speed, &mut without) => ended,
+        signal = signals.next() => {
+            Err(CliError::Signalled { signal, what: "the demo's folders are gone".to_owned() })
+        }
+    };
+    if !without.is_finished() {
+        without.abort();
+        let _ = without.await;
+    }
+    ended
+}
+
+async fn play(json: bool, speed: f64, without: &mut Baseline) -> Result<ExitStatus, CliError> {
     let narrator = Narrator::new(json);
     if !json {
         narrator.heading(
             "A recording stands in for the model here; for a real one: headstart chat --model openai:NAME (key in OPENAI_API_KEY).",
         )?;
     }
-    let without = tokio::spawn(baseline(speed));
     let mut stage = Stage::create(speed)?;
     let mut rows = Vec::new();
 

@@ -39,6 +39,7 @@ impl Sample {
         let folder = tempfile::Builder::new().prefix("headstart-demo-").tempdir()?;
         let sample = Self { folder };
         let root = sample.root();
+        std::fs::create_dir(&root)?;
         for (path, content) in FILES {
             let path = root.join(path);
             if let Some(parent) = path.parent() {
@@ -56,14 +57,15 @@ impl Sample {
     }
 
     pub(super) fn root(&self) -> PathBuf {
-        self.folder.path().to_owned()
+        // What the demo keeps beside it goes with the folder, too.
+        self.folder.path().join("project")
     }
 
     /// A number that changes when any name, content or mode below the project does (git's own files included).
     pub(super) fn hash(&self) -> Result<u64, CliError> {
         let mut hasher = DefaultHasher::new();
-        let root = self.folder.path();
-        hash_folder(root, &mut hasher).map_err(CliError::io("read", root))?;
+        let root = self.root();
+        hash_folder(&root, &mut hasher).map_err(CliError::io("read", &root))?;
         Ok(hasher.finish())
     }
 }

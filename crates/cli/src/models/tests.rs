@@ -61,7 +61,7 @@ async fn a_recording_of_two_models_has_both_in_order() {
     let models = Models::open(&config, &Environment::default(), Some(&tape)).unwrap();
     assert_eq!(said(&*models.background.model, &models.background.name).await, "of fast");
     assert_eq!(said(&*models.main, &models.main_name).await, "of main");
-    models.save_recording().unwrap();
+    models.close().await.unwrap();
     let recording = Recording::parse(&fs::read_to_string(&tape).unwrap()).unwrap();
     let texts: Vec<_> = recording.turns.iter().map(|turn| turn.text.as_str()).collect();
     assert_eq!(texts, ["of fast", "of main"]);

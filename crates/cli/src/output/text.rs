@@ -1,6 +1,7 @@
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
 use headstart_speculation::Limit;
+use headstart_tool_gate::BuiltinTool;
 
 use crate::terminal::sanitize;
 
@@ -70,8 +71,28 @@ pub(crate) fn call_title(call: &ToolCall) -> String {
         .into_iter()
         .find_map(|key| call.args.get(key).and_then(serde_json::Value::as_str))
         .unwrap_or_default();
-    let argument: String = one_line(argument).chars().take(100).collect();
-    format!("{} {argument}", one_line(&call.name)).trim_end().to_owned()
+    format!("{} {}", one_line(&call.name), marked(&one_line(argument), 100)).trim_end().to_owned()
+}
+
+/// As [`call_title`], but a command of the shell in full, its further lines below the first: what runs is what is shown. The
+/// text is for a screen that makes it harmless.
+pub(crate) fn call_in_full(call: &ToolCall) -> String {
+    let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
+    match call.args.get("command").and_then(serde_json::Value::as_str).filter(|_| is_command) {
+        Some(command) => {
+            let lines: Vec<_> = command.trim().lines().collect();
+            format!("{} {}", call.name, marked(&lines.join("\n    "), 500))
+        }
+        None => call_title(call),
+    }
+}
+
+/// A text cut where it is long, with a mark that says how much is missing.
+fn marked(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((cut, _)) => format!("{}… (+{} characters)", &text[..cut], text[cut..].chars().count()),
+        None => text.to_owned(),
+    }
 }
 
 /// A call on one line, cut where it is long.
@@ -153,6 +174,26 @@ mod tests {
     fn one_line_has_no_line_feed_and_drives_no_terminal() {
         assert_eq!(one_line(" a\n\n b\t"), "a b");
         assert_eq!(one_line("a\x1b[2Jb"), "a\\u{1b}[2Jb");
+    }
+
+    #[test]
+    fn a_call_that_is_cut_says_so() {
+        let call = |name: &str, key: &str, value: &str| ToolCall {
+            id: "1".into(),
+            name: name.into(),
+            args: [(key.to_owned(), value.into())].into_iter().collect(),
+            signature: None,
+        };
+        let long = format!("{}; rm x", "a".repeat(120));
+        let shown = format!("{}… (+26 characters)", "a".repeat(100));
+        assert_eq!(call_title(&call("grep", "pattern", &long)), format!("grep {shown}"));
+        assert_eq!(call_title(&call("shell", "command", &long)), format!("shell {shown}"));
+        assert_eq!(call_in_full(&call("grep", "pattern", &long)), format!("grep {shown}"));
+        assert_eq!(call_in_full(&call("shell", "command", &long)), format!("shell {long}"));
+        assert_eq!(call_in_full(&call("shell", "command", "\na\n  b\n")), "shell a\n      b");
+        let longer = format!("{}{}", "é".repeat(500), "b".repeat(340));
+        let shown = format!("Bash {}… (+340 characters)", "é".repeat(500));
+        assert_eq!(call_in_full(&call("Bash", "command", &longer)), shown);
     }
 
     #[test]

@@ -10,7 +10,7 @@ const IGNORED: &[u8] = b"/.gitignore\n/ledgers/\n/speculations/\n/staging/\n";
 
 /// Makes a folder in the state folder (and those above it) for this user alone; one that others can write is refused.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
-    private().recursive(true).create(path).map_err(CliError::io("create", path))?;
+    private().recursive(true).create(path).map_err(CliError::state(path))?;
     check_is_ours(path)?;
     if let Some(state) = path.parent() {
         // The state may be in a repository: where somebody has their home in one, say. If it cannot be written, git
@@ -18,6 +18,14 @@ pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
         let _ = File::create_new(state.join(".gitignore")).and_then(|mut file| file.write_all(IGNORED));
     }
     Ok(())
+}
+
+/// What keeps this user from keeping files in a folder of the state, if anything does.
+pub(crate) fn trouble_with(folder: &Path) -> Option<CliError> {
+    if let Err(error) = create_private_folder(folder) {
+        return Some(error);
+    }
+    tempfile::tempfile_in(folder).err().map(CliError::state(folder))
 }
 
 /// Refuses a folder in which somebody else may have written.

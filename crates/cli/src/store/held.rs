@@ -78,11 +78,25 @@ impl Held {
 
     /// Removes the speculation with all its files. It is gone at once, even if the process dies on the way.
     pub(crate) fn remove(self) -> Result<(), CliError> {
-        let folder = self.store.folder_of(&self.record.id);
-        let gone = self.store.folder.join(format!(".gone-{}", id::random_name(16)?));
-        fs::rename(&folder, &gone).map_err(CliError::io("remove", &folder))?;
-        remove_renamed(&gone).map_err(CliError::io("remove", &gone))
+        remove_folder(&self.store, &self.record.id)
     }
+}
+
+/// As [`Held::remove`], where there is no record to hold.
+pub(super) fn remove_damaged(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
+    let _lock = lock_file(store, id)?;
+    match store.read(id) {
+        Err(CliError::DamagedRecord { .. }) => remove_folder(store, id),
+        Err(error) => Err(error),
+        Ok(_) => Err(CliError::Busy { id: id.to_string() }),
+    }
+}
+
+fn remove_folder(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
+    let folder = store.folder_of(id);
+    let gone = store.folder.join(format!(".gone-{}", id::random_name(16)?));
+    fs::rename(&folder, &gone).map_err(CliError::io("remove", &folder))?;
+    remove_renamed(&gone).map_err(CliError::io("remove", &gone))
 }
 
 /// Who was opening a file by the folder's former name while it was renamed may still make that one file in it, after

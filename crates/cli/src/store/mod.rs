@@ -7,8 +7,8 @@
 //!                       accepting     is there from the start of an accept until its outcome is in the record
 //! ```
 //!
-//! A folder appears and disappears by one rename, a record changes by one rename. A record that cannot be read,
-//! or that a newer headstart wrote, is reported and never touched.
+//! A folder appears and disappears by one rename, a record changes by one rename. A record that cannot be read is
+//! reported, and removed only when the user names it; one that a newer headstart wrote is never touched.
 
 mod files;
 mod held;
@@ -22,9 +22,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::files::create_private_folder;
+pub(crate) use self::files::{create_private_folder, trouble_with};
 pub(crate) use self::held::Held;
 pub(crate) use self::id::SpeculationId;
+use self::record::Unreadable;
 pub(crate) use self::record::{Draft, Record, State};
 pub(crate) use self::running::Running;
 pub(crate) use self::sweep::{Keep, Swept};
@@ -79,16 +80,18 @@ impl Store {
     /// The record as it is now.
     pub(crate) fn read(&self, id: &SpeculationId) -> Result<Record, CliError> {
         let file = self.folder_of(id).join(RECORD);
+        let damaged = |file, reason| CliError::DamagedRecord { id: id.to_string(), file, reason };
         let bytes = fs::read(&file).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if !self.folder_of(id).exists() => {
                 CliError::UnknownId { id: id.to_string(), folder: self.folder.clone() }
             }
-            io::ErrorKind::NotFound => {
-                CliError::Record { file: file.clone(), reason: "the record is missing".into() }
-            }
+            io::ErrorKind::NotFound => damaged(file.clone(), "the record is missing".to_owned()),
             _ => CliError::io("read", &file)(error),
         })?;
-        Record::parse(&bytes, id).map_err(|reason| CliError::Record { file, reason })
+        Record::parse(&bytes, id).map_err(|unreadable| match unreadable {
+            Unreadable::Newer(reason) => CliError::Record { file, reason },
+            Unreadable::Damaged(reason) => damaged(file, reason),
+        })
     }
 
     /// The record, with the right to change it: nobody else has it as long as the value lives.
@@ -96,6 +99,11 @@ impl Store {
     /// Fails with [`CliError::Busy`] where another process keeps it for longer than a moment.
     pub(crate) fn lock(&self, id: &SpeculationId) -> Result<Held, CliError> {
         Held::acquire(self, id)
+    }
+
+    /// Removes a speculation whose record is damaged. One that somebody has, or that can be read after all, stays.
+    pub(crate) fn remove_damaged(&self, id: &SpeculationId) -> Result<(), CliError> {
+        held::remove_damaged(self, id)
     }
 
     /// Whether the process that runs the speculation lives. False for one that has ended.
@@ -136,7 +144,7 @@ impl Store {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(CliError::io("read", &self.folder)(error)),
+            Err(error) => return Err(CliError::state(&self.folder)(error)),
         };
         // What another user wrote here would be accepted as if it were this user's.
         files::check_is_ours(&self.folder)?;

@@ -64,6 +64,15 @@ pub(crate) enum State {
     Aborted,
 }
 
+/// Why a record cannot be read, in words.
+#[derive(Debug)]
+pub(super) enum Unreadable {
+    /// A newer headstart can.
+    Newer(String),
+    /// Nobody can.
+    Damaged(String),
+}
+
 impl Record {
     pub(super) fn new(id: SpeculationId, draft: Draft, created_at: u64) -> Self {
         Self {
@@ -83,22 +92,24 @@ impl Record {
     }
 
     /// The record in `bytes`, or why they hold none.
-    pub(super) fn parse(bytes: &[u8], id: &SpeculationId) -> Result<Self, String> {
+    pub(super) fn parse(bytes: &[u8], id: &SpeculationId) -> Result<Self, Unreadable> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
             format_version: u32,
         }
-        let corrupt = |error: serde_json::Error| format!("the record is damaged: {error}");
+        let corrupt =
+            |error: serde_json::Error| Unreadable::Damaged(format!("the record is damaged: {error}"));
         let version = serde_json::from_slice::<Version>(bytes).map_err(corrupt)?.format_version;
         if FORMAT_VERSION < version {
-            return Err(format!(
+            return Err(Unreadable::Newer(format!(
                 "the record has format {version}, and this headstart reads up to {FORMAT_VERSION}; use a newer one"
-            ));
+            )));
         }
         let record: Self = serde_json::from_slice(bytes).map_err(corrupt)?;
         if record.id != *id {
-            return Err(format!("the record is of another speculation, {}", record.id));
+            let reason = format!("the record is of another speculation, {}", record.id);
+            return Err(Unreadable::Damaged(reason));
         }
         Ok(record)
     }

@@ -253,8 +253,11 @@ fn a_file_in_place_of_the_state_folder_is_named() {
     fs::write(&file, "").unwrap();
     let store = Store::locate(Some(&file), &Environment::default()).unwrap();
     let error = store.create(draft()).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("cannot create {}", store.folder().display())), "{error}");
-    assert!(store.ids().unwrap_err().to_string().starts_with("cannot read "));
+    assert!(
+        error.starts_with(&format!("the state cannot be kept in {}", store.folder().display())),
+        "{error}"
+    );
+    assert!(store.ids().unwrap_err().to_string().starts_with("the state cannot be kept in "));
     assert_eq!(fs::read_to_string(&file).unwrap(), "");
 }
 

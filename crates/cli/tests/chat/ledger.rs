@@ -222,7 +222,8 @@ fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
     chat.wait_until_gone("ready:");
     assert_eq!(chat.count("add tests"), 0);
     chat.send("/background\r/background auto\r");
-    chat.wait_for("background work is on auto: the next turn is followed by a suggestion");
+    chat.wait_for("background work is on auto: a turn is followed by a suggestion, from the");
+    chat.wait_for("second answer on and not in plan mode");
     chat.leave();
 }
 
@@ -237,6 +238,12 @@ fn suggestions_that_were_ignored_in_earlier_chats_bring_a_pause() {
     assert_eq!(chat.count("[Tab]"), 0);
     let held = lines(&chat, "suggestion", 4).remove(3);
     assert_eq!(held["suppressed"], "backing_off");
+    chat.wait_for("no suggestion now, for the last 3 suggestions were ignored");
+    chat.wait_for("/background");
+    chat.send("again\r");
+    chat.wait_for("> again\n");
+    chat.settle();
+    assert_eq!(chat.count("no suggestion now"), 1, "{}", chat.contents());
     chat.leave();
 }
 

@@ -119,3 +119,51 @@ fn prompts_that_are_sent_meanwhile_wait_for_their_turn() {
     chat.wait_for("First answer.\n\n> two\nSecond answer.\n\n> three\nThird answer.");
     chat.leave();
 }
+
+#[test]
+fn ctrl_c_interrupts_also_while_something_is_typed_and_keeps_it() {
+    let mut chat = project().shell(0, "sleep 9").says(0, "We go on.").chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for_command("sleep 9");
+    chat.send("half a word");
+    chat.wait_for_row("> half a word");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n> half a word");
+    chat.wait_for_processes(1);
+    // With nothing at work it empties the line.
+    chat.send("\x03");
+    chat.wait_for_row(">");
+    chat.send("go on\r");
+    chat.wait_for("We go on.");
+    chat.leave();
+}
+
+#[test]
+fn what_was_to_follow_an_interrupted_turn_is_in_the_prompt_again() {
+    let mut chat = project().says(60_000, "never").says(0, "Both done.").says(0, "never").chat("auto-edit");
+    chat.send("one\r");
+    chat.wait_for("working (Ctrl-C interrupts)");
+    chat.send("two\rthree\rfour");
+    chat.wait_for("next: two\nnext: three\n");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n> two\n  three\n  four");
+    assert_eq!(chat.count("> two"), 1, "{}", chat.contents());
+    chat.send("\r");
+    chat.wait_for("Both done.");
+    chat.leave();
+}
+
+#[test]
+fn a_command_is_shown_as_it_runs_with_all_its_lines() {
+    let long = format!("true {}", "x".repeat(600));
+    let mut chat = project()
+        .shell(0, "echo one # and a comment that is there to hide what comes after it, for long enough;\n  echo two")
+        .shell(0, &long)
+        .says(0, "All is well.")
+        .chat_in("yolo", 100, 40);
+    chat.send("begin\r");
+    chat.wait_for("long enough;\n      echo two\n  one\n  two\n• shell true\n  xxx");
+    chat.wait_for("… (+105 characters)");
+    chat.wait_for("All is well.");
+    chat.leave();
+}

@@ -23,3 +23,25 @@ fn a_mistake_in_the_environment_is_usage() {
     let model = session.run(&["chat"]);
     insta::assert_snapshot!(transcript(&[mode, switch, model]));
 }
+
+#[test]
+fn a_link_that_leads_nowhere_is_not_as_good_as_no_file() {
+    for (link, deny) in [
+        ("home/.config/headstart/config.toml", true),
+        ("home/.config/headstart", true),
+        ("project/.headstart/config.toml", true),
+        ("project/elsewhere", false),
+    ] {
+        let session = Session::new();
+        let root = session.home().with_file_name("");
+        std::fs::create_dir_all(root.join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/no/such/dotfiles", root.join(link)).unwrap();
+        let line = "{\"tool\":\"read_file\",\"args\":{\"file_path\":\"a\"}}\n";
+        let judged = session.run_with_input(&["gate"], line);
+        assert_eq!(judged.code, Some(i32::from(deny)), "{judged}");
+        if deny {
+            assert!(judged.stderr.contains("config.toml: "), "{judged}");
+            assert!(judged.stderr.contains(&format!("{link} is a link that leads nowhere")), "{judged}");
+        }
+    }
+}

@@ -140,6 +140,30 @@ fn a_damaged_or_newer_record_is_reported_and_left() {
     assert!(session.store().join("notes.txt").exists());
 }
 
+#[test]
+fn a_damaged_record_is_removed_by_an_abort_and_a_newer_one_is_not() {
+    let session = session();
+    let ids = ["cccc000000", "eeee000000"];
+    let file = records::keep(&session, &json!({"id": ids[0]}));
+    fs::create_dir(session.store().join(ids[1])).unwrap();
+    let swept = session.run(&["sweep", "--older-than", "0"]);
+    for id in ids {
+        assert!(swept.stdout.contains(&format!("`headstart abort {id}` removes it")), "{swept}");
+    }
+    // Somebody has it.
+    let lock = File::create(file.with_file_name("lock")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(session.run(&["abort", ids[0]]).code, Some(1));
+    drop(lock);
+    for (id, words) in ids.iter().zip(["the record is damaged", "the record is missing"]) {
+        let outcome = session.run(&["abort", id, "--json"]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert!(outcome.stderr.contains(words), "{outcome}");
+        assert_eq!(outcome.json()[0]["id"], *id);
+        assert!(!session.store().join(id).exists());
+    }
+}
+
 /// A process that holds the lock of a record is at work on it, whatever its number.
 #[test]
 fn a_living_speculation_is_asked_to_stop_and_never_swept() {
@@ -226,7 +250,10 @@ fn a_state_folder_that_cannot_be_read_is_named() {
     let outcome = session.run(&["list", "--state-dir", file.to_str().unwrap()]);
     assert_eq!(outcome.code, Some(1));
     assert!(
-        outcome.stderr.starts_with(&format!("headstart: cannot read {}/speculations: ", file.display())),
+        outcome.stderr.starts_with(&format!(
+            "headstart: the state cannot be kept in {}/speculations: ",
+            file.display()
+        )),
         "{outcome}"
     );
 

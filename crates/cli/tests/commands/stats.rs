@@ -206,7 +206,7 @@ fn work_that_is_given_up_or_dies_is_told_too() {
     let mut live = session.live(&arguments);
     live.wait_for("toolResult");
     live.interrupt();
-    assert_eq!(live.exit_code(), Some(1));
+    assert_eq!(live.ended_by(), Some(2));
     assert_eq!(total(&session)["outcomes"], json!({"aborted": 1}));
 
     let mut live = session.live(&arguments);

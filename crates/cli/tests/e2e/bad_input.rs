@@ -363,3 +363,63 @@ fn standard_output_that_takes_nothing_is_an_error() {
     assert!(stderr.contains("cannot write to standard output"), "{stderr}");
     assert_eq!(session.hash(), before);
 }
+
+/// Runs a command as a user whom permissions bind, also where the tests run as the superuser; `None` where that cannot be.
+fn bound_by_permissions(session: &Session, arguments: &[&str]) -> Option<Outcome> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(session.run(arguments));
+    }
+    let without = "--bounding-set=-dac_override,-dac_read_search";
+    let works = Command::new("setpriv").args([without, "true"]).output();
+    if !works.is_ok_and(|done| done.status.success()) {
+        eprintln!("NOT TESTED: nothing takes the superuser's rights away");
+        return None;
+    }
+    let plain = session.command(arguments);
+    let mut command = Command::new("setpriv");
+    command.arg(without).arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(session.workspace()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Some(session.outcome(arguments, command.spawn().unwrap()))
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_used_is_no_fault_of_the_workspace() {
+    let session = Session::with_project();
+    let model = session.recording(&farewell());
+    let state = session.home().join("state");
+    fs::create_dir(&state).unwrap();
+    let shown = state.display().to_string();
+    let commands =
+        [&["speculate", "go", "--model", &model][..], &["chat", "--model", &model], &["undo"], &["list"]];
+    for (bits, commands) in [(0o000, &commands[..]), (0o500, &commands[..1])] {
+        fs::set_permissions(&state, fs::Permissions::from_mode(bits)).unwrap();
+        for command in commands {
+            let arguments = [command, &["--state-dir", &shown][..]].concat();
+            let Some(outcome) = bound_by_permissions(&session, &arguments) else { return };
+            let words = ["the state cannot be kept in", &shown, "Permission denied", "--state-dir"];
+            outcome.assert_refused(1, &words);
+            assert!(!outcome.stderr.contains("cannot open the workspace"), "{outcome}");
+        }
+    }
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn an_accept_where_nothing_can_be_written_says_where_and_what_to_do() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let before = session.hash();
+    let folder = session.workspace().join("src");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
+    let refused = bound_by_permissions(&session, &["accept", &id]);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let Some(refused) = refused else { return };
+    let root = session.workspace().display().to_string();
+    let words = ["nothing was changed in", &root, "src/farewell.txt: Permission denied", "can write there"];
+    refused.assert_refused(1, &words);
+    assert!(refused.stderr.contains(&format!("headstart accept {id}")), "{refused}");
+    assert_eq!(session.hash(), before);
+    assert_eq!(session.run(&["accept", &id]).code, Some(0));
+}

@@ -1,5 +1,8 @@
 //! The first command that a newcomer runs.
 
+use std::fs;
+
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::Session;
@@ -66,10 +69,34 @@ fn people_are_told_that_a_recording_stands_in_and_how_to_use_a_real_model() {
     assert_eq!(outcome.stderr, "");
     // It works in a folder of its own, and keeps nothing.
     assert_eq!(session.tree(), []);
-    assert_eq!(std::fs::read_dir(session.home()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
 }
 
 #[test]
 fn a_speed_that_is_none_is_refused() {
     Session::new().run(&["demo", "--speed", "0"]).assert_refused(2, &["--speed", "0.1 to 1000"]);
+}
+
+#[test]
+fn however_the_demo_ends_its_folders_are_gone() {
+    let temporary = tempfile::tempdir().unwrap();
+    let session = Session::new().variable("TMPDIR", &temporary.path().display().to_string());
+    let left =
+        || fs::read_dir(temporary.path()).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let outcome = session.run(&["demo", "--speed", "20"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(left(), Vec::<std::path::PathBuf>::new());
+    for signal in [Some(Signal::INT), Some(Signal::TERM), None] {
+        let mut live = session.live(&["demo", "--json", "--speed", "2"]);
+        live.wait_for("step");
+        assert_eq!(left().len(), 2);
+        if let Some(signal) = signal {
+            live.signal(signal);
+            assert_eq!(live.ended_by(), Some(signal.as_raw()));
+        } else {
+            live.hang_up();
+            assert_eq!(live.exit_code(), Some(0));
+        }
+        assert_eq!(left(), Vec::<std::path::PathBuf>::new(), "{signal:?}");
+    }
 }

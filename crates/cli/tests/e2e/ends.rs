@@ -78,6 +78,16 @@ fn exhausted_by_a_limit_of_the_configuration() {
 }
 
 #[test]
+fn where_no_file_was_changed_no_diff_is_offered() {
+    let session = Session::with_project();
+    let model = session.recording(&json!({"turns": [{"text": "Done."}]}));
+    let outcome = session.run(&["speculate", "--model", &model, "say farewell"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(!outcome.stderr.contains("headstart diff"), "{outcome}");
+    assert!(outcome.stderr.contains("no file was changed; headstart show"), "{outcome}");
+}
+
+#[test]
 fn a_limit_is_told_in_words() {
     let mut session = Session::with_project();
     session.write("home/.config/headstart/config.toml", "[limits]\nstaged_bytes = 3\n");
@@ -94,6 +104,7 @@ fn a_recording_that_ends_too_early_is_a_failure_and_no_completion() {
     let (outcome, told) = told(&mut session, &recording, "auto-edit");
     assert_eq!(outcome.code, Some(1), "{outcome}");
     assert!(outcome.finished()["error"].as_str().unwrap().contains("recording"), "{outcome}");
+    assert!(outcome.finished()["code"].is_string(), "{outcome}");
     insta::assert_snapshot!(told.lines().last().unwrap());
 }
 

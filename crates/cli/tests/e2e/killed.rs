@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rustix::process::Signal;
+
 use crate::support::Session;
 use crate::support::project::{Live, slow};
 
@@ -64,13 +66,16 @@ fn an_abort_from_another_process_ends_it_and_leaves_nothing() {
 }
 
 #[test]
-fn ctrl_c_ends_it_and_leaves_nothing() {
-    let session = Session::with_project();
-    let before = session.hash();
-    let mut live = working(&session);
-    live.interrupt();
-    live.wait_for("error");
-    assert_eq!(live.exit_code(), Some(1));
-    assert_eq!(session.kept(), Vec::<PathBuf>::new());
-    assert_eq!(session.hash(), before);
+fn a_signal_ends_it_as_signals_do_and_leaves_nothing() {
+    for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM"), (Signal::HUP, "SIGHUP")] {
+        let session = Session::with_project();
+        let before = session.hash();
+        let mut live = working(&session);
+        live.signal(signal);
+        let error = live.wait_for("error");
+        assert!(error["message"].as_str().unwrap().contains(&format!("ended by {name}")), "{error}");
+        assert_eq!(live.ended_by(), Some(signal.as_raw()));
+        assert_eq!(session.kept(), Vec::<PathBuf>::new());
+        assert_eq!(session.hash(), before);
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::Session;
-use crate::support::project::call;
+use crate::support::project::{call, farewell};
 
 const USER: &str = "home/.config/headstart/config.toml";
 const PROJECT: &str = "project/.headstart/config.toml";
@@ -54,4 +54,18 @@ fn an_allowed_program_runs_and_writes_nothing_even_if_it_would() {
     let line = withdrawn.json().pop().unwrap();
     assert_eq!(line["type"], "withdrawn", "{withdrawn}");
     assert_eq!(line["verdict"]["reason"], "policy", "{withdrawn}");
+    assert!(withdrawn.stderr.contains("policies are in"), "{withdrawn}");
+}
+
+#[test]
+fn a_deny_rule_that_came_meanwhile_is_named_and_where_it_may_be() {
+    let mut session = Session::with_project();
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    session.write(PROJECT, "deny = ['greeting.*']\n");
+    let withdrawn = session.run(&["accept", &id]);
+    withdrawn.assert_refused(3, &["the deny rule \"greeting.*\"", "deny rules are in"]);
+    for file in [USER, PROJECT] {
+        assert!(withdrawn.stderr.contains(file), "{withdrawn}");
+    }
+    assert!(!withdrawn.stderr.contains("--mode"), "{withdrawn}");
 }

@@ -133,3 +133,64 @@ fn the_timing_is_recorded_and_speed_divides_it() {
         Some(2)
     );
 }
+
+#[test]
+fn a_place_that_cannot_hold_a_recording_is_refused_before_the_first_request() {
+    let session = Session::with_project();
+    let model = session.recording(&json!({"turns": [{"text": "Done."}]}));
+    session.write("precious.txt", "mine\n").write("home/kept.json", "{\"turns\": 1}");
+    std::os::unix::fs::symlink("nowhere.json", session.home().join("dangling")).unwrap();
+    let cases = [
+        ("../precious.txt", "is no recording; move it away, or name another file"),
+        ("../home/kept.json", "is no recording"),
+        ("../no/such/record.json", "its folder does not exist"),
+        ("../home", "no regular file"),
+        ("/dev/null", "no regular file"),
+        ("../home/dangling", "a link that leads nowhere"),
+    ];
+    for (place, words) in cases {
+        for command in [&["speculate", "say hello"][..], &["chat"]] {
+            let outcome = session.run(&[command, &["--model", &model, "--record", place]].concat());
+            outcome.assert_refused(1, &["cannot record to", place, words]);
+            assert_eq!(outcome.stdout, "", "{outcome}");
+        }
+    }
+    assert_eq!(session.kept(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(fs::read_to_string(session.workspace().join("../precious.txt")).unwrap(), "mine\n");
+}
+
+#[test]
+fn a_recording_replaces_a_recording_and_an_empty_one_nothing() {
+    let session = Session::with_project();
+    let model = session.recording(&json!({"turns": [{"text": "Done."}]}));
+    let old = r#"{"turns":[{"text":"an older one"}]}"#;
+    session.write("record.json", old);
+    // Nothing is asked, nothing is said.
+    let outcome = session.run(&["chat", "--model", &model, "--record", "../record.json"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(recorded(&session), old);
+    let outcome = session.run(&["speculate", "--model", &model, "--record", "../record.json", "say hello"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(recorded(&session).contains("Done."), "{}", recorded(&session));
+    let root = session.home().with_file_name("");
+    let names = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.starts_with(".headstart-")).count(), 0);
+}
+
+#[test]
+fn what_was_done_is_told_although_its_recording_cannot_be_kept() {
+    let session = Session::with_project();
+    session.write("home/records/.keep", "");
+    let model = session.recording(&json!({"turns": [
+        {"toolCalls": [{"name": "read_file", "args": {"file_path": "greeting.txt"}}]},
+        {"text": "Done.", "delayMs": 700},
+    ]}));
+    let arguments = ["speculate", "--json", "--model", &model, "--record", "../home/records/r.json", "go"];
+    let mut live = session.live(&arguments);
+    live.wait_for("toolResult");
+    fs::remove_dir_all(session.home().join("records")).unwrap();
+    let finished = live.wait_for("finished");
+    assert_eq!(finished["id"], session.only_row()["id"]);
+    assert!(live.wait_for("error")["message"].as_str().unwrap().contains("r.json"));
+    assert_eq!(live.exit_code(), Some(1));
+}

@@ -68,6 +68,18 @@ fn several_suggestions_come_in_lines_best_first() {
 }
 
 #[test]
+fn a_history_can_come_on_standard_input() {
+    let session = Session::with_project();
+    let model = session.recording(&json!({"suggestions": ["run the tests"], "turns": [{"text": "Done."}]}));
+    let arguments = ["suggest", "--history", "-", "--model", &model];
+    let outcome = session.run_with_input(&arguments, history(2).to_string());
+    assert_eq!(outcome.stdout, "run the tests\n", "{outcome}");
+    let arguments = ["speculate", "--history", "-", "--model", &model, "go"];
+    assert_eq!(session.run_with_input(&arguments, history(2).to_string()).code, Some(0));
+    session.run_with_input(&arguments, "no history").assert_refused(1, &["-: "]);
+}
+
+#[test]
 fn without_a_history_there_is_nothing_to_suggest_from() {
     let session = Session::with_project();
     let model = session.recording(&json!({"suggestions": ["run the tests"]}));

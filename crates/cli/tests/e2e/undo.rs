@@ -47,6 +47,19 @@ fn an_accept_is_taken_back_and_made_again() {
 }
 
 #[test]
+fn a_conflict_tells_the_id_also_where_none_was_given() {
+    let mut session = Session::with_project();
+    let id = accepted(&mut session);
+    session.write("project/src/farewell.txt", "mine\n");
+    for arguments in [&["undo", "--json"][..], &["undo", &id, "--json"]] {
+        let outcome = session.run(arguments);
+        assert_eq!(outcome.code, Some(4), "{outcome}");
+        let line = outcome.json().pop().unwrap();
+        assert_eq!((&line["type"], &line["id"]), (&json!("conflict"), &json!(id)), "{outcome}");
+    }
+}
+
+#[test]
 fn without_an_id_the_last_accept_is_taken_back() {
     let mut session = Session::with_project();
     let before = session.hash();

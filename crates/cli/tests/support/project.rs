@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{Outcome, Session};
@@ -30,7 +32,7 @@ enum Entry {
 /// A command that runs, its standard output read line by line.
 pub(crate) struct Live {
     child: Child,
-    stdout: BufReader<ChildStdout>,
+    stdout: BufReader<Box<dyn Read>>,
 }
 
 impl Session {
@@ -89,7 +91,7 @@ impl Session {
     /// Starts a command to be watched.
     pub(crate) fn live(&self, arguments: &[&str]) -> Live {
         let mut child = self.command(arguments).stderr(Stdio::null()).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stdout = BufReader::new(Box::new(child.stdout.take().unwrap()) as Box<dyn Read>);
         Live { child, stdout }
     }
 
@@ -171,16 +173,33 @@ impl Live {
 
     /// What Ctrl-C sends.
     pub(crate) fn interrupt(&self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        self.signal(Signal::INT);
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Reads no more of what it says.
+    pub(crate) fn hang_up(&mut self) {
+        self.stdout = BufReader::new(Box::new(std::io::empty()));
+    }
+
+    /// The signal that ended it, if one did.
+    pub(crate) fn ended_by(self) -> Option<i32> {
+        self.status().signal()
     }
 
     /// Waits for the end; gives the exit code.
-    pub(crate) fn exit_code(mut self) -> Option<i32> {
+    pub(crate) fn exit_code(self) -> Option<i32> {
+        self.status().code()
+    }
+
+    fn status(mut self) -> ExitStatus {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
+                return status;
             }
             if PATIENCE < started.elapsed() {
                 self.child.kill().unwrap();

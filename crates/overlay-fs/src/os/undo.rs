@@ -46,18 +46,33 @@ impl OsTree {
 
     /// Takes the last commit to this workspace back that is not taken back yet; see [`undo`](Self::undo).
     pub fn undo_last(&self) -> Result<UndoOutcome, TreeError> {
-        self.undo_found(|| {
-            for (staging, phase) in self.ended()?.into_iter().rev() {
-                let is_half_removed = || match staging.journal(phase)? {
-                    Some(journal) => is_whole(&staging, &journal.steps).map(|is_whole| !is_whole),
-                    None => Ok(false),
-                };
-                if phase == Phase::Committed && !is_half_removed()? {
-                    return Ok(Some((staging, phase)));
-                }
+        self.undo_found(|| self.last_committed())
+    }
+
+    /// Which changes an [`undo_last`](Self::undo_last) would take back now, whether or not its user changed them since; see
+    /// [`OsTree::digest`].
+    pub fn last_undoable(&self) -> Result<Option<ContentHash>, TreeError> {
+        let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        let changes = match self.last_committed() {
+            Ok(Some((staging, phase))) => staging.changes(phase),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        changes.map_err(|error| at_root(&error))
+    }
+
+    fn last_committed(&self) -> io::Result<Option<(Staging, Phase)>> {
+        for (staging, phase) in self.ended()?.into_iter().rev() {
+            let is_half_removed = || match staging.journal(phase)? {
+                Some(journal) => is_whole(&staging, &journal.steps).map(|is_whole| !is_whole),
+                None => Ok(false),
+            };
+            if phase == Phase::Committed && !is_half_removed()? {
+                return Ok(Some((staging, phase)));
             }
-            Ok(None)
-        })
+        }
+        Ok(None)
     }
 
     fn undo_found(

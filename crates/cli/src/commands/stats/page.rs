@@ -5,6 +5,7 @@ use headstart_speculation::policy::{Hold, Mode};
 use unicode_width::UnicodeWidthStr;
 
 use super::{OfKind, Report, outcomes, whole};
+use crate::chat::WHEN_SUGGESTED;
 use crate::config::background_name;
 use crate::context::Context;
 use crate::output::{self, Style};
@@ -150,7 +151,7 @@ fn days(report: &Report, look: Look) -> String {
 fn policy(report: &Report, look: Look) -> String {
     let mode = background_name(report.policy.mode);
     let mut text = match report.asks {
-        Ok(()) => format!("background work is on {mode}: the next turn is followed by a suggestion\n"),
+        Ok(()) => format!("background work is on {mode}: {WHEN_SUGGESTED}\n"),
         Err(hold) => format!("background work is on {mode}: no suggestion now, for {hold}\n"),
     };
     if report.policy.mode == Mode::Off {
