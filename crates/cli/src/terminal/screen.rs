@@ -24,6 +24,8 @@ pub(crate) struct Screen<W: Write> {
     /// A line that was begun above the frame and has no end yet.
     open_line: String,
     open_style: Style,
+    /// What the open line is, if it is the rest of one whose beginning is printed already.
+    rest_of: Option<Text>,
     /// Whether the line that comes stands in a block of code.
     in_code: bool,
     /// The widths of the rows that are on the terminal now, of the open line and of the frame.
@@ -42,6 +44,7 @@ impl<W: Write> Screen<W> {
             frame: Frame::default(),
             open_line: String::new(),
             open_style: Style::Plain,
+            rest_of: None,
             in_code: false,
             drawn: Vec::new(),
             cursor: Position::default(),
@@ -104,7 +107,9 @@ impl<W: Write> Screen<W> {
         queue!(codes, BeginSynchronizedUpdate)?;
         self.erase(&mut codes)?;
         for (line, style) in lines {
-            let rows = match self.reads_as(line) {
+            // An open line that has its end now is the first of them.
+            let text = self.rest_of.take().unwrap_or_else(|| self.reads_as(line));
+            let rows = match text {
                 Text::Prose => fold(line, self.size.columns),
                 // The terminal breaks it, so that whoever copies it gets it whole.
                 Text::Code => vec![sanitize(line).into_owned()],
@@ -162,7 +167,8 @@ impl<W: Write> Screen<W> {
             return Ok(Vec::new());
         }
         let mut wrapper = Wrapper::new(self.size.columns, 0);
-        match self.reads_as(line) {
+        let text = self.rest_of.unwrap_or_else(|| self.reads_as(line));
+        match text {
             Text::Prose => wrapper.push(&fold(line, self.size.columns).join("\n"), self.open_style),
             Text::Code => wrapper.push(line, self.open_style),
         }
@@ -171,6 +177,7 @@ impl<W: Write> Screen<W> {
         if rows.len() <= room {
             return Ok(rows);
         }
+        self.rest_of = Some(text);
         let last = rows.split_off(rows.len() - 1);
         for row in rows {
             for span in row.spans {
@@ -178,14 +185,16 @@ impl<W: Write> Screen<W> {
             }
             codes.extend_from_slice(b"\r\n");
         }
-        let end = self.open_line.trim_end_matches([' ', '\r']).len();
-        let end = self.open_line.split_off(end);
-        self.open_line = last.iter().flat_map(|row| &row.spans).map(|span| span.text.trim_end()).collect();
+        // What prose ends with is in no row of it.
+        let left_out: &[char] = if matches!(text, Text::Prose) { &[' ', '\r'] } else { &['\r'] };
+        let end = self.open_line.split_off(self.open_line.trim_end_matches(left_out).len());
+        self.open_line = last.iter().flat_map(|row| &row.spans).map(|span| span.text.as_str()).collect();
         self.open_line.push_str(&end);
         Ok(last)
     }
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Text {
     Prose,
     Code,

@@ -191,7 +191,7 @@ proptest! {
     #[test]
     fn an_answer_looks_the_same_in_whatever_pieces_it_comes(
         // Lines, or one line that is taller than the terminal.
-        text in "[a-d 漢é\n]{0,60}|[a-d 漢é]{120,400}|(- |  [*] |1[.] |```)?[a-d 漢é-]{0,60}\n[a-d ]{0,30}\n?(```)?[a-d ]{0,30}",
+        text in "[a-d 漢é\n]{0,60}|( {4})?[a-d 漢é]{120,400}|(- |  [*] |1[.] |```)?[a-d 漢é-]{0,60}\n[a-d ]{0,30}\n?(```)?[a-d ]{0,30}",
         cuts in proptest::collection::vec(0_usize..400, 0..12),
         typed in "[a-d ]{0,30}",
     ) {
