@@ -1,9 +1,10 @@
 // Makes the package from what `cargo xtask wasm` left in `build/ENTRY` (the module and wasm-bindgen's glue):
 // `node build.mjs OUTPUT [--dev]`. Start it through `cargo xtask wasm`.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 import { namedInOrder } from "./order.mjs";
 
@@ -22,16 +23,16 @@ const entries = [
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
 writeTypes();
-for (const entry of entries) {
-  copyFileSync(shipped(entry.module), join(output, `${entry.module}.wasm`));
+// The optimiser has one thread. The grammar's module is not shipped: it only tells how large the grammar is.
+const ready = entries.map(async (entry) => {
+  copyFileSync(await shipped(entry.module), join(output, `${entry.module}.wasm`));
   await writeCode(entry);
-}
+});
+await Promise.all([...ready, shipped("grammar")]);
 writeRest();
-// Not shipped: it only tells how large the grammar is.
-shipped("grammar");
 
 /** The file of a module as it is shipped: for developers as it is, else optimised for size. */
-function shipped(module) {
+async function shipped(module) {
   const from = join(here, "build", module, "glue_bg.wasm");
   if (dev) return from;
   const to = join(here, "build", module, "small.wasm");
@@ -41,9 +42,9 @@ function shipped(module) {
   // without it the optimiser of a bundler would not know what it may use.
   // `--flatten --rereloop` before them would save 2 KiB more and take more than twice as long.
   const passes = ["-Oz", "-Oz", "--skip-pass=memory-packing", "--strip-debug", "--strip-producers"];
-  run(tool("wasm-opt"), [...passes, from, "-o", `${to}.new`]);
+  await optimise([...passes, from, "-o", `${to}.new`]);
   writeFileSync(`${to}.new`, namedInOrder(readFileSync(`${to}.new`)));
-  run(tool("wasm-opt"), ["--reorder-functions-by-name", "--strip-debug", `${to}.new`, "-o", `${to}.new`]);
+  await optimise(["--reorder-functions-by-name", "--strip-debug", `${to}.new`, "-o", `${to}.new`]);
   renameSync(`${to}.new`, to);
   return to;
 }
@@ -103,6 +104,10 @@ function writeRest() {
 
 function tool(name) {
   return join(here, "node_modules/.bin", name);
+}
+
+async function optimise(args) {
+  await promisify(execFile)(tool("wasm-opt"), args);
 }
 
 function run(program, args) {

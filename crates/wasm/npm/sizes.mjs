@@ -5,10 +5,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 838 },
+  "whole module": { goal: 330, limit: 837 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 620 },
-  core: { limit: 474 },
+  "everything else": { goal: 130, limit: 619 },
+  core: { limit: 473 },
   gate: { limit: 428 },
   controller: { limit: 112 },
 };
