@@ -3,7 +3,7 @@ use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
-use crate::output::{call_in_full, change_line, conflict_line, limit_name, merged_line};
+use crate::output::{call_in_full, change_line, conflict_line, limit_name, merged_line, shortened};
 use crate::terminal::Style;
 
 /// Lines for an event that is not text.
@@ -26,23 +26,16 @@ pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
 fn excerpt(output: &str) -> Vec<String> {
     const BEGINNING: usize = 3;
     const END: usize = 4;
+    // Two or three rows of a terminal.
+    const CHARS: usize = 200;
+    let shown = |lines: &[&str]| lines.iter().map(|line| shortened(line, CHARS)).collect::<Vec<_>>();
     let lines: Vec<&str> = output.trim_end().lines().collect();
     let Some(left_out) = lines.len().checked_sub(BEGINNING + END).filter(|left_out| 1 < *left_out) else {
-        return lines.into_iter().map(shortened).collect();
+        return shown(&lines);
     };
     let (beginning, end) = (&lines[..BEGINNING], &lines[lines.len() - END..]);
     let middle = format!("… {left_out} more lines");
-    let shown = |lines: &[&str]| lines.iter().map(|line| shortened(line)).collect::<Vec<_>>();
     [shown(beginning), vec![middle], shown(end)].concat()
-}
-
-/// Two or three rows of a terminal.
-fn shortened(line: &str) -> String {
-    const CHARS: usize = 200;
-    match line.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }
 
 /// A call in full, for the question whether it may run.

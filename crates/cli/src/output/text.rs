@@ -100,9 +100,14 @@ pub(crate) fn one_call(call: &ToolCall) -> String {
     const CHARS: usize = 160;
     let args: Vec<_> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let line = one_line(&format!("{}({})", call.name, args.join(", ")));
-    match line.char_indices().nth(CHARS) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
+    shortened(&line, CHARS)
+}
+
+/// A text cut where it is long.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
     }
 }
 
