@@ -26,6 +26,7 @@ pub(crate) use read::read;
 pub use read::read_cache;
 
 use crate::ModelRequest;
+use crate::wire::Parameter;
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,6 +37,40 @@ pub struct Options {
     pub call_ids: CallIds,
     /// A cache that the host made.
     pub cached: Option<CachedPrefix>,
+}
+
+impl Options {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        const THINKING: Parameter = Parameter {
+            name: "thinkingConfig",
+            also: &[
+                "thinking_config",
+                "thinkingLevel",
+                "thinking_level",
+                "Thinking level",
+                "thinkingBudget",
+                "thinking_budget",
+                "thinking budget",
+                "Thinking",
+                "thinking mode",
+            ],
+        };
+        const CALL_IDS: Parameter = Parameter { name: "functionCall.id", also: &["Unknown name \"id\""] };
+        let thinking = (self.thinking != ThinkingLimit::None).then_some(THINKING);
+        let ids = (self.call_ids == CallIds::Sent).then_some(CALL_IDS);
+        thinking.into_iter().chain(ids).collect()
+    }
+
+    pub(crate) fn without(&self, refused: &[&str]) -> Self {
+        let mut left = self.clone();
+        if refused.contains(&"thinkingConfig") {
+            left.thinking = ThinkingLimit::None;
+        }
+        if refused.contains(&"functionCall.id") {
+            left.call_ids = CallIds::Omitted;
+        }
+        left
+    }
 }
 
 /// How thinking is kept short. No model of the newer families can be kept from it altogether.

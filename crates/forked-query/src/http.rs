@@ -6,6 +6,7 @@ mod limiter;
 mod patient;
 mod prefix;
 mod prefix_keeper;
+mod refusals;
 mod retry_after;
 mod url;
 
@@ -29,9 +30,11 @@ use crate::{Decoder, EventStream, KeyNeed, Model, ModelError, ModelRequest, Prov
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
 ///
-/// One request is one connection at work; dropping the answer, or the future that waits for it, closes it. Nothing is
-/// retried here ([`Patient`](crate::Patient) does that), and redirects are not followed, for they would carry the
-/// conversation to another place.
+/// One request is one connection at work; dropping the answer, or the future that waits for it, closes it. What fails is
+/// not tried again here ([`Patient`](crate::Patient) does that), but a request with a parameter that the server refuses as not known
+/// to it is sent again without, and later ones to the same model are sent so from the start
+/// ([`Wire::refused_parameter`](crate::Wire::refused_parameter)). Redirects are not followed, for they would carry the conversation
+/// to another place.
 ///
 /// The key is sent to the provider's base URL and appears nowhere else: not in errors, not in `Debug`.
 #[derive(Debug, Clone)]
@@ -41,6 +44,7 @@ pub struct HttpModel {
     base: Url,
     key: Option<ApiKey>,
     timeouts: Timeouts,
+    refusals: refusals::Refusals,
 }
 
 /// How long a client waits for a server.
@@ -88,7 +92,7 @@ impl HttpModel {
             }
         }
         let client = builder.build().map_err(|error| misconfigured(reason(error)))?;
-        Ok(Self { client, provider, base, key, timeouts })
+        Ok(Self { client, provider, base, key, timeouts, refusals: refusals::Refusals::default() })
     }
 
     /// The body of the answer to a request that is answered at once.
@@ -120,10 +124,29 @@ impl HttpModel {
         url
     }
 
-    async fn send(&self, request: &ModelRequest) -> Result<Response, ModelError> {
-        let wire = &self.provider.wire;
+    /// Sends a request, written anew as long as the server refuses a parameter of it. The answer to the last, which is a
+    /// success, and when its first bytes have to be there.
+    async fn send(&self, request: &ModelRequest) -> Result<(Response, Instant), ModelError> {
+        let mut attempt = self.refusals.attempt(&request.model);
         let url = url::request_url(&self.base, &self.provider, &request.model);
-        self.post(url, wire.accept(), wire.encode(request)).await
+        loop {
+            let wire = attempt.wire(&self.provider.wire);
+            // One deadline for the head and the first bytes after it. The connection has a limit of its own.
+            let deadline = Instant::now() + self.first_byte_limit();
+            let mut response = self.post(url.clone(), wire.accept(), wire.encode(request)).await?;
+            let status = response.status();
+            if status == StatusCode::OK {
+                self.refusals.remember(&request.model, attempt);
+                return Ok((response, deadline));
+            }
+            if status.is_redirection() {
+                return Err(self.redirected(&response));
+            }
+            let body = self.beginning(&mut response).await;
+            if !attempt.learns(&self.provider.wire, status.as_u16(), &body) {
+                return Err(self.refusal(&response, &body));
+            }
+        }
     }
 
     async fn post(&self, url: Url, accept: &'static str, body: Vec<u8>) -> Result<Response, ModelError> {
@@ -162,13 +185,20 @@ impl HttpModel {
 
     /// The error in a response that is not a success.
     async fn refused(&self, mut response: Response) -> ModelError {
-        let status = response.status();
-        if status.is_redirection() {
-            return self.provider.wrong_server(&redirect(&response), &self.hide());
+        if response.status().is_redirection() {
+            return self.redirected(&response);
         }
-        let retry_after = retry_after::read(response.headers());
         let body = self.beginning(&mut response).await;
-        self.provider.error(status.as_u16(), retry_after, &body, &self.hide())
+        self.refusal(&response, &body)
+    }
+
+    fn refusal(&self, response: &Response, body: &str) -> ModelError {
+        let retry_after = retry_after::read(response.headers());
+        self.provider.error(response.status().as_u16(), retry_after, body, &self.hide())
+    }
+
+    fn redirected(&self, response: &Response) -> ModelError {
+        self.provider.wrong_server(&redirect(response), &self.hide())
     }
 
     /// A web page in place of an answer.
@@ -218,12 +248,7 @@ impl HttpModel {
 #[async_trait]
 impl Model for HttpModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        // One deadline for the head and the first bytes after it. The connection has a limit of its own.
-        let deadline = Instant::now() + self.first_byte_limit();
-        let response = self.send(request).await?;
-        if response.status() != StatusCode::OK {
-            return Err(self.refused(response).await);
-        }
+        let (response, deadline) = self.send(request).await?;
         let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
         let is = |prefix: &[u8]| kind.as_ref().is_some_and(|kind| kind.starts_with(prefix));
         if is(b"text/html") {

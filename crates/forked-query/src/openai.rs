@@ -21,5 +21,7 @@ mod options;
 mod read;
 
 pub use encode::encode;
-pub use options::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+pub use options::{
+    CacheAnnotations, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
+};
 pub(crate) use read::read;

@@ -14,6 +14,7 @@ pub use encode::encode;
 pub(crate) use read::Reader;
 
 use crate::openai::StructuredOutput;
+use crate::wire::Parameter;
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,4 +24,26 @@ pub struct Options {
     /// `reasoning.effort` of a request that does without thinking, `minimal` for example. Not every model takes every
     /// value, and some take none.
     pub reasoning_effort: Option<String>,
+}
+
+impl Options {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        const EFFORT: Parameter =
+            Parameter { name: "reasoning", also: &["reasoning.effort", "reasoning_effort"] };
+        const FORMAT: Parameter = Parameter { name: "text", also: &["text.format", "response_format"] };
+        let effort = self.reasoning_effort.is_some().then_some(EFFORT);
+        let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
+        effort.into_iter().chain(format).collect()
+    }
+
+    pub(crate) fn without(&self, refused: &[&str]) -> Self {
+        let mut left = self.clone();
+        if refused.contains(&"reasoning") {
+            left.reasoning_effort = None;
+        }
+        if refused.contains(&"text") {
+            left.structured_output = StructuredOutput::Instruction;
+        }
+        left
+    }
 }

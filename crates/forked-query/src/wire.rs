@@ -8,6 +8,7 @@ mod decoder;
 mod fields;
 mod frames;
 pub(crate) mod mark;
+mod refusal;
 mod stranger;
 pub(crate) mod words;
 
@@ -18,6 +19,7 @@ pub use decoder::{Decoder, MAX_ANSWER_BYTES};
 pub(crate) use fields::{Fields, FromJson};
 pub use frames::MAX_EVENT_BYTES;
 pub(crate) use frames::{Frames, Framing};
+pub(crate) use refusal::Parameter;
 use serde_json::Value;
 
 use crate::{ModelRequest, anthropic, gemini, ollama, openai, responses};

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+use super::{CacheAnnotations, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions};
 use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
 use crate::{Message, ModelRequest, Role, ToolResult, ToolSchema};
@@ -17,7 +17,8 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
     let body = Body {
         model: &request.model,
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
+        stream_options: (options.stream_usage == StreamUsage::Asked)
+            .then_some(StreamOptions { include_usage: true }),
         tools: tools(&request.tools, options.cache),
         messages: messages(request, in_words, options.cache),
         max_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxTokens),
@@ -39,7 +40,8 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<WireMessage<'a>>,

@@ -1,5 +1,7 @@
 use serde_json::{Map, Value, json};
 
+use crate::wire::Parameter;
+
 /// What differs between servers that speak chat completions. The default asks for nothing that one of them lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WireOptions {
@@ -11,6 +13,8 @@ pub struct WireOptions {
     pub structured_output: StructuredOutput,
     /// How the limit of the answer is called.
     pub output_limit: OutputLimit,
+    /// Whether the stream is asked to end with what the request cost.
+    pub stream_usage: StreamUsage,
 }
 
 /// How the prefix is marked for the provider's cache.
@@ -58,6 +62,50 @@ pub enum OutputLimit {
     MaxTokens,
     /// `max_completion_tokens`.
     MaxCompletionTokens,
+    /// It is not said: the server knows neither name.
+    Unsaid,
+}
+
+/// Whether the stream is asked to end with what the request cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StreamUsage {
+    /// `"stream_options": {"include_usage": true}`.
+    #[default]
+    Asked,
+    /// It is not: some servers refuse the field, and tell or do not tell as they like.
+    Unasked,
+}
+
+impl OutputLimit {
+    /// The parameter's name.
+    pub(crate) const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::MaxTokens => Some("max_tokens"),
+            Self::MaxCompletionTokens => Some("max_completion_tokens"),
+            Self::Unsaid => None,
+        }
+    }
+
+    /// The first of this name and the other one that is not refused.
+    fn without(self, refused: &[&str]) -> Self {
+        let other = if self == Self::MaxTokens { Self::MaxCompletionTokens } else { Self::MaxTokens };
+        let is_taken = |limit: &Self| limit.name().is_some_and(|name| !refused.contains(&name));
+        if self == Self::Unsaid {
+            return self;
+        }
+        [self, other].into_iter().find(is_taken).unwrap_or(Self::Unsaid)
+    }
+}
+
+impl ThinkingSwitch {
+    fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::EnableThinking => Some("enable_thinking"),
+            Self::ChatTemplate => Some("chat_template_kwargs"),
+            Self::ReasoningEffort(_) => Some("reasoning_effort"),
+        }
+    }
 }
 
 impl StructuredOutput {
@@ -79,6 +127,36 @@ impl StructuredOutput {
 }
 
 impl WireOptions {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        let names = [
+            self.output_limit.name(),
+            self.thinking.name(),
+            (self.structured_output != StructuredOutput::Instruction).then_some("response_format"),
+            (self.stream_usage == StreamUsage::Asked).then_some("stream_options"),
+            (self.cache != CacheAnnotations::None).then_some("cache_control"),
+        ];
+        names.into_iter().flatten().map(Parameter::named).collect()
+    }
+
+    pub(crate) fn without(&self, refused: &[&str]) -> Self {
+        let has = |name| refused.contains(&name);
+        let mut left = self.clone();
+        left.output_limit = self.output_limit.without(refused);
+        if self.thinking.name().is_some_and(has) {
+            left.thinking = ThinkingSwitch::None;
+        }
+        if has("response_format") {
+            left.structured_output = StructuredOutput::Instruction;
+        }
+        if has("stream_options") {
+            left.stream_usage = StreamUsage::Unasked;
+        }
+        if has("cache_control") {
+            left.cache = CacheAnnotations::None;
+        }
+        left
+    }
+
     /// The headers that a request has besides those of every JSON request.
     pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
         match self.cache {

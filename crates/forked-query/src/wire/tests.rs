@@ -6,7 +6,7 @@ mod streams;
 use crate::{KeyNeed, Provider};
 
 /// One provider of each format and dialect.
-fn providers() -> Vec<Provider> {
+pub(super) fn providers() -> Vec<Provider> {
     let gateway = Provider::compatible("compatible", "http://localhost:8000/v1");
     vec![
         Provider::anthropic(),

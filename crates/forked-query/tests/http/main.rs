@@ -5,6 +5,7 @@ mod faults;
 mod formats;
 mod keeper;
 mod matrix;
+mod refused;
 mod server;
 mod strangers;
 

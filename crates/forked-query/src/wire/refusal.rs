@@ -1,0 +1,111 @@
+//! What a server refuses in a request that another server of the same format takes, and the request without it.
+//!
+//! Names of parameters differ between servers of one format and between models of one server, and no server tells beforehand
+//! what it takes. So the refusal is read: it names the parameter and says that it is not known or not supported.
+
+use serde_json::Value;
+
+use super::Wire;
+
+/// A part of a request that can be left out, or be said in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    /// What it is called from here on.
+    pub(crate) name: &'static str,
+    /// The other ways in which servers name it when they refuse it.
+    pub(crate) also: &'static [&'static str],
+}
+
+impl Parameter {
+    /// One that has only its name.
+    pub(crate) const fn named(name: &'static str) -> Self {
+        Self { name, also: &[] }
+    }
+
+    fn is_named_in(self, text: &str) -> bool {
+        std::iter::once(&self.name).chain(self.also).any(|name| has_word(text, name))
+    }
+}
+
+impl Wire {
+    /// Which parameter of a request in this format a server refuses, by the status and the body of its answer. `None` where it
+    /// refuses something else: the key, the model, the length of the conversation, the value of a limit.
+    ///
+    /// Add it to those that were refused before and ask again, [without](Self::without) them.
+    pub fn refused_parameter(&self, status: u16, body: &str) -> Option<&'static str> {
+        if !matches!(status, 400 | 422) || !says_unsupported(body) {
+            return None;
+        }
+        let parameters = self.parameters();
+        // OpenAI's format has a place for it, which counts where it is filled in: the words may name others as the remedy.
+        let body: &str = &match named_by_field(body) {
+            Some(name) => name,
+            None => body.replace("\\\"", "\""),
+        };
+        parameters.into_iter().find(|parameter| parameter.is_named_in(body)).map(|parameter| parameter.name)
+    }
+
+    /// The same format without the parameters that a server refused, in any order. A parameter that has another name or a
+    /// milder value gets that first, and is left out when that is refused as well (the list then holds it again).
+    #[must_use]
+    pub fn without(&self, refused: &[&str]) -> Self {
+        match self {
+            Self::Chat(options) => Self::Chat(options.without(refused)),
+            Self::Gemini(options) => Self::Gemini(options.without(refused)),
+            Self::Responses(options) => Self::Responses(options.without(refused)),
+            Self::Anthropic(_) | Self::Ollama(_) => self.clone(),
+        }
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        match self {
+            Self::Chat(options) => options.parameters(),
+            Self::Gemini(options) => options.parameters(),
+            Self::Responses(options) => options.parameters(),
+            Self::Anthropic(_) | Self::Ollama(_) => Vec::new(),
+        }
+    }
+}
+
+/// `{"error": {"param": "max_tokens"}}`, also without the object around it.
+fn named_by_field(body: &str) -> Option<String> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let param = ["/error/param", "/param"].into_iter().find_map(|place| body.pointer(place)?.as_str())?;
+    (!param.is_empty()).then(|| param.to_owned())
+}
+
+/// Whether a refusal is about what a server does not know, in the words that servers have for that. A value that is too large is
+/// refused with others.
+fn says_unsupported(body: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "unsupported",
+        "not support",
+        "unrecognized",
+        "unknown",
+        "unexpected",
+        "extra_forbidden",
+        "extra fields",
+        "not permitted",
+        "not allowed",
+        "not enabled",
+        "not available",
+        "not implemented",
+        "cannot find field",
+        "only works in",
+    ];
+    let body = body.to_lowercase();
+    WORDS.iter().any(|word| body.contains(word))
+}
+
+/// Whether the text has these letters with none of an identifier's before or behind them.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + word.len()..].chars().next();
+        !before.is_some_and(is_letter) && !after.is_some_and(is_letter)
+    })
+}
+
+#[cfg(test)]
+mod tests;
