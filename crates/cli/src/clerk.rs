@@ -52,7 +52,7 @@ impl Clerk {
             source,
             main: config.main_model(),
             background: config.background_model(),
-            prices: config.prices.clone(),
+            prices: config.prices(),
             scrubber: secrets::scrubber(&context.environment),
         })
     }

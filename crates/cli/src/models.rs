@@ -179,8 +179,7 @@ fn open(
     match spec {
         ModelSpec::Replay(file) => replay(file, config.speed).map(Opened::Replay),
         ModelSpec::Remote { provider, .. } => {
-            // The base URL is that of the main model's server; another provider's key must not be sent there.
-            let base_url = config.base_url.as_deref().filter(|_| Some(*provider) == main.provider());
+            let base_url = own_base_url(*provider, main, config.base_url.as_deref());
             let model = remote(spec, *provider, base_url, config, environment)?;
             let lifetime = config.requests.cache_lifetime;
             if *provider != Provider::Gemini || lifetime.is_zero() {
@@ -191,6 +190,17 @@ fn open(
             Ok(Opened::Remote(keeper))
         }
     }
+}
+
+/// Where a model is asked; nowhere for a recording.
+pub(crate) fn address(spec: &ModelSpec, main: &ModelSpec, base_url: Option<&str>) -> Option<String> {
+    let provider = spec.provider()?;
+    Some(service(provider, own_base_url(provider, main, base_url)).base_url)
+}
+
+/// The base URL is that of the main model's server; another provider's key must not be sent there.
+fn own_base_url<'a>(provider: Provider, main: &ModelSpec, base_url: Option<&'a str>) -> Option<&'a str> {
+    base_url.filter(|_| Some(provider) == main.provider())
 }
 
 fn replay(file: &Path, speed: f64) -> Result<Arc<dyn Model>, CliError> {

@@ -44,7 +44,7 @@ Configuration, each layer over the one before:
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
                 staged_depth, time_seconds, command_seconds; [[policy]] (docs/policies.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
-                what it may cost and keep: ledger, [budget], [prices.\"MODEL\"] (docs/formats.md)
+                what it may cost and keep: ledger, [budget], [models.\"MODEL\"] (docs/formats.md)
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn
                 background work off; and choose another model of your provider
@@ -155,7 +155,7 @@ pub(super) const STATS: &str = "\
 The ledger of a project is a file of JSON Lines in the state folder. Wasted is what went into prompts \
 that ran ahead and were not taken, and into queries for suggestions. Amounts of the policy are in \
 input tokens of the conversation's model: a token from the cache counts a tenth, one written four, \
-or what `prices` in your configuration say.
+or what `prices` of a model in your configuration say.
 
 Examples:
   headstart stats

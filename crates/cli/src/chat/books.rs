@@ -4,7 +4,7 @@ use futures::FutureExt;
 use headstart_forked_query::Usage;
 use headstart_overlay_fs::ChangeKind;
 use headstart_speculation::ledger::{Entry, Outcome, Source};
-use headstart_speculation::policy::{Allowance, Experience, Hold, Mode, Policy, Tariff};
+use headstart_speculation::policy::{Allowance, Experience, Hold, Mode, Policy};
 use headstart_speculation::{Cost, Speculation, Status};
 
 use crate::clerk::{self, Clerk, QueryCost};
@@ -39,14 +39,12 @@ impl Books {
     /// The books of a workspace, with what earlier chats wrote.
     pub(crate) fn open(context: &Context, config: &Config, workspace: &str) -> Result<Self, CliError> {
         let clerk = Clerk::of(context, config, workspace, Source::Chat)?;
-        let tariff = Tariff::new(config.main_model(), config.prices.clone())
-            .with_background(config.background_model());
         // A ledger that cannot be read is one without experience; a chat is possible all the same.
         let (book, trouble) = match clerk.ledger.read() {
             Ok(book) => (book, None),
             Err(error) => (headstart_speculation::ledger::Book::default(), Some(error.to_string())),
         };
-        let experience = Experience::of(tariff, &book.entries);
+        let experience = Experience::of(config.tariff(), &book.entries);
         Ok(Self {
             clerk,
             policy: config.background,

@@ -96,9 +96,7 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
     let config = context.config(&Flags::default(), workspace.as_ref())?;
     let ledger = Ledger::of(&context.store()?, &workspace, config.ledger);
     let book = ledger.read()?;
-    let tariff =
-        Tariff::new(config.main_model(), config.prices.clone()).with_background(config.background_model());
-    let report = Report::of(workspace, book, config.background, tariff, clock::unix_ms());
+    let report = Report::of(workspace, book, config.background, config.tariff(), clock::unix_ms());
     if let Some(damage) = report.damage() {
         output::note(&format!("{}: {damage}", ledger.file().display()));
     }

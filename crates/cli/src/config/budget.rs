@@ -1,11 +1,10 @@
-//! What the files say about background work: the switch, what it may cost, what models cost, what is kept about it.
+//! What the files say about background work: the switch, what it may cost, what is kept about it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use headstart_speculation::ledger::{Money, Price, Prices};
+use headstart_speculation::ledger::Money;
 use headstart_speculation::policy::{Cap, Mode, Policy};
-use serde::Deserialize;
 use toml::Spanned;
 
 use super::Config;
@@ -22,17 +21,6 @@ pub(crate) enum Keep {
     Figures,
     /// The texts of suggestions and speculations, too.
     Prompts,
-}
-
-/// What a model costs, for a million tokens.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PriceFields {
-    input: f64,
-    cached: Option<f64>,
-    cache_write: Option<f64>,
-    storage: Option<f64>,
-    output: f64,
 }
 
 /// A field of `[budget]`.
@@ -78,7 +66,6 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     if let Some(keep) = file.ledger()? {
         config.ledger = keep.value;
     }
-    config.prices = prices(file)?;
     for (name, field, value) in budget(file)? {
         field
             .set(&mut config.background, value.value)
@@ -102,10 +89,6 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
             return Err(file.refuse(keep.line, "ledger", "a project can only have less kept than you do"));
         }
         config.ledger = keep.value;
-    }
-    if let Some(price) = file.prices().values().next() {
-        let problem = "a project cannot say what models cost; set it in your own file";
-        return Err(file.refuse(file.line(&price.span()), "prices", problem));
     }
     for (name, field, value) in budget(file)? {
         let refused = |problem: String| file.refuse(value.line, &name, problem);
@@ -149,26 +132,6 @@ pub(super) fn parse_keep(name: &str) -> Result<Keep, String> {
         "prompts" => Keep::Prompts,
         _ => return Err(format!("{name:?} is none of off, figures and prompts")),
     })
-}
-
-fn prices(file: &File) -> Result<Prices, CliError> {
-    let price = |(model, fields): (&String, &Spanned<PriceFields>)| {
-        let PriceFields { input, cached, cache_write, storage, output } = fields.get_ref();
-        let refused = || {
-            let line = file.line(&fields.span());
-            file.refuse(line, &format!("prices.{model:?}"), "a price is a number from 0 to 1,000,000,000")
-        };
-        let money = |units: f64| Money::new(units).ok_or_else(refused);
-        let price = Price {
-            input: money(*input)?,
-            cached: money(cached.unwrap_or(*input))?,
-            cache_write: money(cache_write.unwrap_or(*input))?,
-            storage: money(storage.unwrap_or_default())?,
-            output: money(*output)?,
-        };
-        Ok((model.clone(), price))
-    };
-    file.prices().iter().map(price).collect()
 }
 
 fn budget(file: &File) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
@@ -254,6 +217,5 @@ impl Span {
     }
 }
 
-/// The tables of a file, as they stand there.
-pub(super) type PriceTable = BTreeMap<String, Spanned<PriceFields>>;
+/// The table of a file, as it stands there.
 pub(super) type BudgetTable = BTreeMap<String, Spanned<f64>>;

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -10,8 +11,9 @@ use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRu
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::budget::{self, BudgetTable, Keep, PriceTable};
+use super::budget::{self, BudgetTable, Keep};
 use super::limits::LimitField;
+use super::per_model::ModelTable;
 use super::requests::RequestField;
 use super::several::SeveralField;
 use super::{parse_at_boundary, parse_base_url, parse_mode};
@@ -52,7 +54,8 @@ struct Fields {
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
     budget: BudgetTable,
-    prices: PriceTable,
+    models: ModelTable,
+    prices: BTreeMap<String, Spanned<toml::Value>>,
     requests: RequestFields,
 }
 
@@ -173,7 +176,12 @@ impl File {
         &self.fields.budget
     }
 
-    pub(super) fn prices(&self) -> &PriceTable {
+    pub(super) fn models(&self) -> &ModelTable {
+        &self.fields.models
+    }
+
+    /// Where earlier versions had what models cost.
+    pub(super) fn old_prices(&self) -> &BTreeMap<String, Spanned<toml::Value>> {
         &self.fields.prices
     }
 

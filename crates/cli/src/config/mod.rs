@@ -7,18 +7,20 @@
 mod budget;
 mod file;
 mod limits;
+mod per_model;
+mod prices;
 mod project;
 mod requests;
 mod several;
 
 use std::path::{Path, PathBuf};
 
-use headstart_speculation::ledger::Prices;
 use headstart_speculation::policy::Policy;
 use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
+pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -65,8 +67,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
-    /// What models cost.
-    pub(crate) prices: Prices,
+    /// What the user says of single models.
+    pub(crate) per_model: PerModel,
     /// What is kept about background work.
     pub(crate) ledger: Keep,
     /// How many times faster a recording is played.
@@ -109,6 +111,7 @@ impl Config {
             *field.of(&mut config) = value.value;
         }
         budget::apply_users(&mut config, &file)?;
+        config.per_model = per_model::of_user(&file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
         }
@@ -166,7 +169,7 @@ impl Default for Config {
             parallel: 1,
             limits: Limits::default(),
             background: Policy::default(),
-            prices: Prices::default(),
+            per_model: PerModel::default(),
             ledger: Keep::default(),
             speed: 1.0,
             requests: Requests::default(),

@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags, budget};
+use super::{Config, Flags, budget, per_model};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -50,6 +50,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         *users = value.value;
     }
     budget::apply_projects(config, &file)?;
+    per_model::refuse_projects(&file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);
         if users < value.value {

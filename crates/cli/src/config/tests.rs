@@ -200,14 +200,14 @@ fn background_work_has_one_switch_a_budget_and_prices() {
     use headstart_speculation::policy::Mode;
 
     let user = "background = 'always'\nledger = 'prompts'\n[budget]\nsecond_is_worth = 9000\nday_money = 2.5\n\
-                turn_seconds = 30\n[prices.'openai:m']\ninput = 1.5\noutput = 6";
+                turn_seconds = 30\n[models.'openai:m'.prices]\ninput = 1.5\noutput = 6";
     let case = Case::new(user, "");
     let config = case.load().unwrap();
     assert_eq!((config.background.mode, config.ledger), (Mode::Always, Keep::Prompts));
     assert!((config.background.second_is_worth - 9_000.0).abs() < 1e-9);
     assert_eq!(config.background.day.money, Money::new(2.5));
     assert_eq!(config.background.turn.time, Duration::from_secs(30));
-    let price = config.prices.get("openai:m").unwrap();
+    let price = config.prices().get("openai:m").unwrap();
     assert_eq!((price.cached, price.output), (Money::new(1.5).unwrap(), Money::new(6.0).unwrap()));
     assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);
 
@@ -233,7 +233,7 @@ fn a_project_cannot_have_more_done_ahead() {
         ("", "background = 'always'", "1: background: a project can only do less ahead, and yours is auto"),
         ("background = 'off'", "background = 'auto'", "and yours is off"),
         ("", "ledger = 'prompts'", "1: ledger: a project can only have less kept than you do"),
-        ("", "[prices.m]\ninput = 0\noutput = 0", "prices: a project cannot say what models cost"),
+        ("", "[models.m]\nfree = true", "1: models.\"m\": a project cannot say what models cost"),
         (
             "",
             "[budget]\nsecond_is_worth = 9000",
@@ -273,9 +273,26 @@ fn a_mistake_in_a_budget_or_a_price_is_named() {
         ("[budget]\nshare = 1.5", "2: budget.share: must be a number from 0 to 1"),
         ("[budget]\nturn_tokens = -1", "2: budget.turn_tokens: must be a number from 0"),
         ("[budget]\nturn_tokens = nan", "2: budget.turn_tokens: must be a number from 0"),
-        ("[prices.m]\ninput = -1\noutput = 1", "prices.\"m\": a price is a number from 0"),
-        ("[prices.m]\ninput = 1", "missing field `output`"),
-        ("[prices.m]\ninput = 1\noutput = 1\nwritten = 2", "unknown field `written`"),
+        (
+            "[models.m.prices]\ninput = 1\noutput = -1",
+            "3: models.\"m\".prices.output: a price is a number from 0 to 1,000,000,000",
+        ),
+        ("[models.m.prices]\ninput = nan\noutput = 1", "2: models.\"m\".prices.input: a price is a number"),
+        ("[models.m.prices]\ninput = 'one'\noutput = 1", "2: invalid type: string \"one\", expected f64"),
+        ("[models.m]\nprices.input = 1", "missing field `output`"),
+        (
+            "[models.m.prices]\ninput = 1\noutput = 1\nwritten = 2",
+            "4: unknown field `written`, expected one of",
+        ),
+        ("[models.m]\ncheap = true", "2: unknown field `cheap`, expected"),
+        (
+            "[models.m]\nfree = true\nprices = { input = 1, output = 2 }",
+            "1: models.\"m\".free: a model that is free",
+        ),
+        (
+            "\n[prices.m]\ninput = 1",
+            "2: prices.\"m\": gone since 0.2; write the same fields into [models.\"m\".prices]",
+        ),
     ];
     for (text, expected) in cases {
         let error = Case::new(text, "").load().unwrap_err();
@@ -298,7 +315,7 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     let day = headstart_speculation::policy::Cap { money: None, ..told.background.day };
     assert_eq!(Policy { day, ..told.background }, silent.background);
     assert_eq!(told.ledger, silent.ledger);
-    assert!(told.prices.get("openai:NAME").is_some() && told.background.day.money.is_some());
+    assert!(told.prices().get("openai:NAME").is_some() && told.background.day.money.is_some());
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn what_a_script_speculates_accepts_and_gives_up_is_in_the_ledger_with_its_price
     let mut session = Session::with_project();
     let prices = "input = 10\ncached = 1\noutput = 100\n";
     let model = session.recording(&measured());
-    session.write("home/.config/headstart/config.toml", format!("[prices.'{model}']\n{prices}"));
+    session.write("home/.config/headstart/config.toml", format!("[models.'{model}'.prices]\n{prices}"));
     let (_, first) = session.speculate(&measured(), "auto-edit");
     let (_, second) = session.speculate(&measured(), "auto-edit");
     let (_, third) = session.speculate(&measured(), "auto-edit");

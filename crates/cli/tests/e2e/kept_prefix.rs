@@ -37,7 +37,7 @@ fn gist(requests: &[Request]) -> Vec<(String, Value)> {
 
 fn session() -> Session {
     let session = Session::with_project().variable(gemini().variable, KEY);
-    let prices = "[prices.'gemini:gemini-3-test']\ninput = 1\ncached = 0.1\ncache_write = 2\nstorage = 36\noutput = 10\n";
+    let prices = "[models.'gemini:gemini-3-test'.prices]\ninput = 1\ncached = 0.1\ncache_write = 2\nstorage = 36\noutput = 10\n";
     session.write("home/.config/headstart/config.toml", prices);
     session
 }

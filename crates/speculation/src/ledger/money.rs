@@ -118,6 +118,13 @@ impl Prices {
         self.get(model).map(|price| price.of(usage))
     }
 
+    /// These and others; of two for one name the other one.
+    #[must_use]
+    pub fn with(mut self, others: impl IntoIterator<Item = (String, Price)>) -> Self {
+        self.0.extend(others);
+        self
+    }
+
     /// Whether no price is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

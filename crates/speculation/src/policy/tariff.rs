@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use headstart_forked_query::Usage;
 
 use crate::ledger::{Money, Price, Prices};
@@ -12,19 +14,31 @@ pub struct Tariff {
     prices: Prices,
     main: String,
     background: String,
+    free: BTreeSet<String>,
 }
 
 impl Tariff {
     /// For a conversation with the model `main`, which does the background work, too.
     pub fn new(main: impl Into<String>, prices: Prices) -> Self {
         let main = main.into();
-        Self { background: main.clone(), main, prices }
+        Self { background: main.clone(), main, prices, free: BTreeSet::new() }
     }
 
     /// Another model does the background work.
     #[must_use]
     pub fn with_background(self, model: impl Into<String>) -> Self {
         Self { background: model.into(), ..self }
+    }
+
+    /// These models cost nothing for a token.
+    #[must_use]
+    pub fn with_free(self, models: impl IntoIterator<Item = String>) -> Self {
+        Self { free: models.into_iter().collect(), ..self }
+    }
+
+    /// Whether the background work costs nothing for a token.
+    pub fn is_free(&self) -> bool {
+        self.free.contains(&self.background)
     }
 
     /// What these tokens of a model cost, in input tokens of the conversation's model.

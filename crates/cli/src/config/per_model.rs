@@ -1,0 +1,109 @@
+//! What the user's own file says of one model: `[models."NAME"]`.
+
+use std::collections::BTreeMap;
+
+use headstart_speculation::ledger::{Money, Price, Prices};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::file::File;
+use crate::error::CliError;
+
+/// What the user says of one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ModelSettings {
+    /// Whether its tokens cost nothing; `None`: as its address tells.
+    pub(crate) free: Option<bool>,
+    /// What they cost, for a million.
+    pub(crate) price: Option<Price>,
+}
+
+/// The settings by the name of the model: the whole one (`openai:NAME`) or what follows the provider.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PerModel(BTreeMap<String, ModelSettings>);
+
+impl PerModel {
+    /// The settings of a model, named as on the command line.
+    pub(crate) fn get(&self, model: &str) -> ModelSettings {
+        let plain = model.split_once(':').map(|(_, name)| name);
+        self.0.get(model).or_else(|| self.0.get(plain?)).copied().unwrap_or_default()
+    }
+
+    /// The prices that the user gives.
+    pub(crate) fn prices(&self) -> Prices {
+        self.0.iter().filter_map(|(name, settings)| Some((name.clone(), settings.price?))).collect()
+    }
+}
+
+/// A table of a file, as it stands there.
+pub(super) type ModelTable = BTreeMap<String, Spanned<ModelFields>>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ModelFields {
+    free: Option<bool>,
+    prices: Option<PriceFields>,
+}
+
+/// What a model costs, for a million tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceFields {
+    input: Spanned<f64>,
+    cached: Option<Spanned<f64>>,
+    cache_write: Option<Spanned<f64>>,
+    storage: Option<Spanned<f64>>,
+    output: Spanned<f64>,
+}
+
+/// What the user's file says of models.
+pub(super) fn of_user(file: &File) -> Result<PerModel, CliError> {
+    refuse_old_prices(file)?;
+    let settings = |(name, fields): (&String, &Spanned<ModelFields>)| {
+        let ModelFields { free, prices } = fields.get_ref();
+        let price = prices.as_ref().map(|prices| prices.read(file, name)).transpose()?;
+        if *free == Some(true) && price.is_some_and(|price| price != Price::default()) {
+            let problem = "a model that is free has no prices; leave one of the two out";
+            return Err(file.refuse(file.line(&fields.span()), &format!("models.{name:?}.free"), problem));
+        }
+        Ok((name.clone(), ModelSettings { free: *free, price }))
+    };
+    file.models().iter().map(settings).collect::<Result<_, _>>().map(PerModel)
+}
+
+/// A project has no say: what a model costs decides what is spent.
+pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
+    refuse_old_prices(file)?;
+    let Some((name, fields)) = file.models().first_key_value() else { return Ok(()) };
+    let problem = "a project cannot say what models cost; set it in your own file";
+    Err(file.refuse(file.line(&fields.span()), &format!("models.{name:?}"), problem))
+}
+
+/// Earlier versions had the prices in a table of their own.
+fn refuse_old_prices(file: &File) -> Result<(), CliError> {
+    let Some((name, fields)) = file.old_prices().first_key_value() else { return Ok(()) };
+    let problem = format!("gone since 0.2; write the same fields into [models.{name:?}.prices]");
+    Err(file.refuse(file.line(&fields.span()), &format!("prices.{name:?}"), problem))
+}
+
+impl PriceFields {
+    fn read(&self, file: &File, model: &str) -> Result<Price, CliError> {
+        let money = |name: &str, units: &Spanned<f64>| {
+            Money::new(*units.get_ref()).ok_or_else(|| {
+                let field = format!("models.{model:?}.prices.{name}");
+                file.refuse(file.line(&units.span()), &field, "a price is a number from 0 to 1,000,000,000")
+            })
+        };
+        let or = |name: &str, units: &Option<Spanned<f64>>, without: Money| {
+            units.as_ref().map_or(Ok(without), |units| money(name, units))
+        };
+        let input = money("input", &self.input)?;
+        Ok(Price {
+            input,
+            cached: or("cached", &self.cached, input)?,
+            cache_write: or("cache_write", &self.cache_write, input)?,
+            storage: or("storage", &self.storage, Money::ZERO)?,
+            output: money("output", &self.output)?,
+        })
+    }
+}

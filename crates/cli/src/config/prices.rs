@@ -1,0 +1,217 @@
+//! What models cost: the user's own word, then whether they run on this machine, then the table that comes with the program.
+
+use std::collections::BTreeMap;
+
+use headstart_speculation::ledger::{Money, Price, Prices};
+use headstart_speculation::policy::Tariff;
+use serde::Deserialize;
+use url::{Host, Url};
+
+use super::Config;
+use crate::model_spec::{ModelSpec, Provider};
+use crate::models;
+
+const TABLE: &str = include_str!("prices.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    provider: Vec<Service>,
+}
+
+/// The models of one provider.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Service {
+    /// Where they are asked.
+    hosts: Vec<String>,
+    /// The day on which the prices were read.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table, and its test"))]
+    read: String,
+    models: BTreeMap<String, Row>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    input: f64,
+    cached: Option<f64>,
+    cache_write: Option<f64>,
+    storage: Option<f64>,
+    output: f64,
+}
+
+impl Config {
+    /// How costs are compared in a conversation with the models of this configuration.
+    pub(crate) fn tariff(&self) -> Tariff {
+        let free = [&self.model, &self.fast_model].into_iter().flatten().filter(|spec| self.is_free(spec));
+        Tariff::new(self.main_model(), self.prices())
+            .with_background(self.background_model())
+            .with_free(free.map(ToString::to_string))
+    }
+
+    /// What is known of prices: those that the user gives, and those in the table of the models in use.
+    pub(crate) fn prices(&self) -> Prices {
+        let users = self.per_model.prices();
+        let in_use = [&self.model, &self.fast_model].into_iter().flatten();
+        let unknown = in_use.filter(|spec| users.get(&spec.to_string()).is_none());
+        let listed = unknown.filter_map(|spec| Some((spec.to_string(), self.listed(spec)?)));
+        let listed: Vec<_> = listed.collect();
+        users.with(listed)
+    }
+
+    /// Whether the tokens of this model cost nothing. A model that runs on this machine does not, unless the user says what it
+    /// costs: a gateway to models elsewhere may run here.
+    pub(crate) fn is_free(&self, spec: &ModelSpec) -> bool {
+        let settings = self.per_model.get(&spec.to_string());
+        if let Some(free) = settings.free {
+            return free;
+        }
+        if let Some(price) = settings.price {
+            return price == Price::default();
+        }
+        match spec {
+            ModelSpec::Replay(_) | ModelSpec::Remote { provider: Provider::Ollama, .. } => true,
+            ModelSpec::Remote { .. } => self.address(spec).is_some_and(|url| is_this_machine(&url)),
+        }
+    }
+
+    /// The price in the table of a model at its provider's own address: another server under the same name may charge otherwise.
+    fn listed(&self, spec: &ModelSpec) -> Option<Price> {
+        let ModelSpec::Remote { name, .. } = spec else { return None };
+        let url = self.address(spec)?;
+        let host = url.host_str()?;
+        let table: Table = toml::from_str(TABLE).expect("works because a test reads it");
+        let service = table.provider.into_iter().find(|service| service.hosts.iter().any(|at| at == host))?;
+        service.models.get(name).or_else(|| service.models.get(undated(name)))?.price()
+    }
+
+    /// Where a model is asked.
+    fn address(&self, spec: &ModelSpec) -> Option<Url> {
+        let main = self.model.as_ref()?;
+        models::address(spec, main, self.base_url.as_deref()).and_then(|url| url.parse().ok())
+    }
+}
+
+impl Row {
+    fn price(self) -> Option<Price> {
+        let input = Money::new(self.input)?;
+        let or_input = |units: Option<f64>| units.map_or(Some(input), Money::new);
+        Some(Price {
+            input,
+            cached: or_input(self.cached)?,
+            cache_write: or_input(self.cache_write)?,
+            storage: Money::new(self.storage.unwrap_or_default())?,
+            output: Money::new(self.output)?,
+        })
+    }
+}
+
+/// Loopback: nobody charges for what runs there.
+fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// The name without the date of its version (`-20250929`, `-2025-09-29`) or `-latest`.
+fn undated(name: &str) -> &str {
+    let digits = |text: &str, number: usize| text.len() == number && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some(name) = name.strip_suffix("-latest") {
+        return name;
+    }
+    let mut parts = name.rsplit('-');
+    let [day, month, year] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    let length = match () {
+        () if digits(day, 8) => 9,
+        () if digits(day, 2) && digits(month, 2) && digits(year, 4) => 11,
+        () => 0,
+    };
+    name.get(..name.len().saturating_sub(length)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(model: &str, base_url: Option<&str>) -> Config {
+        Config {
+            model: Some(model.parse().unwrap()),
+            base_url: base_url.map(str::to_owned),
+            ..Config::default()
+        }
+    }
+
+    #[test]
+    fn the_table_holds_prices_of_hosts_with_the_day_on_which_they_were_read() {
+        let table: Table = toml::from_str(TABLE).unwrap();
+        for service in table.provider {
+            let day: Vec<_> = service.read.split('-').map(|part| part.parse::<u32>().unwrap()).collect();
+            assert!(day.len() == 3 && 2026 <= day[0] && day[1] <= 12 && day[2] <= 31, "{}", service.read);
+            assert!(!service.hosts.is_empty() && !service.models.is_empty());
+            for (name, row) in service.models {
+                let price = row.price().unwrap();
+                assert!(Money::ZERO < price.cached && price.cached <= price.input, "{name}");
+                assert!(price.input <= price.cache_write && price.input < price.output, "{name}");
+                assert_eq!(undated(&name), name, "the table has names without a date");
+            }
+        }
+    }
+
+    #[test]
+    fn a_price_is_that_of_the_model_at_its_providers_own_address() {
+        let input = |model: &str, base_url: Option<&str>| {
+            config(model, base_url).prices().get(model).map(|price| price.input.units())
+        };
+        let cases = [
+            ("anthropic:claude-sonnet-4-5", None, Some(3.0)),
+            ("anthropic:claude-sonnet-4-5-20250929", None, Some(3.0)),
+            ("anthropic:claude-sonnet-4-5-latest", None, Some(3.0)),
+            ("anthropic:claude-sonnet-9", None, None),
+            ("openai:gpt-5-2025-08-07", None, Some(1.25)),
+            ("responses:gpt-5", None, Some(1.25)),
+            ("openai:gpt-5", Some("https://gateway.example/v1"), None),
+            ("openai:deepseek-v4-flash", Some("https://api.deepseek.com"), Some(0.14)),
+            ("openai:deepseek-v4-flash", None, None),
+            ("gemini:gemini-2.5-pro", None, Some(1.25)),
+            ("ollama:gpt-5", None, None),
+            ("replay:gpt-5", None, None),
+        ];
+        for (model, base_url, expected) in cases {
+            assert_eq!(input(model, base_url), expected, "{model} {base_url:?}");
+        }
+    }
+
+    #[test]
+    fn what_runs_on_this_machine_is_free() {
+        let cases = [
+            ("ollama:llama3.3", None, true),
+            ("replay:demo.json", None, true),
+            ("openai:m", None, false),
+            ("anthropic:m", None, false),
+            ("openai:m", Some("http://localhost:8000/v1"), true),
+            ("openai:m", Some("http://127.0.0.1:8000/v1"), true),
+            ("openai:m", Some("http://127.9.9.9"), true),
+            ("openai:m", Some("http://[::1]:1/v1"), true),
+            ("openai:m", Some("http://gpu.localhost/v1"), true),
+            ("openai:m", Some("http://192.168.0.7:8000/v1"), false),
+            ("openai:m", Some("http://localhost.example.com/v1"), false),
+            ("openai:m", Some("http://127.0.0.1.example.com/v1"), false),
+            ("openai:m", Some("https://127.0.0.1@example.com/v1"), false),
+            ("openai:m", Some("http://0.0.0.0:8000"), false),
+        ];
+        for (model, base_url, expected) in cases {
+            let config = config(model, base_url);
+            assert_eq!(config.is_free(config.model.as_ref().unwrap()), expected, "{model} {base_url:?}");
+        }
+        // The address is that of the main model's server: a model of another provider is not asked there.
+        let both = Config {
+            fast_model: Some("anthropic:m".parse().unwrap()),
+            ..config("openai:m", Some("http://localhost:1"))
+        };
+        assert!(!both.is_free(both.fast_model.as_ref().unwrap()));
+    }
+}
