@@ -51,6 +51,14 @@ pub(crate) enum CliError {
 
     #[error("{message}; {MODEL_FORMS}")]
     ModelSpec { message: String },
+    /// What a chat says: whoever begins one may not know yet what there is.
+    #[error(
+        "no model is chosen yet. {here}\nTo keep a choice: HEADSTART_MODEL{}.\n`headstart help chat` has all forms of a model.",
+        or_in(user_file.as_deref())
+    )]
+    NoModelForChat { here: String, user_file: Option<PathBuf> },
+    #[error("replay:demo {problem}")]
+    DemoModel { problem: &'static str },
     #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in(user_file.as_deref()))]
     NoModel { user_file: Option<PathBuf> },
     #[error("{model} needs a key: set {variable}")]
@@ -145,6 +153,8 @@ impl CliError {
             Self::Environment { .. }
             | Self::ModelSpec { .. }
             | Self::NoModel { .. }
+            | Self::NoModelForChat { .. }
+            | Self::DemoModel { .. }
             | Self::NoStateDir
             | Self::InvalidId { .. }
             | Self::NoWorkspace { .. }

@@ -27,6 +27,7 @@ mod models;
 mod output;
 mod runner;
 mod secrets;
+mod seen;
 mod session;
 mod setup;
 mod signals;
@@ -34,11 +35,13 @@ mod store;
 mod terminal;
 mod workspace;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
-use crate::args::Cli;
+use crate::args::{Cli, Global};
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
@@ -50,13 +53,14 @@ fn main() -> ExitCode {
         return runner::enter(arguments);
     }
     let environment = Environment::of_process();
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let (command, global) = match Cli::try_parse() {
+        Ok(cli) => (Some(cli.command), cli.global),
+        Err(error) if is_start(&error) => (None, Global::default()),
         Err(error) => return usage(&error).into(),
     };
-    let output = Output::new(cli.global.json, &environment);
-    let context = Context { output, environment, state_dir: cli.global.state_dir };
-    let status = match commands::run(cli.command, &context) {
+    let output = Output::new(global.json, &environment);
+    let context = Context { output, environment, state_dir: global.state_dir };
+    let status = match commands::run(command, &context) {
         Ok(status) => status,
         Err(error) if error.is_broken_pipe() => ExitStatus::Done,
         Err(error) => {
@@ -68,6 +72,11 @@ fn main() -> ExitCode {
         }
     };
     status.into()
+}
+
+/// Whether somebody typed `headstart` alone in a terminal.
+fn is_start(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && std::io::stdout().is_terminal()
 }
 
 /// Help and version are no errors; all else is.

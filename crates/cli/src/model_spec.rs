@@ -4,11 +4,13 @@ use std::str::FromStr;
 
 use crate::error::CliError;
 
-/// Which model is asked: `replay:FILE` or `PROVIDER:NAME`.
+/// Which model is asked: `replay:FILE`, `replay:demo` or `PROVIDER:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ModelSpec {
     /// A recording that stands in for a model.
     Replay(PathBuf),
+    /// The bundled recording, which is about a project of its own. A file of that name is `replay:./demo`.
+    Demo,
     /// A model of a provider.
     Remote {
         provider: Provider,
@@ -51,7 +53,7 @@ impl ModelSpec {
     /// The provider of a model that is not a recording.
     pub(crate) fn provider(&self) -> Option<Provider> {
         match self {
-            Self::Replay(_) => None,
+            Self::Replay(_) | Self::Demo => None,
             Self::Remote { provider, .. } => Some(*provider),
         }
     }
@@ -67,6 +69,7 @@ impl FromStr for ModelSpec {
         };
         match prefix {
             "replay" if rest.is_empty() => return Err(refused(format!("{spec:?} names no file"))),
+            "replay" if rest == "demo" => return Ok(Self::Demo),
             "replay" => return Ok(Self::Replay(PathBuf::from(rest))),
             _ => {}
         }
@@ -84,6 +87,7 @@ impl fmt::Display for ModelSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Replay(file) => write!(f, "replay:{}", file.display()),
+            Self::Demo => f.write_str("replay:demo"),
             Self::Remote { provider, name } => write!(f, "{}:{name}", provider.prefix()),
         }
     }
@@ -97,6 +101,8 @@ mod tests {
     fn a_specification_says_whose_model_it_is() {
         for spec in [
             "replay:demo.json",
+            "replay:demo",
+            "replay:./demo",
             "anthropic:claude-sonnet-4-5",
             "gemini:gemini-3-pro",
             "openai:gpt-5",

@@ -45,7 +45,7 @@ impl Models {
             return Err(CliError::NoModel { user_file: config::user_file(environment) });
         };
         let place = record.map(Place::find).transpose()?;
-        let is_recording = |spec: &ModelSpec| matches!(spec, ModelSpec::Replay(_));
+        let is_recording = |spec: &ModelSpec| matches!(spec, ModelSpec::Replay(_) | ModelSpec::Demo);
         #[expect(clippy::float_cmp, reason = "1 is what it is where nobody says anything")]
         if config.speed != 1.0
             && !is_recording(main_spec)
@@ -101,7 +101,11 @@ impl Models {
     /// A recording for every task, its delays divided by `speed`.
     pub(crate) fn of_recording(recording: Recording, speed: f64) -> Self {
         let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
-        let main: Arc<dyn Model> = Arc::new(Replay::new(recording, sleep));
+        Self::of_model(Arc::new(Replay::new(recording, sleep)))
+    }
+
+    /// A model that waits for nobody, for every task.
+    pub(crate) fn of_model(main: Arc<dyn Model>) -> Self {
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
         let waits = (Waits::default(), Waits::default());
@@ -164,7 +168,7 @@ impl Opened {
 /// What the provider calls the model; a recording is called after its file.
 fn name(spec: &ModelSpec) -> String {
     match spec {
-        ModelSpec::Replay(_) => spec.to_string(),
+        ModelSpec::Replay(_) | ModelSpec::Demo => spec.to_string(),
         ModelSpec::Remote { name, .. } => name.clone(),
     }
 }
@@ -178,6 +182,9 @@ fn open(
 ) -> Result<Opened, CliError> {
     match spec {
         ModelSpec::Replay(file) => replay(file, config.speed).map(Opened::Replay),
+        ModelSpec::Demo => Err(CliError::DemoModel {
+            problem: "answers in `headstart chat` only, as the model of a sample project",
+        }),
         ModelSpec::Remote { provider, .. } => {
             let base_url = own_base_url(*provider, main, config.base_url.as_deref());
             let model = remote(spec, *provider, base_url, config, environment)?;

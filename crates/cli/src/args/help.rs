@@ -2,7 +2,7 @@
 
 pub(super) const STATE_DIR: &str =
     "The folder that keeps speculations [env: HEADSTART_STATE_DIR] [default: $XDG_STATE_HOME/headstart]";
-pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE [env: HEADSTART_MODEL]";
+pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE, replay:demo [env: HEADSTART_MODEL]";
 pub(super) const FAST_MODEL: &str =
     "The model of suggestions and speculation, if another one [env: HEADSTART_FAST_MODEL]";
 pub(super) const BASE_URL: &str = "Where the model's provider is reached [env: HEADSTART_BASE_URL]";
@@ -14,8 +14,8 @@ your project while you still read, and hands the finished work over the moment y
 type something else, it leaves no trace.
 
 Start with `headstart demo`: it shows the whole flow in a few seconds and needs neither key nor \
-network. Then run `headstart chat --model ollama:NAME` in a project of your own, or drive the other \
-commands from any language with --json.";
+network. With `headstart chat --model replay:demo` you press Tab yourself. Then run `headstart chat` in a \
+project of your own: it says which models it sees. Or drive the other commands from any language with --json.";
 
 pub(super) const AFTER: &str = "\
 Exit codes:
@@ -69,7 +69,8 @@ Tab or Right takes the grey suggestion, Esc dismisses it, typing something else 
 With `candidates = 3` in your configuration Alt-N (or Down) and Alt-P turn to another suggestion.
 
 Examples:
-  headstart chat --model ollama:NAME
+  headstart chat --model replay:demo           a recording, in a sample project of its own
+  headstart chat --model ollama:NAME \"why does the test fail?\"
   ANTHROPIC_API_KEY=... headstart chat --model anthropic:NAME --mode auto-edit
   headstart chat --model openai:NAME --base-url http://localhost:8000/v1
   HEADSTART_SPECULATE=off headstart chat";

@@ -23,7 +23,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Global {
     /// Print JSON Lines on standard output, one object a line, and nothing else there
     #[arg(long, global = true)]
@@ -93,6 +93,9 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct Chat {
+    /// What to begin with, as if it were typed
+    #[arg(value_parser = prompt)]
+    pub(crate) prompt: Option<String>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -244,6 +247,13 @@ fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
     use clap::builder::TypedValueParser as _;
     PossibleValuesParser::new(["default", "plan", "auto-edit", "yolo"])
         .try_map(|name| config::parse_mode(&name))
+}
+
+fn prompt(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it holds no word; leave it out to type one".to_owned()),
+        prompt => Ok(prompt.to_owned()),
+    }
 }
 
 fn speed(text: &str) -> Result<f64, String> {

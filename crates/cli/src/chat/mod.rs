@@ -9,6 +9,7 @@ mod books;
 mod command;
 mod face;
 mod offer;
+mod opening;
 mod show;
 mod steps;
 mod suggest;
@@ -37,6 +38,7 @@ pub(crate) use books::Books;
 pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 use offer::{Offers, next_told};
+pub(crate) use opening::Opening;
 use suggest::{Asked, answered};
 use turn::{Step, Working};
 pub(crate) use waiting::Holds;
@@ -75,6 +77,7 @@ pub(crate) struct Chat {
     last: ExitStatus,
     over: bool,
     holds: Holds,
+    opening: Opening,
 }
 
 impl Chat {
@@ -116,6 +119,7 @@ impl Chat {
             last: ExitStatus::Done,
             over: false,
             holds,
+            opening: Opening::default(),
         }
     }
 
@@ -136,6 +140,7 @@ impl Chat {
                 format!("headstart: {}, {mode} mode; /help lists the keys", self.session.model_name());
             self.face.say(&welcome, Style::Dim)?;
         }
+        self.open()?;
         while !self.over {
             self.draw()?;
             // A pipe is read line by line, each when the one before is done.

@@ -2,24 +2,72 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Books, Chat, Face, Holds};
+use crate::chat::{Books, Chat, Face, Holds, Opening};
+use crate::config::{self, Config, Flags};
 use crate::context::Context;
+use crate::demo::{self, After, DemoChat};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::model_spec::ModelSpec;
 use crate::models::Models;
-use crate::output::Style;
+use crate::output::{self, Style};
+use crate::seen::{self, Seen, Way};
 use crate::terminal::{Input, Palette};
 use crate::{setup, workspace};
 
 /// Talks to a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
+    let flags = args.model.flags(&args.mode);
+    let nearest = flags.clone().or_environment(&context.environment)?;
+    if nearest.model == Some(ModelSpec::Demo) {
+        return with_recording(args, nearest, context).await;
+    }
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
+    let config = context.config(&flags, Path::new(&workspace))?;
+    if config.model.is_none() {
+        return Err(no_model(context).await);
+    }
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
+    let opening = args.prompt.map(Opening::with).unwrap_or_default();
+    talk(context, config, &workspace, &models, opening).await
+}
+
+/// The bundled recording, about a sample project of its own. Files, configuration and state of the user are left alone.
+async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Result<ExitStatus, CliError> {
+    if args.workspace.path.is_some() {
+        return Err(CliError::DemoModel { problem: "brings its own workspace; leave --workspace out" });
+    }
+    if args.model.record.is_some() {
+        return Err(CliError::DemoModel { problem: "is a recording; leave --record out" });
+    }
+    let demo = DemoChat::create(args.model.speed.unwrap_or(1.0))?;
+    let users = context.config(&flags, Path::new(&demo.workspace()?))?;
+    let mode_is_chosen = flags.mode.is_some() || users.mode != Config::default().mode;
+    let config = demo::config_of_chat(users, mode_is_chosen);
+    let apart = Context {
+        output: context.output,
+        environment: context.environment.clone(),
+        state_dir: Some(demo.state()),
+    };
+    let ended = talk(&apart, config, &demo.workspace()?, &demo.models, demo.opening(args.prompt)).await;
+    drop(demo);
+    if ended.is_ok() && !context.output.is_json() {
+        output::print(&demo::next_steps(After::Chat, context).await)?;
+    }
+    ended
+}
+
+async fn talk(
+    context: &Context,
+    config: Config,
+    workspace: &str,
+    models: &Models,
+    opening: Opening,
+) -> Result<ExitStatus, CliError> {
     // A chat needs no store; without a state folder its accepts cannot be undone.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let (session, asks) = setup::session(&config, &workspace, state.as_deref(), &models, Vec::new())?;
-    let books = Books::open(context, &config, &workspace)?;
+    let (session, asks) = setup::session(&config, workspace, state.as_deref(), models, Vec::new())?;
+    let books = Books::open(context, &config, workspace)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
         let palette = match context.output.style() {
@@ -32,6 +80,15 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
         (Face::lines(context.output), Input::of_pipe())
     };
     let holds = Holds::of(&models.waits);
-    let ended = Chat::new(session, config, books, asks, holds, face).run(input).await;
-    models.close_after(ended).await
+    let chat = Chat::new(session, config, books, asks, holds, face).opening_with(opening);
+    models.close_after(chat.run(input).await).await
+}
+
+/// What somebody who begins may not know: what there is to choose from here.
+async fn no_model(context: &Context) -> CliError {
+    let seen = Seen::look(&context.environment).await;
+    let ways = [seen.ways(), vec![Way::of_recording()]].concat();
+    let rows = seen::rows(&ways, context.output.columns(), Style::Plain);
+    let here = format!("{}\n{}", seen.head(), rows.join("\n"));
+    CliError::NoModelForChat { here, user_file: config::user_file(&context.environment) }
 }

@@ -6,5 +6,5 @@ use crate::exit::ExitStatus;
 
 /// Plays the whole flow on the bundled sample project.
 pub(crate) async fn run(args: Demo, context: &Context) -> Result<ExitStatus, CliError> {
-    demo::run(context.output.is_json(), args.speed).await
+    demo::run(context, args.speed).await
 }

@@ -11,6 +11,7 @@ mod gate;
 mod list;
 mod show;
 mod speculate;
+mod start;
 mod stats;
 mod suggest;
 mod sweep;
@@ -23,8 +24,9 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 
-/// Runs a command to its end.
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitStatus, CliError> {
+/// Runs a command to its end; without one, tells where to begin.
+pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitStatus, CliError> {
+    let Some(command) = command else { return block_on(start::run(context)) };
     match command {
         Command::Demo(args) => block_on(demo::run(args, context)),
         Command::Chat(args) => block_on(chat::run(args, context)),

@@ -179,7 +179,7 @@ impl Default for Config {
 
 impl Flags {
     /// What no flag says, the environment may.
-    fn or_environment(mut self, environment: &Environment) -> Result<Self, CliError> {
+    pub(crate) fn or_environment(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.model = match self.model {
             Some(spec) => Some(spec),
             None => variable(environment, "HEADSTART_MODEL", str::parse)?,
@@ -250,7 +250,7 @@ fn variable<T, E: std::fmt::Display>(
 fn beside(folder: &Path, spec: ModelSpec) -> ModelSpec {
     match spec {
         ModelSpec::Replay(file) => ModelSpec::Replay(folder.join(file)),
-        remote @ ModelSpec::Remote { .. } => remote,
+        other @ (ModelSpec::Remote { .. } | ModelSpec::Demo) => other,
     }
 }
 

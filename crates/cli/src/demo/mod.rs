@@ -1,17 +1,26 @@
 //! `headstart demo`: the whole flow on a bundled sample project. A recording stands in for the model; the engine, the
-//! gate, the tools, the overlay, the files and git are the real ones.
+//! gate, the tools, the overlay, the files and git are the real ones. `headstart chat --model replay:demo` plays the same
+//! recording for somebody who presses the keys.
 
+mod chat;
 mod narrator;
+mod next;
 mod sample;
 mod stage;
+mod story;
+mod table;
 
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::task::JoinHandle;
 
+pub(crate) use self::chat::{DemoChat, config_of_chat};
+pub(crate) use self::next::{After, next_steps};
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::output::Output;
 use crate::signals::Signals;
 use narrator::{Narrator, millis};
 use stage::{Stage, baseline};
@@ -37,11 +46,11 @@ struct Row {
 }
 
 /// Plays the demo. `speed` divides the recording's delays and the reading times. However it ends, its folders are gone.
-pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> {
+pub(crate) async fn run(context: &Context, speed: f64) -> Result<ExitStatus, CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let mut without = tokio::spawn(baseline(speed));
     let ended = tokio::select! {
-        ended = play(json, speed, &mut without) => ended,
+        ended = play(context.output, speed, &mut without) => ended,
         signal = signals.next() => {
             Err(CliError::Signalled { signal, what: "the demo's folders are gone".to_owned() })
         }
@@ -50,16 +59,17 @@ pub(crate) async fn run(json: bool, speed: f64) -> Result<ExitStatus, CliError> 
         without.abort();
         let _ = without.await;
     }
+    if ended.is_ok() && !context.output.is_json() {
+        crate::output::print(&next_steps(After::Demo, context).await)?;
+    }
     ended
 }
 
-async fn play(json: bool, speed: f64, without: &mut Baseline) -> Result<ExitStatus, CliError> {
-    let narrator = Narrator::new(json);
-    if !json {
-        narrator.heading(
-            "A recording stands in for the model here; for a real one: headstart chat --model openai:NAME (key in OPENAI_API_KEY).",
-        )?;
-    }
+async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<ExitStatus, CliError> {
+    let narrator = Narrator::new(output);
+    narrator.heading(
+        "A recording stands in for the model; all else is real, in a sample project that goes afterwards.",
+    )?;
     let mut stage = Stage::create(speed)?;
     let mut rows = Vec::new();
 
@@ -89,28 +99,6 @@ async fn play(json: bool, speed: f64, without: &mut Baseline) -> Result<ExitStat
         row.without_ms =
             without.iter().find(|(prompt, _)| *prompt == row.prompt).map_or(0, |(_, time)| millis(*time));
     }
-    table(&narrator, &rows)?;
+    table::print(&narrator, &rows)?;
     Ok(ExitStatus::Done)
-}
-
-fn table(narrator: &Narrator, rows: &[Row]) -> Result<(), CliError> {
-    for row in rows {
-        narrator.object(row)?;
-    }
-    if narrator.is_json() {
-        return Ok(());
-    }
-    let mut lines = vec![
-        "What you waited for, in milliseconds (all measured in this run)".to_owned(),
-        "                             with headstart        without".to_owned(),
-        "  prompt                        Tab to done  the same work   ran ahead in   you read for".to_owned(),
-    ];
-    lines.extend(rows.iter().map(|row| {
-        format!(
-            "  {:<28} {:>12.1} {:>14} {:>14} {:>14}",
-            row.prompt, row.tab_to_done_ms, row.without_ms, row.work_ms, row.reading_ms
-        )
-    }));
-    narrator.heading(&lines.join("\n"))?;
-    Ok(())
 }

@@ -3,14 +3,19 @@ use std::time::{Duration, Instant};
 use headstart_forked_query::ToolOutcome;
 use headstart_speculation::Event;
 use serde::Serialize;
+use textwrap::{Options, WordSplitter};
 
 use crate::error::CliError;
-use crate::output::{call_title, print, print_json};
+use crate::output::{Output, Style, call_title, print, print_json};
+
+/// On a narrower terminal there is no room for the time.
+const WITH_TIME: usize = 60;
 
 /// Tells what happens, as it happens: a line for people or a JSON object for programs.
 pub(super) struct Narrator {
     started: Instant,
-    json: bool,
+    output: Output,
+    columns: usize,
 }
 
 /// One line of the story.
@@ -24,32 +29,46 @@ struct Line<'a> {
 }
 
 impl Narrator {
-    pub(super) fn new(json: bool) -> Self {
-        Self { started: Instant::now(), json }
+    pub(super) fn new(output: Output) -> Self {
+        // Prose in longer lines is hard to read.
+        Self { started: Instant::now(), output, columns: output.columns().clamp(20, 100) }
     }
 
     /// A heading; people only.
     pub(super) fn heading(&self, text: &str) -> Result<(), CliError> {
-        if self.json {
-            return Ok(());
-        }
-        print(&format!("\n{text}\n"))
+        self.people(|| {
+            let rows = wrapped(text, self.columns);
+            let rows: Vec<_> = rows.iter().map(|row| self.style().bold(row)).collect();
+            format!("\n{}\n", rows.join("\n"))
+        })
     }
 
     /// Something happened.
     pub(super) fn say(&self, who: &str, text: &str) -> Result<(), CliError> {
         let at = self.started.elapsed();
-        if self.json {
+        if self.output.is_json() {
             let line = Line { r#type: "step", at_ms: millis(at), who, text };
             return print_json(&line);
         }
-        for (number, line) in text.lines().enumerate() {
-            match number {
-                0 => print(&format!("{:>8.2} s  {who:<8} {line}\n", at.as_secs_f64()))?,
-                _ => print(&format!("{:>20} {line}\n", ""))?,
+        let time =
+            if self.columns < WITH_TIME { String::new() } else { format!("{:>6.2} s", at.as_secs_f64()) };
+        let margin = if time.is_empty() { 0 } else { time.len() + 2 };
+        let room = self.columns.saturating_sub(margin + WHO + 1);
+        let mut shown = String::new();
+        let rows = text.lines().flat_map(|line| wrapped(line, room).into_iter().map(move |row| (line, row)));
+        for (number, (line, row)) in rows.enumerate() {
+            // The time and the name once; below them the text alone.
+            let (time, name) = if number == 0 && !who.is_empty() { (time.as_str(), who) } else { ("", "") };
+            let name = format!("{name:<WHO$}");
+            let time = format!("{time:<margin$}");
+            let (time, name) = (self.style().dim(&time), self.name(who, &name));
+            for piece in [&time, &name, " ", &self.text(who, line, &row)] {
+                shown.push_str(piece);
             }
+            shown.truncate(shown.trim_end().len());
+            shown.push('\n');
         }
-        Ok(())
+        print(&shown)
     }
 
     /// An event of a run; `who` is `model` for a turn that the user watches, `ahead` for a speculation.
@@ -66,15 +85,51 @@ impl Narrator {
 
     /// Anything that has a JSON form of its own.
     pub(super) fn object(&self, value: &impl Serialize) -> Result<(), CliError> {
-        if !self.json {
+        if !self.output.is_json() {
             return Ok(());
         }
         print_json(value)
     }
 
-    pub(super) fn is_json(&self) -> bool {
-        self.json
+    /// Something that is for people only.
+    pub(super) fn people(&self, text: impl FnOnce() -> String) -> Result<(), CliError> {
+        if self.output.is_json() { Ok(()) } else { print(&text()) }
     }
+
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub(super) fn style(&self) -> Style {
+        self.output.style()
+    }
+
+    fn name(&self, who: &str, name: &str) -> String {
+        match who {
+            "ahead" => self.style().cyan(name),
+            "Tab" => self.style().green(name),
+            "you" | "asks" => self.style().bold(name),
+            _ => self.style().dim(name),
+        }
+    }
+
+    /// A row of a line: of a diff, in its colour.
+    fn text(&self, who: &str, line: &str, row: &str) -> String {
+        match (who, line.as_bytes().first()) {
+            ("", Some(b'+')) => self.style().green(row),
+            ("", Some(b'-')) => self.style().red(row),
+            ("", Some(b'@')) => self.style().cyan(row),
+            _ => row.to_owned(),
+        }
+    }
+}
+
+/// How wide a name is.
+const WHO: usize = 7;
+
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let options = Options::new(columns.max(8)).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(std::borrow::Cow::into_owned).collect()
 }
 
 pub(super) fn millis(time: Duration) -> u64 {

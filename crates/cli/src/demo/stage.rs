@@ -118,8 +118,7 @@ impl Stage {
         if after != before {
             return Err(CliError::Demo("an aborted speculation changed the project".into()));
         }
-        narrator
-            .say("check", &format!("hash of the whole project: {before:016x} before, {after:016x} after"))?;
+        narrator.say("check", &format!("project hash {before:016x} before, {after:016x} after"))?;
         Ok(())
     }
 

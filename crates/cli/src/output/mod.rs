@@ -14,6 +14,7 @@ pub(crate) use self::text::{
 };
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::terminal::Size;
 
 /// How a command speaks.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,12 @@ impl Output {
     /// Whether a person reads standard output as it comes.
     pub(crate) fn is_terminal(self) -> bool {
         self.terminal
+    }
+
+    /// How wide a line may be: as the terminal, and without one 80 columns.
+    pub(crate) fn columns(self) -> usize {
+        let terminal = self.terminal.then(|| Size::of_terminal().ok()).flatten();
+        terminal.map_or(80, |size| usize::from(size.columns))
     }
 
     pub(crate) fn style(self) -> Style {

@@ -8,6 +8,7 @@ mod support;
 mod boundary;
 mod candidates;
 mod conflict;
+mod first;
 mod fixture;
 mod flow;
 mod giving_up;

@@ -37,7 +37,7 @@ fn as_json_every_line_is_an_object_and_the_timeline_closes_it() {
         ("Tab", "CHANGELOG.md in the project"),
         ("ahead", "stopped at a boundary"),
         ("asks", "git"),
-        ("check", "hash of the whole project"),
+        ("check", "project hash"),
     ] {
         assert!(
             rest.any(|(found, said)| *found == who && said.contains(text)),
@@ -61,11 +61,17 @@ fn people_are_told_that_a_recording_stands_in_and_how_to_use_a_real_model() {
     let session = Session::new();
     let outcome = session.run(&["demo", "--speed", "20"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    for word in
-        ["A recording stands in for the model", "headstart chat --model", "OPENAI_API_KEY", "Tab to done"]
-    {
+    for word in [
+        "A recording stands in for the model",
+        "Tab to done",
+        "What to do next",
+        "headstart chat --model replay:demo",
+        "headstart chat --model anthropic:NAME",
+    ] {
         assert!(outcome.stdout.contains(word), "{word:?} is missing in\n{outcome}");
     }
+    assert!(outcome.stdout.lines().all(|line| line.chars().count() <= 80), "{outcome}");
+    assert!(!outcome.stdout.contains('\u{1b}'), "{outcome}");
     assert_eq!(outcome.stderr, "");
     // It works in a folder of its own, and keeps nothing.
     assert_eq!(session.tree(), []);

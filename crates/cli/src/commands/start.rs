@@ -1,0 +1,93 @@
+use std::path::Path;
+
+use crate::config::Flags;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{self, Style};
+use crate::seen::{self, Seen, Way};
+use crate::workspace;
+
+/// On a terminal of 80 columns the page has no more rows.
+const ROWS: usize = 10;
+
+const HEAD: &str = "headstart predicts your next prompt to a coding agent and runs it while you read. \
+    Tab hands the finished work over; typing something else drops it.";
+const CLOSING: &str = "Nothing is sent to a model before you send a prompt.";
+
+/// Tells what this is and where to begin.
+pub(crate) async fn run(context: &Context) -> Result<ExitStatus, CliError> {
+    let ways = match chosen(context) {
+        Some(model) => vec![Way::of_chosen(&model)],
+        None => Seen::look(&context.environment).await.ways(),
+    };
+    output::print(&page(ways, context.output.columns(), context.output.style()))?;
+    Ok(ExitStatus::Done)
+}
+
+/// The model that is configured. What is wrong with a configuration, the commands that use it say.
+fn chosen(context: &Context) -> Option<String> {
+    let workspace = workspace::resolve(None).ok()?;
+    let config = context.config(&Flags::default(), Path::new(&workspace)).ok()?;
+    config.model.map(|model| model.to_string())
+}
+
+/// As many of the ways as the page has room for, and one at least.
+fn page(mut ways: Vec<Way>, columns: usize, style: Style) -> String {
+    loop {
+        let text = text(&ways, columns, Style::Plain);
+        let height: usize = text.lines().map(|row| row.len().div_ceil(columns).max(1)).sum();
+        if height <= ROWS || ways.len() <= 1 {
+            return self::text(&ways, columns, style);
+        }
+        ways.pop();
+    }
+}
+
+fn text(ways: &[Way], columns: usize, style: Style) -> String {
+    let all = [&[Way::of_demo(), Way::of_recording()], ways, &[Way::of_help()]].concat();
+    let wrapped = |text: &str| -> Vec<String> {
+        textwrap::wrap(text, columns).into_iter().map(std::borrow::Cow::into_owned).collect()
+    };
+    let closing = wrapped(CLOSING).iter().map(|row| style.dim(row)).collect();
+    let blank = || vec![String::new()];
+    [wrapped(HEAD), blank(), seen::rows(&all, columns, style), blank(), closing].concat().join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(line: &str) -> Way {
+        Way { line: line.to_owned(), why: "answers on localhost:11434".to_owned() }
+    }
+
+    #[test]
+    fn the_page_has_ten_rows_of_80_columns_whatever_is_seen() {
+        let short = way("headstart chat --model ollama:qwen3");
+        let long = way(&format!(
+            "headstart chat --model openai:{} --base-url http://localhost:1234/v1",
+            "q".repeat(40)
+        ));
+        for (ways, told) in [
+            (vec![short.clone()], 1),
+            (vec![short.clone(), short.clone(), short.clone(), short.clone()], 2),
+            (vec![short, long.clone()], 1),
+            (vec![long], 1),
+        ] {
+            let page = page(ways, 80, Style::Plain);
+            let rows: usize = page.lines().map(|row| row.len().div_ceil(80).max(1)).sum();
+            assert!(rows <= ROWS, "{page}");
+            assert_eq!(page.matches("--model").count(), 1 + told, "{page}");
+            for word in ["headstart demo", "replay:demo", "headstart help", "answers on", CLOSING] {
+                assert!(page.contains(word), "{page}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_no_row_that_is_too_wide_but_a_line_to_type() {
+        let page = page(vec![way("headstart chat --model ollama:qwen3")], 40, Style::Plain);
+        assert!(page.lines().all(|row| row.len() <= 40), "{page}");
+    }
+}

@@ -1,0 +1,65 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use headstart_speculation::policy::{Mode, Policy};
+use headstart_tool_gate::ApprovalMode;
+
+use super::REQUEST;
+use super::sample::{Sample, recording};
+use super::story::Story;
+use crate::chat::Opening;
+use crate::config::Config;
+use crate::error::CliError;
+use crate::models::Models;
+use crate::workspace;
+
+/// The user's configuration as far as it goes with a recording: no other model is asked, and work ahead, which costs
+/// nothing here, is what they came to see. In a folder that is thrown away nobody has to agree to an edit, unless they chose a
+/// mode.
+pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
+    let background = Policy { mode: Mode::Always, ..Policy::default() };
+    let mode = if mode_is_chosen { users.mode } else { ApprovalMode::AutoEdit };
+    Config {
+        fast_model: None,
+        base_url: None,
+        suggestions: true,
+        speculation: true,
+        background,
+        mode,
+        ..users
+    }
+}
+
+/// How many prompts of the recording a chat plays: the one that stands in the prompt, and three to press Tab for.
+const PARTS: usize = 4;
+
+/// What a chat needs that plays the bundled recording: a model, and a sample project that goes with the value.
+pub(crate) struct DemoChat {
+    sample: Sample,
+    pub(crate) models: Models,
+}
+
+impl DemoChat {
+    pub(crate) fn create(speed: f64) -> Result<Self, CliError> {
+        let story = Story::new(recording(), REQUEST, PARTS, speed);
+        Ok(Self { sample: Sample::create()?, models: Models::of_model(Arc::new(story)) })
+    }
+
+    pub(crate) fn workspace(&self) -> Result<String, CliError> {
+        workspace::resolve(Some(&self.sample.root()))
+    }
+
+    /// Where state is kept: beside the sample project, in the folder that goes with it.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.sample.root().with_file_name("state")
+    }
+
+    pub(crate) fn opening(&self, prompt: Option<String>) -> Opening {
+        let told = format!(
+            "A recording answers here, not a model; nothing is sent anywhere. It works in a sample project, {}, which goes \
+             when you leave. Nothing of yours is touched.\nEnter sends the first prompt. When a grey one shows, press Tab.",
+            self.sample.root().display()
+        );
+        Opening { told, sent: prompt, typed: REQUEST.to_owned() }
+    }
+}

@@ -1,0 +1,235 @@
+//! Which models somebody could talk to from here: keys in the environment, and servers on this machine that answer.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use headstart_forked_query::Provider as Service;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+use serde_json::Value;
+
+use crate::environment::Environment;
+use crate::output::{self, Style};
+
+/// How long all servers together may take: nobody waits for one that is not there.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A list of models is shorter.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// Says where Ollama listens, as Ollama itself reads it.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
+
+/// What there is. Nothing but environment variables and ports of this machine is looked at, and no value of a key is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    servers: Vec<Server>,
+    keys: Vec<Key>,
+}
+
+/// A server on this machine that tells its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Server {
+    place: Place,
+    /// The first of its models that can talk.
+    model: String,
+}
+
+/// A variable that holds a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    provider: &'static str,
+    variable: String,
+}
+
+/// Where a server may answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    name: &'static str,
+    /// Ollama's own interface, or OpenAI's.
+    is_ollama: bool,
+    /// `http://host:port`.
+    address: String,
+}
+
+/// A line to type, and why it would work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) line: String,
+    pub(crate) why: String,
+}
+
+impl Seen {
+    /// Looks around, for at most 300 milliseconds.
+    pub(crate) async fn look(environment: &Environment) -> Self {
+        Self { servers: answering(&places(environment)).await, keys: keys(environment) }
+    }
+
+    /// How to begin a chat with what is there, the cheapest first; where nothing is, what would help.
+    pub(crate) fn ways(&self) -> Vec<Way> {
+        let ways: Vec<_> =
+            self.servers.iter().map(Server::way).chain(self.keys.iter().map(Key::way)).collect();
+        if !ways.is_empty() {
+            return ways;
+        }
+        vec![
+            Way::new("headstart chat --model ollama:NAME", "once Ollama runs on this machine"),
+            Way::new("headstart chat --model anthropic:NAME", "once ANTHROPIC_API_KEY is set"),
+            Way::new("headstart chat --model openai:NAME", "once OPENAI_API_KEY is set"),
+        ]
+    }
+
+    /// What the ways are, in words before them.
+    pub(crate) fn head(&self) -> &'static str {
+        if self.servers.is_empty() && self.keys.is_empty() {
+            "No key is set and no model server answers on this machine. One of them is enough:"
+        } else {
+            "What there is here:"
+        }
+    }
+}
+
+impl Way {
+    fn new(line: &str, why: &str) -> Self {
+        Self { line: line.to_owned(), why: why.to_owned() }
+    }
+
+    /// To see it work without a model.
+    pub(crate) fn of_recording() -> Self {
+        Self::new("headstart chat --model replay:demo", "press Tab yourself, in a sample project")
+    }
+
+    pub(crate) fn of_demo() -> Self {
+        Self::new("headstart demo", "watch it: 10 s, no key, no network")
+    }
+
+    pub(crate) fn of_help() -> Self {
+        Self::new("headstart help", "all commands, modes and files")
+    }
+
+    /// With a model that is configured.
+    pub(crate) fn of_chosen(model: &str) -> Self {
+        Self::new("headstart chat", &format!("with {}, as you configured", output::one_line(model)))
+    }
+}
+
+/// The lines to type, each with its reason beside it, or below where there is no room.
+pub(crate) fn rows(ways: &[Way], columns: usize, style: Style) -> Vec<String> {
+    const GAP: usize = 2;
+    let beside = |way: &&Way| way.line.len() + way.why.len() + 2 * GAP <= columns;
+    let widest = ways.iter().filter(beside).map(|way| way.line.len()).max().unwrap_or(0);
+    let fits = |way: &Way| GAP + widest.max(way.line.len()) + GAP + way.why.len() <= columns;
+    let rows = ways.iter().flat_map(|way| {
+        let Way { line, why } = way;
+        if fits(way) {
+            return vec![format!("  {line:<widest$}  {}", style.dim(why))];
+        }
+        let below = textwrap::wrap(why, columns.saturating_sub(4).max(8));
+        let below = below.into_iter().map(|row| format!("    {}", style.dim(&row)));
+        std::iter::once(format!("  {line}")).chain(below).collect()
+    });
+    rows.collect()
+}
+
+impl Server {
+    fn way(&self) -> Way {
+        let Self { place, model } = self;
+        let shown = place.address.strip_prefix("http://").unwrap_or(&place.address);
+        let why = format!("{} answers on {shown}", place.name);
+        let usual = Service::ollama().base_url;
+        let line = match (place.is_ollama, place.address == usual) {
+            (true, true) => format!("headstart chat --model ollama:{model}"),
+            (true, false) => format!("headstart chat --model ollama:{model} --base-url {}", place.address),
+            (false, _) => format!("headstart chat --model openai:{model} --base-url {}/v1", place.address),
+        };
+        Way { line, why }
+    }
+}
+
+impl Key {
+    fn way(&self) -> Way {
+        let line = format!("headstart chat --model {}:NAME", self.provider);
+        Way { line, why: format!("{} is set", self.variable) }
+    }
+}
+
+fn providers() -> impl Iterator<Item = (&'static str, Service)> {
+    [
+        ("anthropic", Service::anthropic()),
+        ("openai", Service::openai()),
+        ("gemini", Service::gemini()),
+        ("dashscope", Service::dashscope()),
+    ]
+    .into_iter()
+}
+
+fn keys(environment: &Environment) -> Vec<Key> {
+    let key = |(provider, service): (&'static str, Service)| {
+        let other = (provider == "gemini").then_some("GOOGLE_API_KEY");
+        let names = [Some(service.key_variable.as_str()), other];
+        let variable = names.into_iter().flatten().find(|name| environment.get(name).is_some())?.to_owned();
+        Some(Key { provider, variable })
+    };
+    providers().filter_map(key).collect()
+}
+
+fn places(environment: &Environment) -> Vec<Place> {
+    let named = environment.get(OLLAMA_HOST).and_then(|host| ollama_address(host.to_str()?));
+    let ollama = named.unwrap_or_else(|| Service::ollama().base_url);
+    let place = |name, is_ollama, address: &str| Place { name, is_ollama, address: address.to_owned() };
+    vec![
+        place("Ollama", true, &ollama),
+        place("LM Studio", false, "http://localhost:1234"),
+        place("a server", false, "http://localhost:8000"),
+        place("a server", false, "http://localhost:8080"),
+    ]
+}
+
+/// The address in `OLLAMA_HOST`; `None` unless it is on this machine.
+fn ollama_address(host: &str) -> Option<String> {
+    let host = host.trim().trim_end_matches('/');
+    let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+    let url = Url::parse(&url).ok().filter(|url| url.scheme() == "http")?;
+    // A server that listens everywhere listens here.
+    let here = ["localhost", "127.0.0.1", "0.0.0.0"].contains(&url.host_str()?);
+    // Without one `Url` would mean 80.
+    let port = url.port().unwrap_or(11434);
+    here.then(|| format!("http://localhost:{port}"))
+}
+
+async fn answering(places: &[Place]) -> Vec<Server> {
+    // Whatever is on this machine is not behind a proxy, and needs no certificates, which take long to read.
+    let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
+    let Ok(client) = client.build() else { return Vec::new() };
+    let asked = places.iter().map(|place| async {
+        let model = tokio::time::timeout(PATIENCE, first_model(&client, place)).await.ok().flatten()?;
+        Some(Server { place: place.clone(), model })
+    });
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
+/// The first model that can talk, of those that the server lists.
+async fn first_model(client: &Client, place: &Place) -> Option<String> {
+    let (path, list, name) =
+        if place.is_ollama { ("api/tags", "models", "name") } else { ("v1/models", "data", "id") };
+    let mut response = client.get(format!("{}/{path}", place.address)).send().await.ok()?;
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await.ok()? {
+        body.extend_from_slice(&bytes);
+        if MOST_BYTES < body.len() {
+            return None;
+        }
+    }
+    let answer: Value = serde_json::from_slice(&body).ok()?;
+    let names = answer.get(list)?.as_array()?.iter().filter_map(|model| model.get(name)?.as_str());
+    names.filter(|name| is_plain(name) && !name.contains("embed")).map(str::to_owned).next()
+}
+
+/// Whether a name can stand in a line to type as it is: whatever listens on a port may have made it up.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+-".contains(c);
+    !name.is_empty() && name.len() <= 100 && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests;

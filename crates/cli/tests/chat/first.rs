@@ -1,0 +1,173 @@
+//! What a newcomer types first: `headstart` alone, a chat without a model, the recording that is bundled, a prompt at once.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use portable_pty::CommandBuilder;
+
+use crate::fixture::{Chat, project};
+use crate::pty::Pty;
+use crate::support::Session;
+
+/// The bundled recording, played fast.
+const RECORDED: [&str; 5] = ["chat", "--model", "replay:demo", "--speed", "20"];
+
+fn terminal(session: &Session, arguments: &[&str], columns: u16) -> Pty {
+    let command = session.command(arguments);
+    let mut builder = CommandBuilder::new(command.get_program());
+    builder.args(command.get_args());
+    builder.cwd(session.workspace());
+    builder.env_clear();
+    for (name, value) in command.get_envs() {
+        builder.env(name, value.expect("works because the session only sets variables"));
+    }
+    Pty::spawn(builder, columns, 40)
+}
+
+/// A server on this machine that lists one model, as Ollama does; gives `OLLAMA_HOST`.
+fn ollama() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = listener.local_addr().expect("a port").to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("somebody asks");
+            let _ = stream.read(&mut [0; 4096]);
+            let body = r#"{"models":[{"name":"qwen3:8b"}]}"#;
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    host
+}
+
+#[test]
+fn headstart_alone_shows_where_to_begin_and_touches_nothing() {
+    let session = Session::new();
+    for columns in [40, 80, 120] {
+        let mut pty = terminal(&session, &[], columns);
+        assert_eq!(pty.exit_code(), 0, "{}", pty.contents());
+        pty.wait_for("Nothing is sent");
+        let page = pty.contents();
+        for word in ["headstart demo", "--model replay:demo", "headstart help", "once Ollama runs"] {
+            assert!(page.contains(word), "{columns}: {page}");
+        }
+        let rows = page.trim_end().lines().count();
+        assert!(columns < 80 || rows <= 10, "{columns}: {rows} rows\n{page}");
+    }
+    assert_eq!(session.tree(), []);
+    assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
+    let outcome = session.run(&[]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{outcome}");
+    assert!(outcome.stderr.contains("Usage: headstart"), "{outcome}");
+}
+
+#[test]
+fn a_model_that_is_configured_is_the_one_to_begin_with() {
+    let session = Session::new();
+    session.write("home/.config/headstart/config.toml", "model = \"ollama:mine\"\n");
+    let pty = terminal(&session, &[], 80);
+    pty.wait_for("with ollama:mine, as you configured");
+}
+
+#[test]
+fn a_chat_without_a_model_says_what_there_is_and_what_to_type() {
+    let session =
+        Session::new().variable("OPENAI_API_KEY", "sk-secret-key").variable("OLLAMA_HOST", &ollama());
+    let outcome = session.run(&["chat"]);
+    let port = outcome.stderr.split("http://localhost:").nth(1).unwrap_or_default();
+    let port = port.split_whitespace().next().unwrap_or_default();
+    outcome.assert_refused(
+        2,
+        &[
+            "no model is chosen yet. What there is here:\n",
+            &format!("  headstart chat --model ollama:qwen3:8b --base-url http://localhost:{port}\n"),
+            &format!("Ollama answers on localhost:{port}\n"),
+            "  headstart chat --model openai:NAME  OPENAI_API_KEY is set\n",
+            "  headstart chat --model replay:demo  press Tab yourself",
+            "HEADSTART_MODEL, or `model` in ",
+        ],
+    );
+    assert!(!outcome.stderr.contains("secret"), "{outcome}");
+    let json = session.run(&["chat", "--json"]);
+    assert_eq!(json.json()[0]["type"], "error");
+    assert!(json.json()[0]["message"].as_str().unwrap().contains("ollama:qwen3:8b"), "{json}");
+}
+
+#[test]
+fn a_prompt_on_the_command_line_is_sent_at_once() {
+    let project = project().says(0, "First answer.").says(0, "Second answer.");
+    let arguments = [project.arguments("default"), vec!["say something".to_owned()]].concat();
+    let mut chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.wait_for("> say something\nFirst answer.");
+    chat.send("more\r");
+    chat.wait_for("Second answer.");
+    chat.leave();
+}
+
+#[test]
+fn a_prompt_on_the_command_line_of_a_script_is_one_turn() {
+    let project = project().says(0, "First answer.").says(0, "Second answer.");
+    let arguments = [project.arguments("default"), vec!["say something".to_owned()]].concat();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let outcome = project.session.run(&arguments);
+    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "First answer."), "{outcome}");
+    project.session.run(&["chat", "  "]).assert_refused(2, &["it holds no word"]);
+}
+
+/// Enter, and Tab three times: Enter after Tab changes nothing where Tab alone hands the work over.
+#[test]
+fn the_recording_is_played_by_whoever_presses_the_keys() {
+    let temporary = tempfile::tempdir().unwrap();
+    let session = Session::with_project().variable("TMPDIR", &temporary.path().display().to_string());
+    let before = session.hash();
+    let mut pty = terminal(&session, &RECORDED, 80);
+    pty.wait_for("A recording answers here, not a model");
+    pty.wait_for("> add a function that gives the most frequent words");
+    pty.send("\r");
+    pty.wait_for("[Tab]");
+    pty.send("what are you?\r");
+    pty.wait_for("I am a recording, not a model");
+    for suggestion in ["add tests for top", "update the changelog", "commit this"] {
+        pty.wait_for(&format!("> {suggestion}  [Tab]"));
+        pty.send("\t\r");
+        pty.wait_until("the suggestion taken", |screen| {
+            !screen.contents().contains(&format!("> {suggestion}  [Tab]"))
+        });
+    }
+    pty.wait_for("git add -A && git commit");
+    pty.wait_for("[n]o");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    pty.send("y");
+    pty.wait_for("That was all of the recording");
+    let sample = fs::read_dir(temporary.path()).unwrap().next().unwrap().unwrap().path().join("project");
+    let mut git = std::process::Command::new("git");
+    let log = git.args(["log", "--stat", "--format=%s", "-1"]).current_dir(&sample).output().unwrap();
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    for word in ["Add top", "tests/test_top.py", "CHANGELOG.md", "wordcount/counter.py"] {
+        assert!(log.contains(word), "{log}");
+    }
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
+    pty.wait_for("What to do next");
+    // Nothing of the user's was touched, and nothing is left.
+    assert_eq!(session.hash(), before);
+    assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_recording_is_for_a_chat_in_its_own_project() {
+    let session = Session::with_project();
+    let before = session.hash();
+    let cases: [(&[&str], &str); 3] = [
+        (&["speculate", "--model", "replay:demo", "x"], "in `headstart chat` only"),
+        (&["chat", "--model", "replay:demo", "--workspace", "."], "leave --workspace out"),
+        (&["chat", "--model", "replay:demo", "--record", "x.json"], "leave --record out"),
+    ];
+    for (arguments, words) in cases {
+        session.run(arguments).assert_refused(2, &[words]);
+    }
+    assert_eq!(session.hash(), before);
+}
