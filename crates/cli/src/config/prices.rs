@@ -71,7 +71,9 @@ impl Config {
             return price == Price::default();
         }
         match spec {
-            ModelSpec::Replay(_) | ModelSpec::Remote { provider: Provider::Ollama, .. } => true,
+            ModelSpec::Replay(_) | ModelSpec::Demo | ModelSpec::Remote { provider: Provider::Ollama, .. } => {
+                true
+            }
             ModelSpec::Remote { .. } => self.address(spec).is_some_and(|url| is_this_machine(&url)),
         }
     }
