@@ -68,6 +68,8 @@ struct PartialCall {
     letters: String,
     whole: Option<Map<String, Value>>,
     signature: Option<String>,
+    /// Nothing but its name tells it from the call before, whose name some servers repeat.
+    is_in_doubt: bool,
 }
 
 impl Calls {
@@ -88,16 +90,25 @@ impl Calls {
     }
 
     /// The call that a fragment belongs to: the latest with its index, or the latest where it has none. A fragment
-    /// with another id begins a new call all the same, for some servers number every call 0.
+    /// with another id begins a new call all the same, for some servers number every call 0; so does a name behind
+    /// arguments that are complete, for some gateways leave the ids out, too.
     fn find(&mut self, fragment: &Fragment) -> &mut PartialCall {
-        let Fragment { index, id, is_whole, .. } = fragment;
-        let known = self.calls.iter().rposition(|call| index.is_none() || call.index == *index);
-        let known = known.filter(|position| {
-            let known = &self.calls[*position].id;
-            !is_whole && (id.is_empty() || known.is_empty() || known == id)
+        let Fragment { index, id, name, is_whole, .. } = fragment;
+        let latest = self.calls.iter().rposition(|call| index.is_none() || call.index == *index);
+        let is_glued = |call: &PartialCall| {
+            !name.is_empty()
+                && !call.name.is_empty()
+                && (id.is_empty() || id != &call.id)
+                && call.is_complete()
+        };
+        let known = latest.filter(|position| {
+            let call = &self.calls[*position];
+            !is_whole && (id.is_empty() || call.id.is_empty() || call.id == *id) && !is_glued(call)
         });
         let position = known.unwrap_or_else(|| {
-            self.calls.push(PartialCall { index: *index, ..PartialCall::default() });
+            let is_in_doubt =
+                !is_whole && id.is_empty() && latest.is_some_and(|latest| self.calls[latest].name == *name);
+            self.calls.push(PartialCall { index: *index, is_in_doubt, ..PartialCall::default() });
             self.calls.len() - 1
         });
         &mut self.calls[position]
@@ -105,11 +116,29 @@ impl Calls {
 
     /// The calls, whole, in the order they began, each with an id that nobody has. An error where one has no name.
     pub(super) fn take(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {
-        std::mem::take(&mut self.calls).into_iter().map(|call| call.finished(taken)).collect()
+        let calls = std::mem::take(&mut self.calls).into_iter();
+        calls
+            .filter(|call| !call.is_in_doubt || call.has_arguments())
+            .map(|call| call.finished(taken))
+            .collect()
     }
 }
 
 impl PartialCall {
+    fn has_arguments(&self) -> bool {
+        self.whole.is_some() || !self.letters.trim().is_empty()
+    }
+
+    /// Whether no letter of its arguments can follow.
+    fn is_complete(&self) -> bool {
+        let letters = self.letters.trim();
+        if letters.is_empty() {
+            return self.whole.is_some();
+        }
+        // The last letter first: some servers repeat the name with every letter.
+        letters.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(letters).is_ok()
+    }
+
     fn finished(self, taken: &mut HashSet<String>) -> Result<ToolCall, &'static str> {
         if self.name.is_empty() {
             return Err("a tool call has no name");
@@ -124,3 +153,6 @@ impl PartialCall {
         Ok(ToolCall { id, name: self.name, args, signature: self.signature })
     }
 }
+
+#[cfg(test)]
+mod tests;
