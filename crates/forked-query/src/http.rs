@@ -173,7 +173,7 @@ impl HttpModel {
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {
         if !error.is_connect() && !error.is_timeout() {
             // It took the request, or part of it, and hung up.
-            return ModelError::Cut { provider: self.provider.label() };
+            return ModelError::Dropped { provider: self.provider.label() };
         }
         let why = if error.is_timeout() {
             format!("no connection within {} s", self.timeouts.connect.as_secs_f32())

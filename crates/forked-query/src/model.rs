@@ -188,6 +188,12 @@ pub enum ModelError {
         /// For how long.
         after: Duration,
     },
+    /// The connection was closed before any byte of the answer came.
+    #[error("{provider} closed the connection before it answered; try again")]
+    Dropped {
+        /// Who closed it.
+        provider: String,
+    },
     /// The stream ended before the answer did.
     #[error("{provider} cut the answer short; try again")]
     Cut {
@@ -243,7 +249,7 @@ impl ModelError {
             Self::Server { .. } => "server",
             Self::Unreachable { .. } => "unreachable",
             Self::Timeout { .. } => "timeout",
-            Self::Cut { .. } => "cut",
+            Self::Dropped { .. } | Self::Cut { .. } => "cut",
             Self::Malformed { .. } => "malformed",
             Self::WrongServer { .. } => "wrong_server",
             Self::RecordingExhausted { .. } => "recording_exhausted",

@@ -16,6 +16,7 @@
 //! a single question, its last message is never seen again, and the mark belongs on the one before. Writing
 //! a cache for the question would cost more than it ever gives back.
 
+mod content;
 mod encode;
 mod options;
 mod read;

@@ -11,6 +11,7 @@ use serde_json::Value;
 pub(crate) use page::is_page;
 
 use crate::redact::Redactor;
+use crate::wire::{Frames, Framing};
 use crate::{ModelError, Provider};
 
 /// Longer messages are cut: a provider that echoes the request would flood the terminal.
@@ -47,7 +48,7 @@ impl Provider {
         body: &str,
         hide: &Redactor,
     ) -> ModelError {
-        let json: Value = serde_json::from_str(body).unwrap_or_default();
+        let json = parsed(body);
         let is_stranger = match status {
             404 | 405 => !is_about_a_thing(&json),
             // A server of files knows no POST. Whoever speaks the format would say so in JSON.
@@ -119,6 +120,17 @@ impl Provider {
     }
 }
 
+/// The JSON in the body of an error; some servers frame it as the event of a stream that was asked for.
+fn parsed(body: &str) -> Value {
+    if let Ok(json) = serde_json::from_str(body) {
+        return json;
+    }
+    let mut frames = Frames::new(Framing::Events);
+    let mut events = frames.push(body.as_bytes()).unwrap_or_default();
+    events.extend(frames.end().ok().flatten());
+    events.iter().find_map(|data| serde_json::from_str(data).ok()).unwrap_or_default()
+}
+
 /// Whether a 404 is about a model, or another thing that the API knows by name, and not about the address.
 fn is_about_a_thing(json: &Value) -> bool {
     const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
@@ -169,7 +181,9 @@ fn words(json: &Value, body: &str, hide: &Redactor) -> String {
 }
 
 fn message(json: &Value) -> Option<&str> {
-    let pointers = ["/error/message", "/0/error/message", "/message", "/error", "/detail"];
+    // The last is where servers that check with pydantic have it; the empty one stands for an error that is a text alone.
+    let pointers =
+        ["/error/message", "/0/error/message", "/message", "/error", "/detail", "", "/detail/0/msg"];
     pointers.into_iter().find_map(|pointer| json.pointer(pointer)?.as_str())
 }
 

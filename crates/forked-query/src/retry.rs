@@ -53,7 +53,8 @@ impl RetryPolicy {
     /// How long to wait before a request is made again that failed for the `failures`th time, with this error, after it has
     /// `waited` so long in all; `None`: not again. `dice` is between 0 and 1.
     ///
-    /// A rate limit and a server's failure pass; everything else would fail again. What the provider asks for is
+    /// A rate limit and a server's failure pass, and so does a connection that was closed before any byte of the answer came, which
+    /// happens to one that was kept for long; everything else would fail again. What the provider asks for is
     /// kept to; otherwise the wait is between one half and all of a step that doubles, so that clients do not come back in
     /// step.
     pub fn delay(&self, failures: u32, waited: Duration, error: &ModelError, dice: f64) -> Option<Duration> {
@@ -63,6 +64,7 @@ impl RetryPolicy {
             ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
                 *retry_after
             }
+            ModelError::Dropped { .. } => None,
             _ => return None,
         };
         if self.retries < failures || failures == 0 {
@@ -131,6 +133,8 @@ mod tests {
             (0, 0, limited(None), 0.0, None),
             (1, 0, server(501, None), 0.0, None),
             (1, 0, ModelError::Cut { provider: "x".into() }, 0.0, None),
+            (1, 0, ModelError::Dropped { provider: "x".into() }, 1.0, Some(100)),
+            (6, 0, ModelError::Dropped { provider: "x".into() }, 1.0, None),
             (1, 0, ModelError::Timeout { provider: "x".into(), after: Duration::ZERO }, 0.0, None),
             (1, 0, ModelError::Unreachable { url: "x".into(), message: "refused".into() }, 0.0, None),
             (

@@ -167,6 +167,7 @@ impl Reader {
             Self::Anthropic(_) => {
                 ["message_", "content_block_"].iter().any(|start| kind.starts_with(start))
                     || matches!(kind, "ping" | "error")
+                    || kind == "message" && event.get("content").is_some()
             }
             Self::Gemini => has(&["candidates", "promptFeedback", "usageMetadata"]),
             Self::Responses(_) => {

@@ -1,4 +1,4 @@
-use serde_json::{Error, Value};
+use serde_json::{Error, Value, json};
 
 use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
@@ -14,6 +14,9 @@ impl Reader {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
         if kind == "error" || (kind.is_empty() && event.get("error").is_some()) {
             return Err(Wrong::Error(event.get("error").unwrap_or(&event).clone()));
+        }
+        if kind == "message" {
+            return self.whole(event, answer);
         }
         match Event::from_json(event)? {
             Event::MessageStart { message } => self.usage(message.usage, answer),
@@ -50,6 +53,27 @@ impl Reader {
             // Blocks that end, pings, and what is yet to be invented.
             Event::Other => {}
         }
+        Ok(())
+    }
+
+    /// A message in one piece, of a server that does not stream: the blocks, as if each had begun and ended.
+    fn whole(&mut self, message: Value, answer: &mut Answer) -> Result<(), Wrong> {
+        let mut fields = Fields::of(message)?;
+        match fields.may::<Value>("content")? {
+            Some(Value::String(text)) => answer.text(Some(text)),
+            Some(blocks) => {
+                for (index, block) in Vec::<Value>::from_json(blocks)?.into_iter().enumerate() {
+                    let event =
+                        json!({ "type": "content_block_start", "index": index, "content_block": block });
+                    self.read(event, answer)?;
+                }
+            }
+            None => {}
+        }
+        self.usage(fields.may("usage")?, answer);
+        let reason: Option<String> = fields.may("stop_reason")?;
+        answer.finish(finish_reason(reason.as_deref().unwrap_or_default()));
+        answer.end();
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 use serde_json::{Error, Value};
 
+use super::content::Content;
 use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
@@ -9,19 +10,22 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));
     }
+    let is_whole = event.get("object").is_some_and(|object| object == "chat.completion");
     let chunk = Chunk::from_json(event)?;
     let choices = chunk.choices.unwrap_or_default();
     for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
         // A server that does not stream sends a message where the others send deltas.
         let delta = choice.delta.or(choice.message).unwrap_or_default();
         answer.thought(delta.reasoning_content.or(delta.reasoning));
-        answer.text(delta.content);
+        delta.content.tell(answer);
         answer.text(delta.refusal);
         for call in delta.tool_calls.unwrap_or_default() {
             answer.call(call.into());
         }
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             answer.finish(finish_reason(&reason));
+        } else if is_whole {
+            answer.finish(FinishReason::Stop);
         }
     }
     answer.usage_as::<WireUsage>(chunk.usage);
@@ -61,7 +65,7 @@ impl FromJson for Choice {
 
 #[derive(Default)]
 struct Delta {
-    content: Option<String>,
+    content: Content,
     refusal: Option<String>,
     reasoning_content: Option<String>,
     reasoning: Option<String>,
@@ -72,7 +76,7 @@ impl FromJson for Delta {
     fn from_json(value: Value) -> Result<Self, Error> {
         let mut fields = Fields::of(value)?;
         Ok(Self {
-            content: fields.may("content")?,
+            content: fields.may("content")?.unwrap_or_default(),
             refusal: fields.may("refusal")?,
             reasoning_content: fields.may("reasoning_content")?,
             reasoning: fields.may("reasoning")?,

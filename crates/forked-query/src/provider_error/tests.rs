@@ -125,7 +125,7 @@ fn errors_within_a_stream_have_their_kind() {
             "openai rejected the request (404): gone; check the name of the model",
         ),
         (json!(null), "openai failed (500): no further message; try again later"),
-        (json!("overloaded"), "openai failed (500): \"overloaded\"; try again later"),
+        (json!("overloaded"), "openai failed (500): overloaded; try again later"),
     ];
     for (error, expected) in cases {
         assert_eq!(provider.error_in_stream(&error, &Redactor::default()).to_string(), expected);

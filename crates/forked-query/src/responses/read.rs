@@ -150,7 +150,13 @@ impl FromJson for Item {
                 name: fields.or_default("name")?,
                 arguments: fields.may("arguments")?,
             },
-            "message" => Self::Message { content: fields.or_default("content")? },
+            "message" => Self::Message {
+                content: match fields.may::<Value>("content")? {
+                    Some(Value::String(text)) => vec![Part { text: Some(text), refusal: None }],
+                    Some(parts) => Vec::from_json(parts)?,
+                    None => Vec::new(),
+                },
+            },
             _ => Self::Other,
         })
     }

@@ -127,7 +127,8 @@ impl Decoder {
         })
     }
 
-    /// The stream has ended: gives what was held back, or [`ModelError::Cut`] where the answer is not complete.
+    /// The stream has ended: gives what was held back, or [`ModelError::Cut`] where the answer is not complete and
+    /// [`ModelError::Dropped`] where nothing of it came.
     pub fn end(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
         let mut events = Vec::new();
         if !self.is_closed() {
@@ -199,6 +200,9 @@ impl Decoder {
 
     /// What it is that ended before it was complete.
     fn incomplete(&self) -> ModelError {
+        if self.stranger.as_ref().is_some_and(Stranger::is_silent) {
+            return ModelError::Dropped { provider: self.provider.label() };
+        }
         let stranger = self.stranger.as_ref().filter(|stranger| !stranger.may_be_cut(self.frames.framing()));
         let Some(stranger) = stranger else { return ModelError::Cut { provider: self.provider.label() } };
         // An error that somebody forgot to put into an event.

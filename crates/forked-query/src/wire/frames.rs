@@ -1,5 +1,7 @@
 use std::mem;
 
+use serde_json::json;
+
 /// The longest event of an answer that is read: far more than a call that writes a large file, far less than what
 /// would fill the memory.
 pub const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
@@ -23,13 +25,20 @@ pub(crate) enum FrameError {
 }
 
 /// Cuts bytes that arrive in pieces of any size into the data of events.
+///
+/// How they are framed is expected, and the first letter decides: servers answer with a whole document where a stream was asked
+/// for, and gateways frame events under the name of a document.
 #[derive(Debug)]
 pub(crate) struct Frames {
     framing: Framing,
+    /// What came before the first letter.
+    begun: Option<Vec<u8>>,
     /// The line that has begun.
     line: Vec<u8>,
     /// The data of the event that has begun, where a line of it has come.
     data: Option<String>,
+    /// The event that has begun is called `error`.
+    is_error: bool,
     /// The last byte was a carriage return: a line feed after it belongs to it.
     after_return: bool,
     /// Nothing has come yet, so that a byte order mark may.
@@ -38,7 +47,15 @@ pub(crate) struct Frames {
 
 impl Frames {
     pub(crate) fn new(framing: Framing) -> Self {
-        Self { framing, line: Vec::new(), data: None, after_return: false, at_start: true }
+        Self {
+            framing,
+            begun: Some(Vec::new()),
+            line: Vec::new(),
+            data: None,
+            is_error: false,
+            after_return: false,
+            at_start: true,
+        }
     }
 
     pub(crate) fn framing(&self) -> Framing {
@@ -46,7 +63,25 @@ impl Frames {
     }
 
     /// The data of the events that these bytes complete.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<String>, FrameError> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, FrameError> {
+        let Some(mut begun) = self.begun.take() else { return self.cut(bytes) };
+        begun.extend_from_slice(bytes);
+        match begun.iter().find(|byte| !is_before_a_letter(**byte)) {
+            None if begun.len() < LONGEST_BEGINNING => {
+                self.begun = Some(begun);
+                return Ok(Vec::new());
+            }
+            letter => self.framing = self.framing.as_begun_with(letter.copied()),
+        }
+        if self.framing == Framing::Lines {
+            // Empty lines are none.
+            let start = begun.iter().position(|byte| !is_before_a_letter(*byte));
+            begun.drain(..start.unwrap_or(begun.len()));
+        }
+        self.cut(&begun)
+    }
+
+    fn cut(&mut self, mut bytes: &[u8]) -> Result<Vec<String>, FrameError> {
         let mut events = Vec::new();
         if self.framing == Framing::Document {
             self.keep(bytes)?;
@@ -65,6 +100,11 @@ impl Frames {
         while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let is_return = bytes[end] == b'\r';
             self.keep(&bytes[..end])?;
+            if self.opens_a_document() {
+                self.framing = Framing::Document;
+                self.keep(&bytes[end..])?;
+                return Ok(events);
+            }
             events.extend(self.end_line()?);
             bytes = &bytes[end + 1..];
             if is_return {
@@ -81,11 +121,21 @@ impl Frames {
 
     /// The stream has ended: the data of an event that lacks only its end. It may be cut in the middle.
     pub(crate) fn end(&mut self) -> Result<Option<String>, FrameError> {
+        if let Some(begun) = self.begun.take() {
+            // White space alone, of which no event is made.
+            self.cut(&begun)?;
+        }
         if self.framing == Framing::Document {
-            return text(mem::take(&mut self.line)).map(Some);
+            let document = text(mem::take(&mut self.line))?;
+            return Ok(Some(document.trim_start_matches('\u{feff}').to_owned()));
         }
         let line = self.end_line()?;
-        Ok(line.or_else(|| self.data.take()))
+        Ok(line.or_else(|| self.end_event()))
+    }
+
+    /// Whether the first line is a brace alone: no line of JSON, but the first of a document over several.
+    fn opens_a_document(&self) -> bool {
+        self.framing == Framing::Lines && self.at_start && matches!(self.line.trim_ascii(), b"{" | b"[")
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), FrameError> {
@@ -106,9 +156,12 @@ impl Frames {
             return Ok(Some(line).filter(|line| !line.trim().is_empty()));
         }
         if line.is_empty() {
-            return Ok(self.data.take());
+            return Ok(self.end_event());
         }
-        // Names, ids and comments of events say nothing that their data does not.
+        if let Some(name) = line.strip_prefix("event:") {
+            self.is_error = name.trim() == "error";
+        }
+        // Other names, ids and comments of events say nothing that their data does not.
         let Some(value) = line.strip_prefix("data") else { return Ok(None) };
         let value = match value.strip_prefix(':') {
             Some(value) => value.strip_prefix(' ').unwrap_or(value),
@@ -120,6 +173,36 @@ impl Frames {
             None => self.data = Some(value.to_owned()),
         }
         Ok(None)
+    }
+
+    /// The data of the event that has begun. That of an error may be words alone.
+    fn end_event(&mut self) -> Option<String> {
+        let is_error = mem::take(&mut self.is_error);
+        let data = self.data.take()?;
+        if is_error && !data.trim_start().starts_with(['{', '[']) && !data.trim().is_empty() {
+            return Some(json!({ "error": data.trim() }).to_string());
+        }
+        Some(data)
+    }
+}
+
+/// So much white space before the first letter says nothing any more.
+const LONGEST_BEGINNING: usize = 1024;
+
+/// White space, and the bytes of a byte order mark.
+fn is_before_a_letter(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf)
+}
+
+impl Framing {
+    /// How it is framed where it begins with this letter.
+    fn as_begun_with(self, letter: Option<u8>) -> Self {
+        match (letter, self) {
+            (Some(b'{' | b'['), Self::Events) => Self::Document,
+            // A document begins with no other letter, and events with these: data, event, id, retry, a comment.
+            (Some(b'd' | b'e' | b'i' | b'r' | b':'), _) => Self::Events,
+            _ => self,
+        }
     }
 }
 
@@ -149,7 +232,20 @@ mod tests {
             (Framing::Events, "\u{feff}data: a\n\ndatas: b\n\nlimit\n\n", &["a"], None),
             (Framing::Events, "data: a\n\ndata: b\n", &["a"], Some("b")),
             (Framing::Events, "data: a\n\ndata: b", &["a"], Some("b")),
+            (
+                Framing::Events,
+                "event: error\ndata: too busy\n\ndata: b\n\n",
+                &[r#"{"error":"too busy"}"#, "b"],
+                None,
+            ),
+            (Framing::Events, "event: error\ndata: {\"a\":1}\n\n", &[r#"{"a":1}"#], None),
+            (Framing::Events, "event:error\ndata:busy", &[], Some(r#"{"error":"busy"}"#)),
             (Framing::Lines, "{}\r\n\n[1]\n", &["{}", "[1]"], None),
+            // What was expected, and what came.
+            (Framing::Events, "\r\n {\n \"a\": 1\n}", &[], Some("\r\n {\n \"a\": 1\n}")),
+            (Framing::Document, "\ndata: a\n\ndata: b\n\n", &["a", "b"], None),
+            (Framing::Lines, ": wait\n\ndata: a\n\n", &["a"], None),
+            (Framing::Lines, "{\n \"a\": 1\n}\n", &[], Some("{\n \"a\": 1\n}\n")),
             (Framing::Lines, "{}\n{\"a\"", &["{}"], Some("{\"a\"")),
             (Framing::Document, "{\n}\n", &[], Some("{\n}\n")),
         ];
@@ -180,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_pieces_give_the_same_events(bytes in "(data:? ?[aü☾]{0,3}|:|\r|\n|\n\n|\r\n\r\n){0,20}", places in proptest::collection::vec(0..60_usize, 0..5)) {
+        fn any_pieces_give_the_same_events(bytes in "(data:? ?[aü☾]{0,3}|event: error|\\{|\u{feff}|:|\r|\n|\n\n|\r\n\r\n){0,20}", places in proptest::collection::vec(0..60_usize, 0..5)) {
             let bytes = bytes.as_bytes();
             let mut places: Vec<usize> = places.into_iter().map(|place| place.min(bytes.len())).collect();
             places.extend([0, bytes.len()]);

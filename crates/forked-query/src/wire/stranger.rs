@@ -19,6 +19,11 @@ impl Stranger {
         self.heard.extend_from_slice(&bytes[..room]);
     }
 
+    /// Whether nothing has come.
+    pub(super) fn is_silent(&self) -> bool {
+        self.heard.is_empty() && !self.has_spoken
+    }
+
     /// An event that the format does not know. Always `true`: what is wrong with it is that.
     pub(super) fn take(&mut self, data: &str) -> bool {
         if self.heard.is_empty() {

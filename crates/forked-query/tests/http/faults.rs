@@ -153,6 +153,24 @@ async fn trouble_that_passes() {
     }
 }
 
+/// However the connection ends, nothing of an answer was there.
+#[tokio::test]
+async fn a_connection_that_is_closed_before_any_byte_is_asked_again() {
+    for format in formats() {
+        let empty =
+            response("200 OK", &format!("content-type: {}\r\nconnection: close\r\n", format.kind), "");
+        let scripts = [vec![], vec![Step::Reset], empty, format.chunks([]), format.whole(&format.pieces)];
+        let server = Server::start_each(scripts).await;
+        assert_eq!(answer(&format.patient(&server)).await, format.whole_answer(), "{}", format.name());
+        assert_eq!(server.requests().len(), 5, "{}", format.name());
+        // One that never answers is given up.
+        let server = Server::start(vec![]).await;
+        let events = answer(&format.patient(&server)).await;
+        assert_eq!(error(&events), "closed the connection before it answered; try again");
+        assert_eq!(server.requests().len(), 5, "{}", format.name());
+    }
+}
+
 #[tokio::test]
 async fn trouble_that_stays() {
     for format in formats() {

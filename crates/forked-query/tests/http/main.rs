@@ -3,6 +3,7 @@
 
 mod faults;
 mod formats;
+mod habits;
 mod keeper;
 mod matrix;
 mod refused;
@@ -193,7 +194,7 @@ async fn a_server_that_does_not_stream_is_understood() {
     assert_eq!(text(&events), "Hello");
     assert!(matches!(events.last(), Some(Ok(ModelEvent::Finished(_)))));
     let events = against(response("200 OK", "content-type: application/json\r\n", r#"{"error":"no"}"#)).await;
-    assert_eq!(error(&events), "test failed (500): \"no\"; try again later");
+    assert_eq!(error(&events), "test failed (500): no; try again later");
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ enum End {
 }
 
 const CUT: &str = "cut the answer short; try again";
+const DROPPED: &str = "closed the connection before it answered; try again";
 
 const FAULTS: &[Fault] = &[
     Fault {
@@ -68,7 +69,9 @@ const FAULTS: &[Fault] = &[
         script: |format| then(first_half(format), [Step::Wait(Duration::from_millis(200)), Step::Reset]),
         end: End::Half(CUT),
     },
-    Fault { name: "resets the connection at once", script: |_| vec![Step::Reset], end: End::Error(CUT) },
+    Fault { name: "resets the connection at once", script: |_| vec![Step::Reset], end: End::Error(DROPPED) },
+    Fault { name: "closes the connection at once", script: |_| vec![], end: End::Error(DROPPED) },
+    Fault { name: "closes it after the head", script: |format| format.chunks([]), end: End::Error(DROPPED) },
     Fault {
         name: "breaks the framing of the body",
         script: |format| then(first_half(format), [Step::Raw(b"zz\r\n".to_vec())]),
@@ -246,7 +249,7 @@ async fn cut_anywhere() {
             assert_eq!(without_errors(&events), without_errors(&expected), "{place}");
             assert_eq!(events.len(), expected.len(), "{place}");
             if expected.iter().any(Result::is_err) {
-                assert_eq!(error(&events), CUT, "{place}");
+                assert_eq!(error(&events), if *end == 0 { DROPPED } else { CUT }, "{place}");
             }
         });
         join_all(run).await;

@@ -124,8 +124,6 @@ async fn an_answer_that_is_cut_before_its_first_event_is_no_wrong_server() {
     for format in formats() {
         let first = &format.pieces.iter().find(|piece| piece.contains('{')).unwrap().as_bytes()[..9];
         let scripts = [
-            response("200 OK", &format!("content-type: {}\r\n", format.kind), ""),
-            format.chunks([]),
             format.chunks([first]),
             [format.chunks([first]), vec![Step::LastChunk]].concat(),
             [format.chunks([&b"\n\n"[..]]), vec![Step::LastChunk]].concat(),

@@ -81,7 +81,7 @@ fn servers_of_their_own_mind() {
 fn broken_answers() {
     let hi = r#"{"choices":[{"delta":{"content":"hi"}}]}"#;
     let cases: &[(&[&str], &str)] = &[
-        (&[], "openai cut the answer short; try again"),
+        (&[], "openai closed the connection before it answered; try again"),
         (&[hi], "openai cut the answer short; try again"),
         (
             &[hi, "{\"cho"],
