@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { defineConfig } from "vite";
 
 export default defineConfig({
@@ -10,7 +11,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: { input: ["index.html", "connect.html"] },
   },
-  // The package lies where `cargo xtask wasm` puts it.
-  server: { host: "127.0.0.1", fs: { allow: [".", "../target/npm/headstart"] } },
+  // The package is a link to where `cargo xtask wasm` puts it.
+  server: { host: "127.0.0.1", fs: { allow: [".", realpathSync("node_modules/headstart")] } },
   preview: { host: "127.0.0.1" },
 });

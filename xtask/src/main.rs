@@ -4,7 +4,8 @@
 //! cargo xtask wasm     builds the npm package: target/npm/headstart-VERSION.tgz (`--dev`: quickly, but large)
 //! cargo xtask wasm-test
 //!                      builds the pure crates for wasm32, tests the bindings as wasm, tries the packed package in projects
-//! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`)
+//!                      (`--dev`: only the package's tests, over one module; `--all`: in projects of all bundlers and runtimes)
+//! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`; `--smoke`: one path)
 //! cargo xtask fuzz 60  runs each fuzz target of the gate for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
 //! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
 //! cargo xtask rules    checks what the repository promises of itself (`cargo test -p xtask` does too)
@@ -18,18 +19,21 @@ mod wasm;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use self::wasm::Profile;
+use self::wasm::{Extent, Profile, Trial};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
   wasm [--dev]
-           build the npm package: target/npm/headstart-VERSION.tgz; with --dev quickly, but large
-  wasm-test [FILE…]
+           build the npm package, npm/headstart-VERSION.tgz in the target folder; with --dev quickly, but large
+  wasm-test [--dev | --all] [FILE…]
            build the pure crates for wasm32-unknown-unknown, run the tests of the bindings as WebAssembly, install the packed
-           package in projects of several kinds and run them; with files (`test/gate.test.mjs`) only these of the package
-  web-test, vscode-test
-           run the tests of web/ or editors/vscode, with the package as it is now
+           package in a few projects and run its tests there; with files (`test/gate.test.mjs`) only these of the package
+           --dev: the package's tests alone, over one module that is built quickly
+           --all: also in projects of every bundler and runtime that the package's README names
+  web-test [--smoke], vscode-test [--smoke]
+           run the tests of web/ or editors/vscode, with the package as it is now; --smoke: one path from end to end, with the
+           package as `wasm --dev` builds it
   fuzz SECONDS [TARGET]
            run the gate's fuzz targets (parse, sed, awk, classify), each for so many seconds
   simulate [--check]
@@ -42,12 +46,13 @@ fn main() -> ExitCode {
     match arguments[..] {
         ["wasm"] => wasm(Profile::Small),
         ["wasm", "--dev"] => wasm(Profile::Dev),
-        ["wasm-test"] => finish(wasm::test(&repository()).map_err(|error| error.to_string())),
-        ["wasm-test", ref tests @ ..] => {
-            finish(wasm::try_out(&repository(), tests).map_err(|error| error.to_string()))
-        }
-        ["web-test"] => front_end("web"),
-        ["vscode-test"] => front_end("editors/vscode"),
+        ["wasm-test", "--dev", ref tests @ ..] => wasm_test(Trial::Dev, tests),
+        ["wasm-test", "--all", ref tests @ ..] => wasm_test(Trial::All, tests),
+        ["wasm-test", ref tests @ ..] => wasm_test(Trial::Usual, tests),
+        ["web-test"] => front_end("web", Extent::Whole),
+        ["web-test", "--smoke"] => front_end("web", Extent::Smoke),
+        ["vscode-test"] => front_end("editors/vscode", Extent::Whole),
+        ["vscode-test", "--smoke"] => front_end("editors/vscode", Extent::Smoke),
         ["fuzz", seconds] => {
             finish(fuzz::run(&repository(), seconds, None).map_err(|error| error.to_string()))
         }
@@ -69,7 +74,7 @@ fn main() -> ExitCode {
 }
 
 fn wasm(profile: Profile) -> ExitCode {
-    let built = wasm::build(&repository(), profile);
+    let built = wasm::build(&repository(), profile, None);
     let done = match profile {
         Profile::Small => built.and_then(|_| wasm::check_sizes(&repository())),
         Profile::Dev => built.map(drop),
@@ -77,8 +82,22 @@ fn wasm(profile: Profile) -> ExitCode {
     finish(done.map_err(|error| error.to_string()))
 }
 
-fn front_end(folder: &str) -> ExitCode {
-    finish(wasm::test_front_end(&repository(), folder).map_err(|error| error.to_string()))
+fn wasm_test(trial: Trial, tests: &[&str]) -> ExitCode {
+    if tests.iter().any(|test| test.starts_with("--")) {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    }
+    // Whoever names tests of the package waits for nothing else.
+    let crates = match trial {
+        Trial::Usual | Trial::All if tests.is_empty() => wasm::test_crates(&repository()),
+        _ => Ok(()),
+    };
+    let done = crates.and_then(|()| wasm::try_out(&repository(), trial, tests));
+    finish(done.map_err(|error| error.to_string()))
+}
+
+fn front_end(folder: &str, extent: Extent) -> ExitCode {
+    finish(wasm::test_front_end(&repository(), folder, extent).map_err(|error| error.to_string()))
 }
 
 fn finish(outcome: Result<(), String>) -> ExitCode {

@@ -1,5 +1,5 @@
-// Makes the package from what `cargo xtask wasm` left in `build/ENTRY` (the module and wasm-bindgen's glue):
-// `node build.mjs OUTPUT [--dev]`. Start it through `cargo xtask wasm`.
+// Makes the package from what `cargo xtask wasm` left in MODULES/ENTRY (the module and wasm-bindgen's glue):
+// `node build.mjs MODULES OUTPUT [--dev]`. Start it through `cargo xtask wasm`.
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -10,14 +10,20 @@ import { namedInOrder } from "./order.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const repository = join(here, "../../..");
-const output = resolve(process.argv[2] ?? "");
+const [modules, output] = process.argv.slice(2, 4).map((path) => resolve(path));
 const dev = process.argv.includes("--dev");
 const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 
-/** The entries: `headstart`, and those that are smaller, each with a module of its own. */
+/** The entries: `headstart`, and those that are smaller, each with a module of its own; for developers with the code of the whole one. */
 const entries = [
-  { source: "index.ts", browser: "index.js", node: "node", module: "headstart" },
-  ...["core", "gate", "controller"].map((name) => ({ source: `${name}.ts`, browser: `${name}.js`, node: `node-${name}`, module: name })),
+  { source: "index.ts", browser: "index.js", node: "node", module: "headstart", made: "headstart" },
+  ...["core", "gate", "controller"].map((name) => ({
+    source: `${name}.ts`,
+    browser: `${name}.js`,
+    node: `node-${name}`,
+    module: name,
+    made: dev ? "headstart" : name,
+  })),
 ];
 
 rmSync(output, { recursive: true, force: true });
@@ -25,17 +31,17 @@ mkdirSync(output, { recursive: true });
 writeTypes();
 // The optimiser has one thread. The grammar's module is not shipped: it only tells how large the grammar is.
 const ready = entries.map(async (entry) => {
-  copyFileSync(await shipped(entry.module), join(output, `${entry.module}.wasm`));
+  copyFileSync(await shipped(entry.made), join(output, `${entry.module}.wasm`));
   await writeCode(entry);
 });
-await Promise.all([...ready, shipped("grammar")]);
+await Promise.all([...ready, dev || shipped("grammar")]);
 writeRest();
 
 /** The file of a module as it is shipped: for developers as it is, else optimised for size. */
 async function shipped(module) {
-  const from = join(here, "build", module, "glue_bg.wasm");
+  const from = join(modules, module, "glue_bg.wasm");
   if (dev) return from;
-  const to = join(here, "build", module, "small.wasm");
+  const to = join(modules, module, "small.wasm");
   // The folder is made anew when the module has changed.
   if (existsSync(to)) return to;
   // Packed memory makes the file smaller and what gzip makes of it larger. The section of target features stays:
@@ -50,7 +56,7 @@ async function shipped(module) {
 }
 
 /** One bundle for browsers and bundlers; for Node one in CommonJS, which the ES module passes on: so there is one instance. */
-async function writeCode({ source, browser, node, module }) {
+async function writeCode({ source, browser, node, module, made }) {
   const options = {
     entryPoints: [join(here, "src", source)],
     bundle: true,
@@ -59,7 +65,7 @@ async function writeCode({ source, browser, node, module }) {
     metafile: true,
     legalComments: "none",
     define: { MODULE_FILE: JSON.stringify(`./${module}.wasm`), VERSION: JSON.stringify(manifest.version) },
-    alias: { "#glue": join(here, "build", module, "glue_bg.js"), "#platform": join(here, "src/init-browser.ts") },
+    alias: { "#glue": join(modules, made, "glue_bg.js"), "#platform": join(here, "src/init-browser.ts") },
     logLevel: "warning",
   };
   const outfile = join(output, browser);
@@ -77,9 +83,14 @@ async function writeCode({ source, browser, node, module }) {
 
 /** The declarations that an entry reaches, once as ES modules and once as CommonJS. */
 function writeTypes() {
-  const all = join(here, "build", "types");
+  const all = join(modules, "types");
   rmSync(all, { recursive: true, force: true });
-  run(tool("tsc"), ["-p", here, "--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", all]);
+  // The glue is where the caller's target folder is; an editor finds it in the usual one.
+  const paths = { "#glue": [join(modules, "headstart/glue.d.ts")], "#platform": [join(here, "src/init-browser.ts")] };
+  const config = join(modules, "tsconfig.json");
+  const compilerOptions = { paths, rootDir: join(here, "src"), typeRoots: [join(here, "node_modules/@types")], noEmit: false };
+  writeFileSync(config, JSON.stringify({ extends: join(here, "tsconfig.json"), compilerOptions, include: [join(here, "src")] }));
+  run(tool("tsc"), ["-p", config, "--declaration", "--emitDeclarationOnly", "--outDir", all]);
   const reached = new Set(entries.map(({ source }) => source.replace(".ts", ".d.ts")));
   for (const file of reached) {
     const text = readFileSync(join(all, file), "utf8");

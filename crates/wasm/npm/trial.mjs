@@ -1,5 +1,7 @@
-// Tries the packed package where nothing of its source is near: `node trial.mjs ARCHIVE FOLDER [TEST …]` copies the projects of
-// `trial/` and the tests of `test/` to the folder, installs the archive there, and runs them. `cargo xtask wasm-test` starts it.
+// Tries the packed package where nothing of its source is near: `node trial.mjs ARCHIVE FOLDER [--dev | --all] [TEST …]` copies
+// the projects of `trial/` and the tests of `test/` to the folder, installs the archive there, and runs them.
+// `cargo xtask wasm-test` starts it. With --dev the entries have one module in common, and what is about their own ones is left
+// out; with --all the projects of `trial/more` are tried, too, whose tools take long to install.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -7,34 +9,56 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [archive, folder] = process.argv.slice(2, 4).map((path) => resolve(path));
+const [dev, all] = ["--dev", "--all"].map((option) => process.argv.includes(option));
+const named = process.argv.slice(4).filter((argument) => !argument.startsWith("--"));
 const LOCK = "package-lock.json";
+/** Tests of what a package for developers does not have: a module for each entry. */
+const OF_OWN_MODULES = ["test/entries.test.mjs"];
 
-const installed = existsSync(join(folder, "node_modules")) && existsSync(join(folder, LOCK)) && same(LOCK);
-for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-  if (name !== "node_modules") rmSync(join(folder, name), { recursive: true });
-}
+const kept = ["", "more"].filter((part) => existsSync(join(folder, part, "node_modules")) && same(join(part, LOCK)));
+clear(folder, ["node_modules", "more"]);
+clear(join(folder, "more"), ["node_modules"]);
 cpSync(join(here, "trial"), folder, { recursive: true, filter: (path) => !path.includes("node_modules") });
 cpSync(join(here, "test"), join(folder, "test"), { recursive: true });
 cpSync(join(here, "../fixtures"), join(folder, "fixtures"), { recursive: true });
 cpSync(join(here, "../../forked-query/tests/streams"), join(folder, "streams"), { recursive: true });
 cpSync(join(here, "../../tool-gate/tests/data/sample.jsonl"), join(folder, "sample.jsonl"));
-if (!installed) run("npm", ["ci", "--silent"]);
-// npm takes a package of the same name and version for the same one.
-rmSync(join(folder, "node_modules/headstart"), { recursive: true, force: true });
-rmSync(join(folder, "node_modules/.package-lock.json"), { force: true });
-run("npm", ["install", "--silent", "--no-save", archive]);
+install("");
+if (all) install("more");
 
-const wanted = process.argv.slice(4);
-const all = () => [...readdirSync(join(folder, "test")).map((name) => `test/${name}`), ...readdirSync(folder)];
-const tests = wanted.length > 0 ? wanted : all().filter((name) => name.endsWith(".test.mjs"));
-run(process.execPath, ["--test", "--test-reporter=spec", ...tests]);
+const tests = named.length > 0 ? named : [...testsIn("test"), ...testsIn(""), ...(all ? testsIn("more") : [])];
+const left = tests.filter((test) => named.includes(test) || !(dev && OF_OWN_MODULES.includes(test)));
+run(folder, process.execPath, ["--test", "--test-reporter=spec", ...left]);
+
+/** Empties a folder but for these names. */
+function clear(folder, keep) {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    if (!keep.includes(name)) rmSync(join(folder, name), { recursive: true });
+  }
+}
+
+/** Installs what the lock of a folder names, and the package. */
+function install(part) {
+  const there = join(folder, part);
+  if (!kept.includes(part)) run(there, "npm", ["ci", "--silent"]);
+  // npm takes a package of the same name and version for the same one.
+  rmSync(join(there, "node_modules/headstart"), { recursive: true, force: true });
+  rmSync(join(there, "node_modules/.package-lock.json"), { force: true });
+  run(there, "npm", ["install", "--silent", "--no-save", archive]);
+}
+
+function testsIn(part) {
+  const names = readdirSync(join(folder, part)).filter((name) => name.endsWith(".test.mjs"));
+  return names.map((name) => join(part, name));
+}
 
 function same(name) {
   return readFileSync(join(folder, name), "utf8") === readFileSync(join(here, "trial", name), "utf8");
 }
 
-function run(program, args) {
-  const { status, error } = spawnSync(program, args, { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+function run(cwd, program, args) {
+  const env = { ...process.env, HEADSTART_TRIAL: dev ? "dev" : "" };
+  const { status, error } = spawnSync(program, args, { cwd, env, stdio: ["ignore", "inherit", "inherit"] });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }

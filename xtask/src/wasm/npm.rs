@@ -1,8 +1,9 @@
 //! What Node and npm do for the package: its code, its types, its archive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::package::Package;
 use super::{Profile, WasmError, complete};
 
 /// Where `trial/browser.mjs` and the front ends look, too.
@@ -31,16 +32,29 @@ pub(super) fn require_browser() -> Result<(), WasmError> {
 }
 
 /// Tries the archive in projects beside it.
-pub(super) fn try_out(source: &Path, archive: &Path, tests: &[&str]) -> Result<(), WasmError> {
-    require_browser()?;
-    let folder = archive.with_file_name("trial");
-    complete(Command::new("node").arg(source.join("trial.mjs")).arg(archive).arg(folder).args(tests))
+pub(super) fn try_out(
+    source: &Path,
+    archive: &Path,
+    options: &[&str],
+    tests: &[&str],
+) -> Result<(), WasmError> {
+    let mut trial = Command::new("node");
+    trial.arg(source.join("trial.mjs")).arg(archive).arg(archive.with_file_name("trial"));
+    complete(trial.args(options).args(tests))
 }
 
-/// Runs the tests of a package.
-pub(super) fn test(folder: &Path) -> Result<(), WasmError> {
-    install(folder)?;
-    complete(Command::new("npm").current_dir(folder).args(["test", "--silent"]))
+/// Runs a script of a front end, which gets this package: its manifest names the place that is usual, and the target folder
+/// may be elsewhere.
+pub(super) fn run(front_end: &Path, package: &Path, script: &str) -> Result<(), WasmError> {
+    let link = front_end.join("node_modules/headstart");
+    let canonical = |path: &Path| path.canonicalize().ok();
+    if canonical(&link) != canonical(package) {
+        // A junction needs no rights on Windows; elsewhere it is a symbolic link as any.
+        const LINK: &str = "const [package, link] = process.argv.slice(1); \
+            fs.rmSync(link, { recursive: true, force: true }); fs.symlinkSync(package, link, 'junction')";
+        complete(Command::new("node").args(["-e", LINK]).arg(package).arg(link))?;
+    }
+    complete(Command::new("npm").current_dir(front_end).args(["run", "--silent", script]))
 }
 
 /// The packages that `package-lock.json` names, if they are not there yet.
@@ -57,30 +71,63 @@ pub(super) fn install(folder: &Path) -> Result<(), WasmError> {
     complete(Command::new("npm").current_dir(folder).args(["ci", "--silent"]))
 }
 
-/// Writes the package's folder and packs it; the archive.
-pub(super) fn package(source: &Path, target_folder: &Path, profile: Profile) -> Result<PathBuf, WasmError> {
-    let output = target_folder.join("npm");
-    let folder = output.join("headstart");
-    let mut build = Command::new("node");
-    build.arg(source.join("build.mjs")).arg(&folder);
-    if profile == Profile::Dev {
-        build.arg("--dev");
-    }
-    eprintln!("xtask: writing {}", folder.display());
-    complete(&mut build)?;
+/// What the package is made of, and where it goes.
+pub(super) struct Parts<'a> {
+    /// The folder of its source.
+    pub(super) source: &'a Path,
+    /// The modules with their bindings.
+    pub(super) modules: &'a Path,
+    /// The folder above the package's own.
+    pub(super) output: &'a Path,
+    pub(super) profile: Profile,
+}
 
-    let packed = Command::new("npm")
-        .current_dir(&folder)
-        .args(["pack", "--silent", "--pack-destination"])
-        .arg(&output)
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|source| WasmError::Start { program: "npm".to_owned(), source })?;
-    if !packed.status.success() {
-        return Err(WasmError::Failed { command: "npm pack".to_owned() });
+impl Parts<'_> {
+    /// Writes the package's folder and packs it, unless that was done of the same parts, which `seen` stands for.
+    pub(super) fn package(&self, seen: &str) -> Result<Package, WasmError> {
+        let folder = self.output.join("headstart");
+        let packed = self.output.join("packed");
+        if let Ok(before) = std::fs::read_to_string(&packed)
+            && let Some((of, name)) = before.split_once('\n')
+            && of == seen
+            && self.output.join(name).exists()
+        {
+            return Ok(Package { folder, archive: self.output.join(name) });
+        }
+        let failed = |source| WasmError::File { path: packed.clone(), source };
+        // Whoever is interrupted below leaves nothing that looks current.
+        std::fs::write(&packed, "").map_err(failed)?;
+        self.write(&folder)?;
+        let name = self.pack(&folder)?;
+        std::fs::write(&packed, format!("{seen}\n{name}")).map_err(failed)?;
+        Ok(Package { folder, archive: self.output.join(name) })
     }
-    // All that it says is the name of the file.
-    let archive = output.join(String::from_utf8_lossy(&packed.stdout).trim());
-    eprintln!("xtask: packed {}", archive.display());
-    Ok(archive)
+
+    fn write(&self, folder: &Path) -> Result<(), WasmError> {
+        let mut build = Command::new("node");
+        build.arg(self.source.join("build.mjs")).arg(self.modules).arg(folder);
+        if self.profile == Profile::Dev {
+            build.arg("--dev");
+        }
+        eprintln!("xtask: writing {}", folder.display());
+        complete(&mut build)
+    }
+
+    /// The name of the archive.
+    fn pack(&self, folder: &Path) -> Result<String, WasmError> {
+        let packed = Command::new("npm")
+            .current_dir(folder)
+            .args(["pack", "--silent", "--pack-destination"])
+            .arg(self.output)
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|source| WasmError::Start { program: "npm".to_owned(), source })?;
+        if !packed.status.success() {
+            return Err(WasmError::Failed { command: "npm pack".to_owned() });
+        }
+        // All that it says is the name of the file.
+        let name = String::from_utf8_lossy(&packed.stdout).trim().to_owned();
+        eprintln!("xtask: packed {}", self.output.join(&name).display());
+        Ok(name)
+    }
 }

@@ -1,10 +1,13 @@
 //! What is needed to build for WebAssembly: the Rust target, a C compiler that knows it, headers for the grammar.
 
+mod places;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 
+use self::places::Places;
 use super::{Profile, WasmError, complete};
 
 pub(super) const TARGET: &str = "wasm32-unknown-unknown";
@@ -14,8 +17,9 @@ const FLAGS_VARIABLE: &str = "CFLAGS_wasm32_unknown_unknown";
 pub(super) struct Toolchain {
     repository: PathBuf,
     c_flags: String,
+    places: Places,
     /// Cargo's folder for what it builds.
-    pub(super) target_folder: PathBuf,
+    target_folder: PathBuf,
 }
 
 impl Toolchain {
@@ -26,19 +30,21 @@ impl Toolchain {
             .current_dir(repository)
             .other_options(["--filter-platform".to_owned(), TARGET.to_owned()])
             .exec()?;
-        let c_flags = c_flags(&metadata)?;
+        let places = Places::of(&metadata, &sysroot()?);
+        let c_flags = format!("{} {}", c_flags(&metadata)?, places.c_flags()).trim().to_owned();
         let target_folder = metadata.target_directory.into_std_path_buf();
-        Ok(Self { repository: repository.to_owned(), c_flags, target_folder })
+        Ok(Self { repository: repository.to_owned(), c_flags, places, target_folder })
+    }
+
+    /// Where the npm package is made.
+    pub(super) fn npm_folder(&self) -> PathBuf {
+        self.target_folder.join("npm")
     }
 
     /// Builds one package for WebAssembly.
     pub(super) fn build(&self, package: &str, arguments: &[&str]) -> Result<(), WasmError> {
         eprintln!("xtask: building {package} {} for {TARGET}", arguments.join(" "));
-        complete(
-            self.cargo(&["build", "-q", "-p", package, "--target", TARGET])
-                .env(FLAGS_VARIABLE, &self.c_flags)
-                .args(arguments),
-        )
+        complete(self.cargo_for_wasm(&["build", "-q", "-p", package]).args(arguments))
     }
 
     /// Builds a module of the npm package, with these features of its crate; where it is.
@@ -63,8 +69,7 @@ impl Toolchain {
     pub(super) fn test_package(&self, bindgen: &Path) -> Result<(), WasmError> {
         eprintln!("xtask: testing headstart-wasm as WebAssembly");
         complete(
-            self.cargo(&["test", "-q", "-p", "headstart-wasm", "--target", TARGET, "--test", "*"])
-                .env(FLAGS_VARIABLE, &self.c_flags)
+            self.cargo_for_wasm(&["test", "-q", "-p", "headstart-wasm", "--test", "*"])
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{} test", bindgen.display())),
         )
     }
@@ -76,11 +81,27 @@ impl Toolchain {
         Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
     }
 
+    fn cargo_for_wasm(&self, arguments: &[&str]) -> Command {
+        let mut command = self.cargo(arguments);
+        command.args(["--target", TARGET]).env(FLAGS_VARIABLE, &self.c_flags);
+        self.places.hide(&mut command);
+        command
+    }
+
     fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
         command.current_dir(&self.repository).args(arguments);
         command
     }
+}
+
+fn sysroot() -> Result<PathBuf, WasmError> {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let output = Command::new(&rustc)
+        .args(["--print", "sysroot"])
+        .output()
+        .map_err(|source| WasmError::Start { program: rustc, source })?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
 fn require_target() -> Result<(), WasmError> {

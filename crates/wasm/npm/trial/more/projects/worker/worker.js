@@ -1,5 +1,5 @@
 import * as headstart from "headstart";
-import { scenario } from "../../scenario.mjs";
+import { scenario } from "../../../scenario.mjs";
 
 headstart
   .init()

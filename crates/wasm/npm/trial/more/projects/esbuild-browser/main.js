@@ -1,7 +1,7 @@
 // A classic script in one file: esbuild knows no assets, so the module's bytes are in it.
 import * as headstart from "headstart";
 import bytes from "headstart/headstart.wasm";
-import { scenario } from "../../scenario.mjs";
+import { scenario } from "../../../scenario.mjs";
 
 async function main() {
   const unaided = await headstart.init().catch((error) => error.code);

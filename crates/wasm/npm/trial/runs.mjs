@@ -1,0 +1,53 @@
+// What a project comes to: as a program, or as a page in a browser.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { serve } from "./browser.mjs";
+
+/** What a program prints, which is JSON; `Error` with all it said where it fails. */
+export function printed(program, args, options = {}) {
+  try {
+    const output = execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], ...options });
+    return JSON.parse(output);
+  } catch (error) {
+    return assert.fail(`${error.message}\n${error.stdout ?? ""}`);
+  }
+}
+
+/** What Node comes to. */
+export const node = (...args) => printed(process.execPath, args);
+
+/** What the page at an address comes to. */
+export async function outcomeOf(browser, address) {
+  const page = await browser.newPage();
+  const failures = [];
+  page.on("pageerror", (error) => failures.push(String(error)));
+  page.on("requestfailed", (request) => failures.push(`${request.url()} failed`));
+  try {
+    await page.goto(address);
+    const waited = page.waitForFunction(() => globalThis.outcome, undefined, { timeout: 30_000 });
+    const outcome = await waited.then((handle) => handle.jsonValue()).catch((error) => assert.fail([...failures, error].join("\n")));
+    assert.deepEqual(failures, []);
+    return outcome;
+  } finally {
+    await page.close();
+  }
+}
+
+/** What the page in a folder comes to; `types` in place of what a suffix means. */
+export async function served(browser, folder, types) {
+  const server = await serve(folder, types);
+  try {
+    return await outcomeOf(browser, server.address);
+  } finally {
+    server.close();
+  }
+}
+
+export const viteOptions = (root) => ({
+  root,
+  base: "./",
+  configFile: false,
+  logLevel: "error",
+  worker: { format: "es" },
+  build: { target: "es2022", emptyOutDir: true },
+});

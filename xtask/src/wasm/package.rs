@@ -1,0 +1,183 @@
+//! The npm package: its modules with their bindings, then its code, its types and its archive.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use ignore::WalkBuilder;
+use wasmparser::{Parser, Payload};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::toolchain::Toolchain;
+use super::{Profile, WasmError, complete, npm, read, replace_folder};
+
+/// The one module whose functions ours may import: what wasm-bindgen writes beside it.
+const GLUE: &str = "./glue_bg.js";
+
+/// The modules: one for each entry of the package, and one that only tells how large the grammar is. Each is an example of
+/// the crate; with its features. The first has all there is.
+const MODULES: [(&str, &str); 5] = [
+    ("headstart", "engine,shell"),
+    ("core", "engine"),
+    ("gate", "shell"),
+    ("controller", "controller"),
+    ("grammar", "shell"),
+];
+
+/// A package that is built.
+pub(crate) struct Package {
+    /// What is in the archive.
+    pub(crate) folder: PathBuf,
+    /// What npm would publish.
+    pub(crate) archive: PathBuf,
+}
+
+impl Profile {
+    /// Where the modules and their bindings are, in the target folder's `npm`: of each profile apart, so that to build one does
+    /// not make the other stale.
+    pub(super) fn folder(self) -> &'static str {
+        match self {
+            Self::Small => "modules",
+            Self::Dev => "modules-dev",
+        }
+    }
+
+    fn modules(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Small => &MODULES,
+            Self::Dev => &MODULES[..1],
+        }
+    }
+}
+
+/// Builds the npm package, unless it is there as it would be: `npm/headstart` in the target folder. Beside it the packages that
+/// `front_end` needs of others are installed, because that mostly waits.
+pub(crate) fn build(
+    repository: &Path,
+    profile: Profile,
+    front_end: Option<&Path>,
+) -> Result<Package, WasmError> {
+    npm::require()?;
+    let toolchain = Toolchain::find(repository)?;
+    let output = toolchain.npm_folder();
+    std::fs::create_dir_all(&output).map_err(|source| WasmError::File { path: output.clone(), source })?;
+    let _locked = lock(&output)?;
+    let source = repository.join("crates/wasm/npm");
+    let modules = output.join(profile.folder());
+    thread::scope(|scope| {
+        let installed = scope.spawn(|| {
+            npm::install(&source)?;
+            front_end.map_or(Ok(()), npm::install)
+        });
+        build_modules(&toolchain, profile, &modules)?;
+        installed.join().expect("works because nothing in it panics")
+    })?;
+    let seen = seen(repository, &source, &modules, profile)?;
+    let package = npm::Parts { source: &source, modules: &modules, output: &output, profile };
+    package.package(&seen)
+}
+
+fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Result<(), WasmError> {
+    let bindgen = toolchain.build_tool("xtask-bindgen")?;
+    for (name, features) in profile.modules() {
+        let module = toolchain.build_module(profile, name, features)?;
+        bind(&bindgen, &module, &folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// Until it is dropped no other task builds the package in this folder.
+fn lock(folder: &Path) -> Result<File, WasmError> {
+    let path = folder.join("lock");
+    let failed = |source| WasmError::Lock { path: path.clone(), source };
+    let file = File::create(&path).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
+}
+
+/// Writes the bindings of a module to a folder, unless they are there.
+fn bind(bindgen: &Path, module: &Path, folder: &Path) -> Result<(), WasmError> {
+    let bytes = read(module)?;
+    let seen = folder.join("seen");
+    let now = format!("{:x} {:x}", xxh3_128(&bytes), xxh3_128(&read(bindgen)?));
+    if std::fs::read_to_string(&seen).is_ok_and(|seen| seen == now) {
+        return Ok(());
+    }
+    replace_folder(folder)?;
+    complete(Command::new(bindgen).arg("generate").arg(module).arg(folder))?;
+    forbid_imports(&folder.join("glue_bg.wasm"), &[GLUE])?;
+    std::fs::write(&seen, now).map_err(|source| WasmError::File { path: seen, source })
+}
+
+/// All that the package is made of, as a hash: what was packed with the same one is current.
+fn seen(repository: &Path, source: &Path, modules: &Path, profile: Profile) -> Result<String, WasmError> {
+    let mut paths: Vec<PathBuf> = WalkBuilder::new(source)
+        .filter_entry(|entry| {
+            !["node_modules", "test", "trial"].map(AsRef::as_ref).contains(&entry.file_name())
+        })
+        .build()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(ignore::DirEntry::into_path)
+        .collect();
+    paths.extend(profile.modules().iter().map(|(name, _)| modules.join(name).join("seen")));
+    paths.extend(["LICENSE-APACHE", "LICENSE-MIT", "Cargo.toml"].map(|name| repository.join(name)));
+    paths.sort();
+    let mut all = format!("{profile:?}").into_bytes();
+    for path in paths {
+        all.extend(path.as_os_str().as_encoded_bytes());
+        all.extend(xxh3_128(&read(&path)?).to_le_bytes());
+    }
+    Ok(format!("{:x}", xxh3_128(&all)))
+}
+
+/// An error if the module imports from another module than the allowed ones.
+fn forbid_imports(module: &Path, allowed: &[&str]) -> Result<(), WasmError> {
+    let bytes =
+        std::fs::read(module).map_err(|source| WasmError::File { path: module.to_owned(), source })?;
+    let names =
+        imports(&bytes, allowed).map_err(|source| WasmError::Parse { path: module.to_owned(), source })?;
+    if names.is_empty() { Ok(()) } else { Err(WasmError::Imports { names }) }
+}
+
+/// The names that a module imports from others than the allowed modules, as `module.name`.
+fn imports(module: &[u8], allowed: &[&str]) -> Result<Vec<String>, wasmparser::BinaryReaderError> {
+    let mut names = Vec::new();
+    for payload in Parser::new(0).parse_all(module) {
+        if let Payload::ImportSection(section) = payload? {
+            for import in section.into_imports() {
+                let import = import?;
+                if !allowed.contains(&import.module) {
+                    names.push(format!("{}.{}", import.module, import.name));
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::imports;
+
+    const HEADER: &[u8] = b"\0asm\x01\0\0\0";
+
+    #[test]
+    fn an_import_is_found_and_named() {
+        // One function type `() -> ()`, one import `env.isdigit` of it.
+        let types = b"\x01\x04\x01\x60\0\0";
+        let import = b"\x02\x0f\x01\x03env\x07isdigit\0\0";
+        let module = [HEADER, types, import].concat();
+        assert_eq!(imports(&module, &[]).unwrap(), ["env.isdigit"]);
+        assert_eq!(imports(&module, &["./glue_bg.js"]).unwrap(), ["env.isdigit"]);
+        assert!(imports(&module, &["env"]).unwrap().is_empty());
+        assert!(imports(&[HEADER, types].concat(), &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_a_module_is_an_error() {
+        assert!(imports(b"not wasm", &[]).is_err());
+        assert!(imports(&[HEADER, b"\x02\x0f\x01"].concat(), &[]).is_err());
+    }
+}
