@@ -1,11 +1,13 @@
 // Makes the package from what `cargo xtask wasm` left in MODULES/ENTRY (the module and wasm-bindgen's glue):
-// `node build.mjs MODULES OUTPUT [--dev]`. Start it through `cargo xtask wasm`.
+// `node build.mjs MODULES OUTPUT [--dev] [--repository=ADDRESS]`. Start it through `cargo xtask wasm`.
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
+import { filesOf, published } from "./manifest.mjs";
 import { namedInOrder } from "./order.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -15,24 +17,20 @@ const dev = process.argv.includes("--dev");
 const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 
 /** The entries: `headstart`, and those that are smaller, each with a module of its own; for developers with the code of the whole one. */
-const entries = [
-  { source: "index.ts", browser: "index.js", node: "node", module: "headstart", made: "headstart" },
-  ...["core", "gate", "controller"].map((name) => ({
-    source: `${name}.ts`,
-    browser: `${name}.js`,
-    node: `node-${name}`,
-    module: name,
-    made: dev ? "headstart" : name,
-  })),
-];
+const entries = ["headstart", "core", "gate", "controller"].map((name) => ({
+  name,
+  source: name === "headstart" ? "index.ts" : `${name}.ts`,
+  made: dev ? "headstart" : name,
+}));
 
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
 writeTypes();
 // The optimiser has one thread. The grammar's module is not shipped: it only tells how large the grammar is.
 const ready = entries.map(async (entry) => {
-  copyFileSync(await shipped(entry.made), join(output, `${entry.module}.wasm`));
-  await writeCode(entry);
+  const module = await shipped(entry.made);
+  copyFileSync(module, join(output, `${entry.name}.wasm`));
+  await writeCode(entry, packed(module));
 });
 await Promise.all([...ready, dev || shipped("grammar")]);
 writeRest();
@@ -55,33 +53,62 @@ async function shipped(module) {
   return to;
 }
 
-/** One bundle for browsers and bundlers; for Node one in CommonJS, which the ES module passes on: so there is one instance. */
-async function writeCode({ source, browser, node, module, made }) {
-  const options = {
-    entryPoints: [join(here, "src", source)],
-    bundle: true,
-    charset: "utf8",
-    target: "es2022",
-    metafile: true,
-    legalComments: "none",
-    define: { MODULE_FILE: JSON.stringify(`./${module}.wasm`), VERSION: JSON.stringify(manifest.version) },
-    alias: { "#glue": join(modules, made, "glue_bg.js"), "#platform": join(here, "src/init-browser.ts") },
-    logLevel: "warning",
+/** The file of a module as bundles for Node have it in their code. */
+function packed(module) {
+  const to = `${module}.br`;
+  if (existsSync(to)) return to;
+  const bytes = readFileSync(module);
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: dev ? 3 : constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
   };
-  const outfile = join(output, browser);
-  const { metafile } = await build({ ...options, format: "esm", outfile });
-  await build({
-    ...options,
-    format: "cjs",
-    platform: "node",
-    outfile: join(output, `${node}.cjs`),
-    alias: { ...options.alias, "#platform": join(here, "src/init-node.ts") },
-  });
-  const [{ exports }] = Object.values(metafile.outputs);
+  writeFileSync(`${to}.new`, brotliCompressSync(bytes, { params }));
+  renameSync(`${to}.new`, to);
+  return to;
+}
+
+/**
+ * One file for browsers and bundlers, and one for bundles that run in Node; for Node itself one in CommonJS, which the ES module
+ * passes on: so there is one instance.
+ */
+async function writeCode({ name, source, made }, packed) {
+  const { browser, node, bundled } = filesOf({ name });
+  const write = async (file, platform, options) => {
+    const outfile = join(output, file);
+    const alias = { "#glue": join(modules, made, "glue_bg.js"), "#platform": join(here, `src/init-${platform}.ts`), "#packed": packed };
+    const { metafile } = await build({
+      entryPoints: [join(here, "src", source)],
+      bundle: true,
+      charset: "utf8",
+      target: "es2022",
+      metafile: true,
+      sourcemap: true,
+      legalComments: "none",
+      define: { MODULE_FILE: JSON.stringify(`./${name}.wasm`), VERSION: JSON.stringify(manifest.version) },
+      loader: { ".br": "base64" },
+      logLevel: "warning",
+      ...options,
+      alias,
+      outfile,
+    });
+    nameSources(`${outfile}.map`);
+    return Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined).exports;
+  };
+  const exports = await write(browser, "browser", { format: "esm" });
+  await write(bundled, "bundled", { format: "esm", platform: "node" });
+  await write(`${node}.cjs`, "node", { format: "cjs", platform: "node" });
   writeFileSync(join(output, `${node}.js`), `export {\n  ${exports.join(",\n  ")},\n} from "./${node}.cjs";\n`);
 }
 
-/** The declarations that an entry reaches, once as ES modules and once as CommonJS. */
+/** A map names its sources, whose text is in it, by where they are in the project, and not on this machine. */
+function nameSources(file) {
+  const map = JSON.parse(readFileSync(file, "utf8"));
+  map.sources = map.sources.map((source) => (source.endsWith(".ts") ? `headstart/src/${basename(source)}` : `headstart/${basename(source)}`));
+  writeFileSync(file, JSON.stringify(map));
+}
+
+/** The declarations that an entry reaches, as ES modules and as CommonJS. */
 function writeTypes() {
   const all = join(modules, "types");
   rmSync(all, { recursive: true, force: true });
@@ -99,16 +126,19 @@ function writeTypes() {
       reached.add(specifier.slice(2).replace(/\.js$/, ".d.ts"));
     }
   }
-  for (const [folder, type] of [["types", "module"], ["types-cjs", "commonjs"]]) {
-    mkdirSync(join(output, folder));
-    for (const file of reached) copyFileSync(join(all, file), join(output, folder, file));
-    writeFileSync(join(output, folder, "package.json"), `${JSON.stringify({ type })}\n`);
+  mkdirSync(join(output, "types"));
+  for (const file of reached) {
+    const text = readFileSync(join(all, file), "utf8");
+    writeFileSync(join(output, "types", file), text);
+    // A declaration of CommonJS takes the others as such, too.
+    const common = text.replaceAll(/((?:from|import\()\s*"\.\/[^"]+)\.js"/g, '$1.cjs"');
+    writeFileSync(join(output, "types", file.replace(".d.ts", ".d.cts")), common);
   }
 }
 
 function writeRest() {
-  const { devDependencies, scripts, ...published } = manifest;
-  writeFileSync(join(output, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  const home = process.argv.find((argument) => argument.startsWith("--repository="))?.slice("--repository=".length);
+  writeFileSync(join(output, "package.json"), `${JSON.stringify(published(manifest, entries, home), null, 2)}\n`);
   copyFileSync(join(here, "README.md"), join(output, "README.md"));
   for (const licence of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(repository, licence), join(output, licence));
 }

@@ -11,15 +11,17 @@ const here = dirname(fileURLToPath(import.meta.url));
 const [archive, folder] = process.argv.slice(2, 4).map((path) => resolve(path));
 const [dev, all] = ["--dev", "--all"].map((option) => process.argv.includes(option));
 const named = process.argv.slice(4).filter((argument) => !argument.startsWith("--"));
-const LOCK = "package-lock.json";
+/** What is installed in a folder. The tools of `more` are named by version, without a lock: theirs would have to list every platform. */
+const WANTED = { "": "package-lock.json", more: "more/package.json" };
 /** Tests of what a package for developers does not have: a module for each entry. */
 const OF_OWN_MODULES = ["test/entries.test.mjs"];
 
-const kept = ["", "more"].filter((part) => existsSync(join(folder, part, "node_modules")) && same(join(part, LOCK)));
+const kept = Object.keys(WANTED).filter((part) => existsSync(join(folder, part, "node_modules")) && same(WANTED[part]));
 clear(folder, ["node_modules", "more"]);
 clear(join(folder, "more"), ["node_modules"]);
 cpSync(join(here, "trial"), folder, { recursive: true, filter: (path) => !path.includes("node_modules") });
 cpSync(join(here, "test"), join(folder, "test"), { recursive: true });
+cpSync(join(here, "manifest.mjs"), join(folder, "manifest.mjs"));
 cpSync(join(here, "../fixtures"), join(folder, "fixtures"), { recursive: true });
 cpSync(join(here, "../../forked-query/tests/streams"), join(folder, "streams"), { recursive: true });
 cpSync(join(here, "../../tool-gate/tests/data/sample.jsonl"), join(folder, "sample.jsonl"));
@@ -37,14 +39,14 @@ function clear(folder, keep) {
   }
 }
 
-/** Installs what the lock of a folder names, and the package. */
+/** Installs the tools of a folder, and the package. */
 function install(part) {
   const there = join(folder, part);
-  if (!kept.includes(part)) run(there, "npm", ["ci", "--silent"]);
+  if (!kept.includes(part)) run(there, "npm", part === "" ? ["ci", "--silent"] : ["install", "--silent", "--no-package-lock"]);
   // npm takes a package of the same name and version for the same one.
   rmSync(join(there, "node_modules/headstart"), { recursive: true, force: true });
   rmSync(join(there, "node_modules/.package-lock.json"), { force: true });
-  run(there, "npm", ["install", "--silent", "--no-save", archive]);
+  run(there, "npm", ["install", "--silent", "--no-save", "--no-package-lock", archive]);
 }
 
 function testsIn(part) {
@@ -57,7 +59,7 @@ function same(name) {
 }
 
 function run(cwd, program, args) {
-  const env = { ...process.env, HEADSTART_TRIAL: dev ? "dev" : "" };
+  const env = { ...process.env, HEADSTART_TRIAL: dev ? "dev" : "", HEADSTART_CHECKOUT: join(here, "../../..") };
   const { status, error } = spawnSync(program, args, { cwd, env, stdio: ["ignore", "inherit", "inherit"] });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);

@@ -80,6 +80,8 @@ pub(super) struct Parts<'a> {
     /// The folder above the package's own.
     pub(super) output: &'a Path,
     pub(super) profile: Profile,
+    /// The address of the repository, for whoever finds the package at a registry.
+    pub(super) home: Option<String>,
 }
 
 impl Parts<'_> {
@@ -108,6 +110,14 @@ impl Parts<'_> {
         build.arg(self.source.join("build.mjs")).arg(self.modules).arg(folder);
         if self.profile == Profile::Dev {
             build.arg("--dev");
+        }
+        match &self.home {
+            Some(home) => {
+                build.arg(format!("--repository={home}"));
+            }
+            None => eprintln!(
+                "xtask: the package names no repository, homepage and bugs: Cargo.toml has no workspace.package.repository"
+            ),
         }
         eprintln!("xtask: writing {}", folder.display());
         complete(&mut build)

@@ -74,8 +74,8 @@ pub(crate) fn build(
         installed.join().expect("works because nothing in it panics")
     })?;
     let seen = seen(repository, &source, &modules, profile)?;
-    let package = npm::Parts { source: &source, modules: &modules, output: &output, profile };
-    package.package(&seen)
+    let home = home(&read(&repository.join("Cargo.toml"))?);
+    npm::Parts { source: &source, modules: &modules, output: &output, profile, home }.package(&seen)
 }
 
 fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Result<(), WasmError> {
@@ -85,6 +85,13 @@ fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Resu
         bind(&bindgen, &module, &folder.join(name))?;
     }
     Ok(())
+}
+
+/// Where the project lives, as the manifest of the workspace says.
+fn home(manifest: &[u8]) -> Option<String> {
+    let manifest: toml::Table = std::str::from_utf8(manifest).ok()?.parse().ok()?;
+    let package = manifest.get("workspace")?.get("package")?;
+    Some(package.get("repository")?.as_str()?.to_owned())
 }
 
 /// Until it is dropped no other task builds the package in this folder.
@@ -159,7 +166,7 @@ fn imports(module: &[u8], allowed: &[&str]) -> Result<Vec<String>, wasmparser::B
 
 #[cfg(test)]
 mod tests {
-    use super::imports;
+    use super::{home, imports};
 
     const HEADER: &[u8] = b"\0asm\x01\0\0\0";
 
@@ -173,6 +180,16 @@ mod tests {
         assert_eq!(imports(&module, &["./glue_bg.js"]).unwrap(), ["env.isdigit"]);
         assert!(imports(&module, &["env"]).unwrap().is_empty());
         assert!(imports(&[HEADER, types].concat(), &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_home_is_that_of_the_workspace() {
+        let home = |text: &str| home(text.as_bytes());
+        let address = "https://example.org/headstart";
+        let manifest = format!("[workspace.package]\nrepository = \"{address}\"");
+        assert_eq!(home(&manifest).as_deref(), Some(address));
+        assert_eq!(home(&format!("[package]\nrepository = \"{address}\"")), None);
+        assert_eq!(home("[workspace.package]\nversion = \"1.0.0\""), None);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 // Where the module comes from in browsers, and in everything else that is not Node.
 
+/** What to do where the file is not there. */
+export const ADVICE = `your bundler has to copy the file of new URL("${MODULE_FILE}", import.meta.url)`;
+
 /** The file beside this code. Bundlers look for exactly this expression, with the text itself in it. */
 export function packaged(): Promise<Response> {
   return fetch(new URL(MODULE_FILE, import.meta.url));

@@ -1,5 +1,5 @@
 import * as glue from "#glue";
-import { atFirstUse, open, packaged } from "#platform";
+import { ADVICE, atFirstUse, open, packaged } from "#platform";
 import { HeadstartError } from "./errors.js";
 import type { ModuleSource } from "./packaged.js";
 
@@ -15,7 +15,7 @@ let exported: WebAssembly.Exports | undefined;
 let loading: Promise<void> | undefined;
 
 /**
- * Loads the module; needed before anything else, but not in Node.
+ * Loads the module; needed before anything else, but not in Node and in bundles for it.
  *
  * It may be called often and from several places: the module is loaded once. A load that failed may be tried again.
  *
@@ -86,15 +86,24 @@ function start({ exports }: WebAssembly.Instance): WebAssembly.Exports {
 function notLoaded(cause: unknown): HeadstartError {
   if (cause instanceof HeadstartError) return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
-  const message = `the module could not be loaded (${why}); pass what your bundler makes of headstart/${MODULE_FILE.slice(2)} to init()`;
+  const file = `headstart/${MODULE_FILE.slice(2)}`;
+  const message = `the module could not be loaded (${why}); ${ADVICE}; or pass init() what your tools make of ${file}: its bytes, an address, a WebAssembly.Module`;
   return new HeadstartError("not_loaded", message, { cause });
+}
+
+function found(): BufferSource | undefined {
+  try {
+    return atFirstUse();
+  } catch (cause) {
+    throw notLoaded(cause);
+  }
 }
 
 // Until the module is there, whatever reaches for its exports gets here.
 setExports(
   new Proxy(Object.create(null) as WebAssembly.Exports, {
     get(_, name: string) {
-      const bytes = atFirstUse();
+      const bytes = found();
       if (bytes === undefined) {
         throw new HeadstartError("not_initialized", "the module is not loaded yet: `await init()` before anything else");
       }

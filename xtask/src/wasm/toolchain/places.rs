@@ -42,22 +42,49 @@ impl Places {
 
     /// Has a run of cargo hide them, beside the flags that the caller has set for rustc.
     pub(super) fn hide(&self, cargo: &mut Command) {
-        let flags =
-            self.0.iter().map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
         let given = std::env::var("CARGO_ENCODED_RUSTFLAGS").ok().or_else(|| {
             let flags = std::env::var("RUSTFLAGS").ok()?;
             Some(flags.split_whitespace().collect::<Vec<_>>().join(&SEPARATOR.to_string()))
         });
-        match given.filter(|given| !given.is_empty()) {
+        self.hide_beside(given.filter(|given| !given.is_empty()), cargo);
+    }
+
+    fn hide_beside(&self, given: Option<String>, cargo: &mut Command) {
+        let flags =
+            self.0.iter().map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
+        if let Some(given) = given {
             // Either variable takes the place of all that is configured.
-            Some(given) => {
-                let all: Vec<String> = std::iter::once(given).chain(flags).collect();
-                cargo.env("CARGO_ENCODED_RUSTFLAGS", all.join(&SEPARATOR.to_string()));
-            }
-            None => {
-                let flags = toml::Value::from(flags.collect::<Vec<_>>());
-                cargo.arg("--config").arg(format!("target.{TARGET}.rustflags={flags}"));
-            }
+            let all: Vec<String> = std::iter::once(given).chain(flags).collect();
+            cargo.env("CARGO_ENCODED_RUSTFLAGS", all.join(&SEPARATOR.to_string()));
+        } else {
+            let flags = toml::Value::from(flags.collect::<Vec<_>>());
+            cargo.arg("--config").arg(format!("target.{TARGET}.rustflags={flags}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_hidden_beside_the_flags_of_the_caller() {
+        let places = Places(vec![("/home/ada".into(), "home"), ("/home/ada/my \"own\"".into(), "headstart")]);
+        let hidden = |given: Option<&str>| {
+            let mut cargo = Command::new("cargo");
+            places.hide_beside(given.map(str::to_owned), &mut cargo);
+            let said = cargo.get_args().map(|argument| argument.to_string_lossy().into_owned());
+            let set = cargo.get_envs().filter_map(|(_, value)| Some(value?.to_string_lossy().into_owned()));
+            said.chain(set).collect::<Vec<_>>()
+        };
+        let given = "-D\x1fwarnings\x1f--remap-path-prefix=/home/ada=home\
+            \x1f--remap-path-prefix=/home/ada/my \"own\"=headstart";
+        assert_eq!(hidden(Some("-D\x1fwarnings")), [given]);
+
+        let [option, config] = &hidden(None)[..] else { panic!("two arguments") };
+        assert_eq!(option, "--config");
+        let read: toml::Table = config.parse().unwrap();
+        let flags = read["target"][TARGET]["rustflags"].as_array().unwrap();
+        assert_eq!(flags[1].as_str().unwrap(), "--remap-path-prefix=/home/ada/my \"own\"=headstart");
     }
 }

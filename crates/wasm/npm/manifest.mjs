@@ -1,0 +1,45 @@
+// The manifest of the package as it is published: what each entry loads where, and where the project lives.
+
+/** The code of an entry by where it runs; `browser` is for whatever is not Node, `bundled` for bundles that run in Node. */
+export function filesOf({ name }) {
+  const suffix = name === "headstart" ? "" : `-${name}`;
+  return { browser: name === "headstart" ? "index.js" : `${name}.js`, node: `node${suffix}`, bundled: `bundled${suffix}.js` };
+}
+
+/** `manifest` is the one of the source, `home` the address of the repository, if it has one yet. */
+export function published({ devDependencies, scripts, ...manifest }, entries, home) {
+  const exports = {};
+  for (const entry of entries) exports[entry.name === "headstart" ? "." : `./${entry.name}`] = conditions(entry);
+  for (const { name } of entries) exports[`./${name}.wasm`] = typed("packaged", `./${name}.wasm`, `./${name}.wasm`);
+  exports["./package.json"] = "./package.json";
+  return { ...manifest, ...(home && places(home)), exports, types: "./types/index.d.ts" };
+}
+
+function conditions(entry) {
+  const { browser, node, bundled } = filesOf(entry);
+  const types = entry.source.replace(".ts", "");
+  return {
+    node: {
+      // Bundlers know it, Node does not.
+      module: { types: `./types/${types}.d.ts`, default: `./${bundled}` },
+      ...typed(types, `./${node}.js`, `./${node}.cjs`),
+    },
+    ...typed(types, `./${browser}`, `./${browser}`),
+  };
+}
+
+function typed(types, imported, required) {
+  return {
+    import: { types: `./types/${types}.d.ts`, default: imported },
+    require: { types: `./types/${types}.d.cts`, default: required },
+  };
+}
+
+function places(home) {
+  const address = home.replace(/\/$/, "").replace(/\.git$/, "");
+  return {
+    repository: { type: "git", url: `git+${address}.git`, directory: "crates/wasm/npm" },
+    homepage: `${address}#readme`,
+    bugs: { url: `${address}/issues` },
+  };
+}
