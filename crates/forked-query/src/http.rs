@@ -79,6 +79,8 @@ impl HttpModel {
             return Err(misconfigured(format!("there is no key; set {} to one", provider.key_variable)));
         }
         let base = url::base_url(&provider).map_err(misconfigured)?;
+        // It fails where the process has a provider of TLS already; then that one serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .connect_timeout(timeouts.connect)
             .redirect(Policy::none())
