@@ -1,6 +1,6 @@
 //! What a file has besides its content: bits, owner, group, times, extended attributes and access lists.
 //!
-//! Needs Linux, root (to give files away) and the programs of the packages `acl` and `attr`.
+//! As the superuser it also gives files away and writes attributes that only they may write; as anyone else it does the rest.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -12,7 +12,6 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, chown, lchown};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -22,19 +21,87 @@ use headstart_overlay_fs::{
     WorkspacePath,
 };
 
-const OTHER_USER: u32 = 12_345;
-const OTHER_GROUP: u32 = 23_456;
-
 fn path(text: &str) -> WorkspacePath {
     WorkspacePath::parse(text).unwrap()
 }
 
-fn run(program: &str, arguments: &[&str], at: &Path) -> String {
-    let ran = Command::new(program).args(arguments).arg(at).output();
-    let ran = ran.unwrap_or_else(|error| panic!("{program} is needed (packages acl and attr): {error}"));
-    let told = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{program} {arguments:?} {}: {told}", at.display());
-    String::from_utf8(ran.stdout).unwrap()
+/// Entries of an access list: the user or group that each is about (`None` for owner, owning group, mask and others), and
+/// its bits, in the kernel's order.
+type Entry = (Tag, Option<u32>, u16);
+
+#[derive(Clone, Copy)]
+enum Tag {
+    Owner = 0x01,
+    User = 0x02,
+    OwningGroup = 0x04,
+    Group = 0x08,
+    Mask = 0x10,
+    Others = 0x20,
+}
+
+const ACCESS_LIST: &str = "system.posix_acl_access";
+const DEFAULT_LIST: &str = "system.posix_acl_default";
+
+/// Gives a file or folder an access list, in the form in which Linux keeps it: version 2, then eight bytes an entry.
+fn set_list(at: &Path, name: &str, entries: &[Entry]) {
+    let mut value = 2_u32.to_le_bytes().to_vec();
+    for (tag, of, bits) in entries {
+        value.extend((*tag as u16).to_le_bytes());
+        value.extend(bits.to_le_bytes());
+        value.extend(of.unwrap_or(u32::MAX).to_le_bytes());
+    }
+    set(at, name, &value);
+}
+
+fn set(at: &Path, name: &str, value: &[u8]) {
+    let set = rustix::fs::lsetxattr(at, name, value, rustix::fs::XattrFlags::empty());
+    set.unwrap_or_else(|error| panic!("{name} of {}: {error}", at.display()));
+}
+
+/// Removes an attribute that may not be there.
+fn unset(at: &Path, name: &str) {
+    match rustix::fs::lremovexattr(at, name) {
+        Ok(()) | Err(rustix::io::Errno::NODATA) => {}
+        Err(error) => panic!("{name} of {}: {error}", at.display()),
+    }
+}
+
+/// Attributes and access lists, sorted, each with its value in hexadecimal digits.
+fn attributes(at: &Path) -> Vec<String> {
+    let mut names = vec![0; 64 * 1024];
+    let len = rustix::fs::llistxattr(at, &mut names[..]).unwrap();
+    let names = names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut attributes: Vec<_> = names
+        .map(|name| {
+            let mut value = vec![0; 64 * 1024];
+            let len = rustix::fs::lgetxattr(at, name, &mut value[..]).unwrap();
+            let value: String = value[..len].iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{}={value}", String::from_utf8_lossy(name))
+        })
+        .collect();
+    attributes.sort();
+    attributes
+}
+
+fn is_superuser() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+fn own_group() -> u32 {
+    rustix::process::getegid().as_raw()
+}
+
+/// Somebody else, where this process may give files away.
+fn other_user() -> u32 {
+    if is_superuser() { 12_345 } else { own_user() }
+}
+
+fn other_group() -> u32 {
+    if is_superuser() { 23_456 } else { own_group() }
 }
 
 /// A workspace, and beside it the state folder and a folder in which the test makes by hand what a commit should make.
@@ -73,10 +140,7 @@ fn told(at: &Path) -> String {
     if found.is_symlink() {
         return owner;
     }
-    let list = run("getfacl", &["--omit-header", "--numeric", "--absolute-names"], at);
-    let attributes = run("getfattr", &["--dump", "--match=^(user|security|trusted)", "--absolute-names"], at);
-    let attributes: Vec<_> = attributes.lines().filter(|line| !line.starts_with('#')).collect();
-    format!("{owner}\n{list}{}", attributes.join("\n"))
+    format!("{owner}\n{}", attributes(at).join("\n"))
 }
 
 fn commit(tree: &OsTree, overlay: &Overlay) {
@@ -89,22 +153,30 @@ type Prepare = fn(&Path);
 
 fn folders() -> [(&'static str, Prepare); 6] {
     let group = |at: &Path| {
-        chown(at, None, Some(OTHER_GROUP)).unwrap();
+        chown(at, None, Some(other_group())).unwrap();
         fs::set_permissions(at, fs::Permissions::from_mode(0o2775)).unwrap();
     };
     let list = |at: &Path| {
-        run("setfacl", &["-m", "d:u:12345:rwx,d:g:23456:rx,d:o::-"], at);
+        let named =
+            [(Tag::User, Some(12_345), 7), (Tag::OwningGroup, None, 5), (Tag::Group, Some(23_456), 5)];
+        let rest = [(Tag::Mask, None, 7), (Tag::Others, None, 0)];
+        set_list(at, DEFAULT_LIST, &[&[(Tag::Owner, None, 7)], &named[..], &rest[..]].concat());
     };
     [
         ("plain", |_| {}),
         ("private", |at| fs::set_permissions(at, fs::Permissions::from_mode(0o700)).unwrap()),
         ("with a group", group),
         ("with a list", list),
-        ("with a short list", |at| drop(run("setfacl", &["-m", "d:u::rwx,d:g::r,d:o::-"], at))),
+        ("with a short list", |at| {
+            let entries = [(Tag::Owner, None, 7), (Tag::OwningGroup, None, 4), (Tag::Others, None, 0)];
+            set_list(at, DEFAULT_LIST, &entries);
+        }),
         ("with both", |at| {
-            chown(at, None, Some(OTHER_GROUP)).unwrap();
+            chown(at, None, Some(other_group())).unwrap();
             fs::set_permissions(at, fs::Permissions::from_mode(0o2775)).unwrap();
-            run("setfacl", &["-m", "d:u:12345:rwx,d:m::r,d:o::r"], at);
+            let named = [(Tag::Owner, None, 7), (Tag::User, Some(12_345), 7), (Tag::OwningGroup, None, 7)];
+            let rest = [(Tag::Mask, None, 4), (Tag::Others, None, 4)];
+            set_list(at, DEFAULT_LIST, &[&named[..], &rest[..]].concat());
         }),
     ]
 }
@@ -120,8 +192,9 @@ fn what_is_new_gets_what_its_folder_gives() {
                 prepare_home(&place.at(if state { "state" } else { "workspace" }));
                 for folder in ["workspace/d", "by hand/d"].map(|name| place.at(name)) {
                     fs::create_dir(&folder).unwrap();
-                    run("setfacl", &["--remove-all", "--remove-default"], &folder);
-                    chown(&folder, None, Some(0)).unwrap();
+                    unset(&folder, ACCESS_LIST);
+                    unset(&folder, DEFAULT_LIST);
+                    chown(&folder, None, Some(own_group())).unwrap();
                     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
                     prepare(&folder);
                 }
@@ -168,10 +241,14 @@ fn what_is_new_gets_what_its_folder_gives() {
 /// A file with all that a user can give it; the content is what the work knows.
 fn dress(at: &Path) {
     fs::set_permissions(at, fs::Permissions::from_mode(0o640)).unwrap();
-    lchown(at, Some(OTHER_USER), Some(OTHER_GROUP)).unwrap();
-    run("setfacl", &["-m", "u:777:rw,g:778:-"], at);
-    for (name, value) in [("user.note", "mine"), ("trusted.note", "too"), ("security.note", "and this")] {
-        run("setfattr", &["-n", name, "-v", value], at);
+    lchown(at, Some(other_user()), Some(other_group())).unwrap();
+    let named = [(Tag::Owner, None, 6), (Tag::User, Some(777), 6), (Tag::OwningGroup, None, 4)];
+    let rest = [(Tag::Group, Some(778), 0), (Tag::Mask, None, 6), (Tag::Others, None, 0)];
+    set_list(at, ACCESS_LIST, &[named, rest].concat());
+    set(at, "user.note", b"mine");
+    if is_superuser() {
+        set(at, "trusted.note", b"too");
+        set(at, "security.note", b"and this");
     }
 }
 
@@ -190,15 +267,14 @@ fn a_replaced_file_keeps_what_its_user_gave_it_meanwhile() {
         dress(&file);
         let expected = told(&file);
         // It lets a program do more than its user may: it was given to the old content.
-        run(
-            "setfattr",
-            &["-n", "security.capability", "-v", "0x0100000200040000000000000000000000000000"],
-            &file,
-        );
+        if is_superuser() {
+            set(&file, "security.capability", &[1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        }
         commit(&tree, &overlay);
         assert_eq!((fs::read_to_string(&file).unwrap().as_str(), told(&file)), ("two\n", expected));
         assert!(matches!(tree.undo_last().unwrap(), UndoOutcome::Undone { .. }));
-        assert!(told(&file).contains("security.capability"), "the old file is back");
+        let is_back = told(&file).contains("security.capability");
+        assert_eq!(is_back, is_superuser(), "the old file is back");
     }
 }
 
@@ -233,8 +309,10 @@ fn what_moves_keeps_what_is_its_own() {
             let at = root.join(from);
             if at.is_dir() {
                 fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).unwrap();
-                lchown(&at, Some(OTHER_USER), Some(OTHER_GROUP)).unwrap();
-                run("setfacl", &["-m", "d:u:777:rw"], &at);
+                lchown(&at, Some(other_user()), Some(other_group())).unwrap();
+                let named = [(Tag::Owner, None, 7), (Tag::User, Some(777), 6), (Tag::OwningGroup, None, 0)];
+                let rest = [(Tag::Mask, None, 6), (Tag::Others, None, 0)];
+                set_list(&at, DEFAULT_LIST, &[&named[..], &rest[..]].concat());
             } else {
                 dress(&at);
                 fs::File::options().write(true).open(&at).unwrap().set_modified(long_ago).unwrap();
@@ -269,10 +347,10 @@ fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
     let edits: [(&str, Edit); 6] = [
         ("nothing", |_| {}),
         ("its bits", |at| fs::set_permissions(at, fs::Permissions::from_mode(0o600)).unwrap()),
-        ("its list", |at| drop(run("setfacl", &["--remove-all"], at))),
-        ("an attribute", |at| drop(run("setfattr", &["-x", "user.note"], at))),
-        ("another value", |at| drop(run("setfattr", &["-n", "user.note", "-v", "else"], at))),
-        ("its owner", |at| lchown(at, Some(0), Some(0)).unwrap()),
+        ("its list", |at| unset(at, ACCESS_LIST)),
+        ("an attribute", |at| unset(at, "user.note")),
+        ("another value", |at| set(at, "user.note", b"else")),
+        ("its owner", |at| lchown(at, Some(own_user()), Some(own_group())).unwrap()),
     ];
     for (name, edit) in edits {
         for is_moved in [false, true] {
@@ -306,23 +384,26 @@ fn what_its_user_takes_away_after_the_preparation_does_not_come_back() {
 
 #[test]
 fn a_file_that_may_not_be_written_is_not_replaced() {
-    // Whoever runs the tests is root, whom the bits alone do not stop; the other one is any user.
+    // The superuser, whom the bits alone do not stop, tries it as any other user, too.
     type Guard = fn(&Path);
     let cases: [(&str, bool, Guard); 4] = [
         ("read-only, by root", true, |at| {
             fs::set_permissions(at, fs::Permissions::from_mode(0o444)).unwrap();
         }),
         ("read-only, by its owner", false, |at| {
-            chown(at, Some(OTHER_USER), None).unwrap();
+            chown(at, Some(other_user()), None).unwrap();
             fs::set_permissions(at, fs::Permissions::from_mode(0o444)).unwrap();
         }),
         ("another user's", false, |at| fs::set_permissions(at, fs::Permissions::from_mode(0o644)).unwrap()),
         ("its owner may not", false, |at| {
-            chown(at, Some(OTHER_USER), None).unwrap();
+            chown(at, Some(other_user()), None).unwrap();
             fs::set_permissions(at, fs::Permissions::from_mode(0o464)).unwrap();
         }),
     ];
     for (name, is_root, guard) in cases {
+        if name == "another user's" && !is_superuser() {
+            continue; // Nobody else can make such a file.
+        }
         for prepared in [false, true] {
             let place = Place::new(true);
             let file = place.at("workspace/file");
@@ -331,12 +412,12 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
             guard(&file);
             let before = told(&file);
             for at in [place.at(""), place.at("workspace"), place.at("state"), place.at("workspace/other")] {
-                chown(at, (!is_root).then_some(OTHER_USER), None).unwrap();
+                chown(at, (!is_root).then_some(other_user()), None).unwrap();
             }
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     if !is_root {
-                        let user = rustix::fs::Uid::from_raw(OTHER_USER);
+                        let user = rustix::fs::Uid::from_raw(other_user());
                         rustix::thread::set_thread_res_uid(user, user, user).unwrap();
                     }
                     let tree = place.tree();

@@ -12,6 +12,12 @@
 //! and no exit code; a program whose name stands in the text as data; a write that is undone before the command ends.
 //!
 //! Where the system permits no namespaces, or has no Landlock, the test says so and does the rest.
+//!
+//! It runs some 1,500 commands several times each, which takes minutes, so it is ignored unless asked for:
+//!
+//! ```text
+//! cargo test -p headstart-tool-gate --test sandbox -- --ignored
+//! ```
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the test runs programs over files")]
 
 #[cfg(target_os = "linux")]
@@ -36,7 +42,11 @@ fn main() {
     match arguments.as_slice() {
         ["inside", base, isolated] => inside::run(std::path::Path::new(base), *isolated == "isolated"),
         ["confined", text] => inside::confined(text),
-        _ => tests::run(),
+        _ => {
+            let test = libtest_mimic::Trial::test("allowed_commands_only_read", tests::run);
+            let arguments = libtest_mimic::Arguments::from_args();
+            libtest_mimic::run(&arguments, vec![test.with_ignored_flag(true)]).exit();
+        }
     }
 }
 
@@ -47,6 +57,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use headstart_tool_gate::{Decision, Gate, GateContext, Hardened, clean_environment};
+    use libtest_mimic::Failed;
     use serde_json::{Value, json};
 
     use crate::support;
@@ -68,7 +79,7 @@ mod tests {
         "--mount-proc",
     ];
 
-    pub(super) fn run() {
+    pub(super) fn run() -> Result<(), Failed> {
         let isolated = Command::new("unshare").args(NAMESPACES).arg("true").stdin(Stdio::null()).output();
         let isolated = isolated.is_ok_and(|output| output.status.success());
         if !isolated {
@@ -80,6 +91,7 @@ mod tests {
         eprintln!("the sandbox sees what a command does ... ok");
         let (ran, succeeded) = allowed_commands_only_read(isolated);
         eprintln!("{ran} allowed commands only read ({succeeded} with exit code 0) ... ok");
+        Ok(())
     }
 
     /// A scratch folder with the repository.
