@@ -66,7 +66,7 @@ fn unset(at: &Path, name: &str) {
     }
 }
 
-/// Attributes and access lists, sorted, each with its value in hexadecimal digits.
+/// Attributes and access lists, sorted, each with the bytes of its value.
 fn attributes(at: &Path) -> Vec<String> {
     let mut names = vec![0; 64 * 1024];
     let len = rustix::fs::llistxattr(at, &mut names[..]).unwrap();
@@ -75,8 +75,7 @@ fn attributes(at: &Path) -> Vec<String> {
         .map(|name| {
             let mut value = vec![0; 64 * 1024];
             let len = rustix::fs::lgetxattr(at, name, &mut value[..]).unwrap();
-            let value: String = value[..len].iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{}={value}", String::from_utf8_lossy(name))
+            format!("{}={:02x?}", String::from_utf8_lossy(name), &value[..len])
         })
         .collect();
     attributes.sort();
