@@ -1,15 +1,15 @@
 //! What a user waits for, on a real disk and a real socket: Tab to applied, abort to gone, calls at the same time. Each beside
 //! its floor.
+#![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 
 use std::fs;
-use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use divan::{Bencher, black_box};
 use futures::future::BoxFuture;
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, HttpModel, Message, Model, Provider, Recording, Replay, Role, Timeouts,
@@ -128,42 +128,8 @@ fn workspace(folder: &Path) -> (Arc<dyn Workspace>, Vec<Value>) {
     (Arc::new(OsTree::open_with(&root, options).unwrap()), calls)
 }
 
-fn tab(c: &mut Criterion) {
-    let runtime = Runtime::new().unwrap();
-    let mut group = c.benchmark_group(format!("tab, {FILES} files of 4 KB"));
-    group.sample_size(50);
-    group.bench_function("floor: write over them", |b| {
-        let folder = tempfile::tempdir().unwrap();
-        let (_tree, _calls) = workspace(folder.path());
-        let content = "new\n".repeat(1_000);
-        b.iter(|| {
-            for number in 0..FILES {
-                fs::write(folder.path().join(format!("project/file-{number}.txt")), &content).unwrap();
-            }
-        });
-    });
-    group.bench_function("applied, history injected", |b| {
-        b.iter_batched(
-            || {
-                let folder = tempfile::tempdir().unwrap();
-                let (tree, calls) = workspace(folder.path());
-                let engine = engine(answering(&calls), tree, &folder.path().join("project"), true);
-                (ended(&runtime, &engine), engine, history(), folder)
-            },
-            |(speculation, engine, mut history, folder)| {
-                let Acceptance::Accepted(accepted) = runtime.block_on(speculation.accept()).unwrap() else {
-                    panic!("it is not accepted");
-                };
-                assert_eq!(accepted.ending, Ending::Completed);
-                history.extend(accepted.transcript.messages);
-                let params = black_box(params(&engine, &history));
-                // Dropped after the clock has stopped.
-                (speculation, engine, params, folder)
-            },
-            BatchSize::PerIteration,
-        );
-    });
-    group.finish();
+fn main() {
+    divan::main();
 }
 
 /// A server that never answers, and tells when its client goes.
@@ -195,119 +161,154 @@ async fn hanging()
     (url, client_came, client_left)
 }
 
-fn abort(c: &mut Criterion) {
-    let runtime = Runtime::new().unwrap();
-    let mut group = c.benchmark_group("abort");
-    group.sample_size(50);
-    let (url, mut came, mut left) = runtime.block_on(hanging());
-    group.bench_function("floor: drop a connection, and the server sees it", |b| {
-        b.iter_custom(|rounds| {
-            let address = url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
-            runtime.block_on(async {
-                let mut total = Duration::ZERO;
-                for _ in 0..rounds {
-                    let mut socket = tokio::net::TcpStream::connect(&address).await.unwrap();
-                    socket.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-                    came.recv().await.unwrap();
-                    let started = Instant::now();
-                    drop(socket);
-                    left.recv().await.unwrap();
-                    total += started.elapsed();
-                }
-                total
-            })
+/// Ten files of 4 KB.
+mod tab {
+    use super::*;
+
+    #[divan::bench(name = "floor: write over them", sample_count = 50, sample_size = 1)]
+    fn floor(bencher: Bencher<'_, '_>) {
+        let folder = tempfile::tempdir().unwrap();
+        let (_tree, _calls) = workspace(folder.path());
+        let content = "new\n".repeat(1_000);
+        bencher.bench_local(|| {
+            for number in 0..FILES {
+                fs::write(folder.path().join(format!("project/file-{number}.txt")), &content).unwrap();
+            }
         });
-    });
-    group.bench_function("connection closed, overlay gone", |b| {
+    }
+
+    #[divan::bench(name = "applied, history injected", sample_count = 50, sample_size = 1)]
+    fn applied(bencher: Bencher<'_, '_>) {
+        let runtime = Runtime::new().unwrap();
+        let inputs = || {
+            let folder = tempfile::tempdir().unwrap();
+            let (tree, calls) = workspace(folder.path());
+            let engine = engine(answering(&calls), tree, &folder.path().join("project"), true);
+            (ended(&runtime, &engine), engine, history(), folder)
+        };
+        bencher.with_inputs(inputs).bench_local_values(|(speculation, engine, mut history, folder)| {
+            let Acceptance::Accepted(accepted) = runtime.block_on(speculation.accept()).unwrap() else {
+                panic!("it is not accepted");
+            };
+            assert_eq!(accepted.ending, Ending::Completed);
+            history.extend(accepted.transcript.messages);
+            let params = black_box(params(&engine, &history));
+            // Dropped after the clock has stopped.
+            (speculation, engine, params, folder)
+        });
+    }
+}
+
+mod abort {
+    use super::*;
+
+    #[divan::bench(
+        name = "floor: drop a connection, and the server sees it",
+        sample_count = 50,
+        sample_size = 1
+    )]
+    fn floor(bencher: Bencher<'_, '_>) {
+        let runtime = Runtime::new().unwrap();
+        let (url, mut came, mut left) = runtime.block_on(hanging());
+        let address = url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+        let inputs = || {
+            runtime.block_on(async {
+                let mut socket = tokio::net::TcpStream::connect(&address).await.unwrap();
+                socket.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+                came.recv().await.unwrap();
+                socket
+            })
+        };
+        bencher.with_inputs(inputs).bench_local_values(|socket| {
+            drop(socket);
+            runtime.block_on(left.recv()).unwrap();
+        });
+    }
+
+    #[divan::bench(name = "connection closed, overlay gone", sample_count = 50, sample_size = 1)]
+    fn gone(bencher: Bencher<'_, '_>) {
+        let runtime = Runtime::new().unwrap();
+        let (url, mut came, mut left) = runtime.block_on(hanging());
         let folder = tempfile::tempdir().unwrap();
         let (tree, _) = workspace(folder.path());
         let service = Provider::compatible("openai", url.as_str());
         let model: Arc<dyn Model> = Arc::new(HttpModel::new(service, None, Timeouts::default()).unwrap());
         let engine = engine(model, tree, &folder.path().join("project"), true);
         let params = params(&engine, &history());
-        b.iter_custom(|rounds| {
+        let inputs = || {
             runtime.block_on(async {
-                let mut total = Duration::ZERO;
-                for _ in 0..rounds {
-                    let (speculation, driver, _events) = engine.start("1", &params, "go").unwrap();
-                    tokio::spawn(driver);
-                    came.recv().await.unwrap();
-                    let started = Instant::now();
-                    speculation.abort();
-                    left.recv().await.unwrap();
-                    assert!(speculation.changes().is_empty());
-                    total += started.elapsed();
-                }
-                total
+                let (speculation, driver, events) = engine.start("1", &params, "go").unwrap();
+                tokio::spawn(driver);
+                came.recv().await.unwrap();
+                (speculation, events)
             })
-        });
-    });
-    group.finish();
-}
-
-fn commands(c: &mut Criterion) {
-    let runtime = Runtime::new().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let (tree, _) = workspace(folder.path());
-    let root = folder.path().join("project");
-    let mut group = c.benchmark_group("three commands of 100 ms in one turn");
-    group.sample_size(10);
-    let calls = vec![json!({"name": "shell", "args": {"command": "sleep 0.1"}}); 3];
-    group.bench_function("floor: one such process", |b| {
-        b.iter(|| std::process::Command::new("bash").args(["-c", "sleep 0.1"]).status().unwrap());
-    });
-    for at_once in [1, 8] {
-        group.bench_function(format!("{at_once} at once"), |b| {
-            b.iter_batched(
-                || {
-                    let mut engine = engine(answering(&calls), Arc::clone(&tree), &root, true);
-                    engine.limits.calls_at_once = at_once;
-                    engine
-                },
-                |engine| ended(&runtime, &engine),
-                BatchSize::PerIteration,
-            );
+        };
+        bencher.with_inputs(inputs).bench_local_values(|(speculation, events)| {
+            speculation.abort();
+            runtime.block_on(left.recv()).unwrap();
+            assert!(speculation.changes().is_empty());
+            (speculation, events)
         });
     }
-    group.finish();
 }
 
-fn searches(c: &mut Criterion) {
-    let runtime = Runtime::new().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("project");
-    for number in 0..2_000 {
-        let place = root.join(format!("folder-{}", number % 50));
-        fs::create_dir_all(&place).unwrap();
-        fs::write(place.join(format!("{number}.rs")), "fn some_name() { some_call(); }\n".repeat(125))
-            .unwrap();
+/// Three commands of 100 ms in one turn.
+mod commands {
+    use super::*;
+
+    #[divan::bench(name = "floor: one such process", sample_count = 10, sample_size = 1)]
+    fn floor() {
+        std::process::Command::new("bash").args(["-c", "sleep 0.1"]).status().unwrap();
     }
-    let tree: Arc<dyn Workspace> = Arc::new(OsTree::open(&root).unwrap());
-    let mut group = c.benchmark_group("three searches through 2,000 files of 4 KB in one turn");
-    group.sample_size(10);
-    let search = |pattern: &str| json!({"name": "grep", "args": {"pattern": pattern}});
-    let calls = [search("first_pattern"), search("second_pattern"), search("third_pattern")];
-    let ways = [
-        ("floor: one of them", 1, 1, true),
-        ("one after the other", 3, 1, true),
-        ("at once, in place", 3, 8, false),
-        ("at once, on threads", 3, 8, true),
+
+    #[divan::bench(name = "so many at once", args = [1, 8], sample_count = 10, sample_size = 1)]
+    fn three(bencher: Bencher<'_, '_>, at_once: usize) {
+        let runtime = Runtime::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, _) = workspace(folder.path());
+        let root = folder.path().join("project");
+        let calls = vec![json!({"name": "shell", "args": {"command": "sleep 0.1"}}); 3];
+        let inputs = || {
+            let mut engine = engine(answering(&calls), Arc::clone(&tree), &root, true);
+            engine.limits.calls_at_once = at_once;
+            engine
+        };
+        bencher.with_inputs(inputs).bench_local_values(|engine| ended(&runtime, &engine));
+    }
+}
+
+/// Searches through 2,000 files of 4 KB in one turn.
+mod searches {
+    use super::*;
+
+    const WAYS: [&str; 4] = [
+        "floor: one of them",
+        "three, one after the other",
+        "three at once, in place",
+        "three at once, on threads",
     ];
-    for (name, number, at_once, threads) in ways {
-        group.bench_function(name, |b| {
-            b.iter_batched(
-                || {
-                    let mut engine = engine(answering(&calls[..number]), Arc::clone(&tree), &root, threads);
-                    engine.limits.calls_at_once = at_once;
-                    engine
-                },
-                |engine| ended(&runtime, &engine),
-                BatchSize::PerIteration,
-            );
-        });
-    }
-    group.finish();
-}
 
-criterion_group!(benches, tab, abort, commands, searches);
-criterion_main!(benches);
+    #[divan::bench(args = WAYS, sample_count = 10, sample_size = 1)]
+    fn searches(bencher: Bencher<'_, '_>, way: &str) {
+        let runtime = Runtime::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        for number in 0..2_000 {
+            let place = root.join(format!("folder-{}", number % 50));
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join(format!("{number}.rs")), "fn some_name() { some_call(); }\n".repeat(125))
+                .unwrap();
+        }
+        let tree: Arc<dyn Workspace> = Arc::new(OsTree::open(&root).unwrap());
+        let search = |pattern: &str| json!({"name": "grep", "args": {"pattern": pattern}});
+        let calls = [search("first_pattern"), search("second_pattern"), search("third_pattern")];
+        let number = if way.starts_with("three") { 3 } else { 1 };
+        let inputs = || {
+            let threads = way != "three at once, in place";
+            let mut engine = engine(answering(&calls[..number]), Arc::clone(&tree), &root, threads);
+            engine.limits.calls_at_once = if way.starts_with("three at once") { 8 } else { 1 };
+            engine
+        };
+        bencher.with_inputs(inputs).bench_local_values(|engine| ended(&runtime, &engine));
+    }
+}

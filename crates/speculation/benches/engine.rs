@@ -1,13 +1,13 @@
 //! What the engine adds to a turn, beside its floors: the same answers of the same model, read to their end and nothing done;
 //! the same calls, judged and run.
+#![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
 
-use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use divan::{Bencher, black_box};
 use futures::StreamExt;
 use futures::executor::block_on;
 use headstart_forked_query::{
@@ -94,90 +94,85 @@ fn request(engine: &Engine) -> ModelRequest {
     }
 }
 
-fn turns(c: &mut Criterion) {
-    let mut group = c.benchmark_group(format!("a turn of {ANSWERS} answers with {CALLS} calls each"));
-    let fresh = || -> Arc<dyn Model> { Arc::new(Replay::instant(recording())) };
-    group.bench_function("floor: the model alone", |b| {
+fn main() {
+    divan::main();
+}
+
+fn fresh() -> Arc<dyn Model> {
+    Arc::new(Replay::instant(recording()))
+}
+
+/// A turn of five answers with four calls each.
+mod turn {
+    use super::*;
+
+    #[divan::bench(name = "floor: the model alone")]
+    fn model(bencher: Bencher<'_, '_>) {
         let request = request(&engine(&fresh()));
-        b.iter_batched(
-            fresh,
-            |model| {
-                for _ in 0..=ANSWERS {
-                    let events =
-                        block_on(async { model.stream(&request).await.unwrap().collect::<Vec<_>>().await });
-                    black_box(events);
-                }
-            },
-            BatchSize::SmallInput,
-        );
-    });
-    group.bench_function("floor: its calls alone, judged and run", |b| {
+        bencher.with_inputs(fresh).bench_local_values(|model| {
+            for _ in 0..=ANSWERS {
+                let events =
+                    block_on(async { model.stream(&request).await.unwrap().collect::<Vec<_>>().await });
+                black_box(events);
+            }
+        });
+    }
+
+    #[divan::bench(name = "floor: its calls alone, judged and run")]
+    fn calls(bencher: Bencher<'_, '_>) {
         let calls: Vec<ToolCall> = recording()
             .turns
             .into_iter()
             .flat_map(|turn| turn.tool_calls)
             .map(|call| ToolCall { id: String::new(), name: call.name, args: call.args, signature: None })
             .collect();
-        b.iter_batched(
-            || {
-                let engine = engine(&fresh());
-                let base = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
-                (Arc::new(Overlay::new(base, Quota::default())), engine)
-            },
-            |(view, engine)| {
-                let (gate, limits) = (Program.gate_context(), engine.limits.tools);
-                for call in &calls {
-                    black_box(engine.gate.judge(CallRef { name: &call.name, args: &call.args }, &gate));
-                    let (hardened, consented) = (None, false);
-                    let context =
-                        ToolContext { view: &view, gate: &gate, limits: &limits, hardened, consented };
-                    black_box(block_on(engine.toolbox.run(call, context)).unwrap());
-                }
-                (view, engine)
-            },
-            BatchSize::SmallInput,
-        );
-    });
-    group.bench_function("in the foreground", |b| {
-        b.iter_batched(
-            || {
-                let model = fresh();
-                let engine = engine(&model);
-                (request(&engine), engine, model)
-            },
-            |(request, engine, model)| {
-                let (turn, events) = engine.turn(model, request, Transcript::new("go"), Limits::default());
-                assert_eq!(block_on(turn.run()), Ending::Completed);
-                (turn, events, engine)
-            },
-            BatchSize::SmallInput,
-        );
-    });
-    for at_once in [1, 8] {
-        group.bench_function(format!("ahead, {at_once} at once"), |b| {
-            b.iter_batched(
-                || {
-                    let mut engine = engine(&fresh());
-                    engine.limits.calls_at_once = at_once;
-                    let schemas = engine.toolbox.schemas();
-                    let params = CacheSafeParams::new(None, schemas, &history(), "recording");
-                    (engine, params)
-                },
-                |(engine, params)| {
-                    let (speculation, driver, events) = engine.start("1", &params, "go").unwrap();
-                    let finished = block_on(async {
-                        driver.await;
-                        speculation.finished().await
-                    });
-                    assert_eq!(finished.ending, Ending::Completed);
-                    (speculation, events, engine, params)
-                },
-                BatchSize::SmallInput,
-            );
+        let view = || {
+            let engine = engine(&fresh());
+            let base = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
+            (Arc::new(Overlay::new(base, Quota::default())), engine)
+        };
+        bencher.with_inputs(view).bench_local_refs(|(view, engine)| {
+            let (gate, limits) = (Program.gate_context(), engine.limits.tools);
+            for call in &calls {
+                black_box(engine.gate.judge(CallRef { name: &call.name, args: &call.args }, &gate));
+                let (hardened, consented) = (None, false);
+                let context = ToolContext { view, gate: &gate, limits: &limits, hardened, consented };
+                black_box(block_on(engine.toolbox.run(call, context)).unwrap());
+            }
         });
     }
-    group.finish();
-}
 
-criterion_group!(benches, turns);
-criterion_main!(benches);
+    #[divan::bench(name = "in the foreground")]
+    fn foreground(bencher: Bencher<'_, '_>) {
+        let inputs = || {
+            let model = fresh();
+            let engine = engine(&model);
+            (request(&engine), engine, model)
+        };
+        bencher.with_inputs(inputs).bench_local_values(|(request, engine, model)| {
+            let (turn, events) = engine.turn(model, request, Transcript::new("go"), Limits::default());
+            assert_eq!(block_on(turn.run()), Ending::Completed);
+            (turn, events, engine)
+        });
+    }
+
+    #[divan::bench(name = "ahead, so many at once", args = [1, 8])]
+    fn ahead(bencher: Bencher<'_, '_>, at_once: usize) {
+        let inputs = || {
+            let mut engine = engine(&fresh());
+            engine.limits.calls_at_once = at_once;
+            let schemas = engine.toolbox.schemas();
+            let params = CacheSafeParams::new(None, schemas, &history(), "recording");
+            (engine, params)
+        };
+        bencher.with_inputs(inputs).bench_local_values(|(engine, params)| {
+            let (speculation, driver, events) = engine.start("1", &params, "go").unwrap();
+            let finished = block_on(async {
+                driver.await;
+                speculation.finished().await
+            });
+            assert_eq!(finished.ending, Ending::Completed);
+            (speculation, events, engine, params)
+        });
+    }
+}

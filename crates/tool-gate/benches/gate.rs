@@ -1,68 +1,70 @@
 //! The decision on a sample of commands, beside parsing the same text with the grammar alone.
+#![expect(clippy::wildcard_imports, reason = "a group of benchmarks is a module of this file")]
 
-use std::hint::black_box;
-
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
 use headstart_tool_gate::{Gate, GateContext};
 use tree_sitter::Parser;
 
-fn commands() -> Vec<String> {
-    let row = |line: &str| {
-        let row: serde_json::Value = serde_json::from_str(line).expect("the fixture is JSON lines");
-        row["cmd"].as_str().expect("a row has a command").to_owned()
-    };
-    include_str!("../tests/data/sample.jsonl").lines().map(row).collect()
+fn main() {
+    divan::main();
 }
 
-fn sample(criterion: &mut Criterion) {
-    let commands = commands();
-    let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
-    let gate = Gate::new();
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).expect("the grammar fits the library");
+fn context() -> GateContext {
+    GateContext { workspace: "/ws".to_owned(), ..GateContext::default() }
+}
 
-    let mut group = criterion.benchmark_group("sample");
-    group.throughput(Throughput::Elements(commands.len() as u64));
-    group.bench_function("decision", |bencher| {
-        bencher.iter(|| {
+mod sample {
+    use super::*;
+
+    fn commands() -> Vec<String> {
+        let row = |line: &str| {
+            let row: serde_json::Value = serde_json::from_str(line).expect("the fixture is JSON lines");
+            row["cmd"].as_str().expect("a row has a command").to_owned()
+        };
+        include_str!("../tests/data/sample.jsonl").lines().map(row).collect()
+    }
+
+    #[divan::bench]
+    fn decision(bencher: Bencher<'_, '_>) {
+        let (commands, context, gate) = (commands(), context(), Gate::new());
+        bencher.counter(ItemsCount::new(commands.len())).bench_local(|| {
             for command in &commands {
                 black_box(gate.judge_command(black_box(command), &context));
             }
         });
-    });
-    group.bench_function("floor: parse alone", |bencher| {
-        bencher.iter(|| {
+    }
+
+    #[divan::bench(name = "floor: parse alone")]
+    fn floor(bencher: Bencher<'_, '_>) {
+        let commands = commands();
+        let mut parser = Parser::new();
+        parser.set_language(&tree_sitter_bash::LANGUAGE.into()).expect("the grammar fits the library");
+        bencher.counter(ItemsCount::new(commands.len())).bench_local(|| {
             for command in &commands {
                 black_box(parser.parse(black_box(command.as_bytes()), None));
             }
         });
-    });
-    group.finish();
-}
-
-fn one(criterion: &mut Criterion) {
-    let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
-    let gate = Gate::new();
-    let long = "ls -la src; ".repeat(500);
-    let document = format!("cat <<'EOF'\n{}EOF", "a line of text\n".repeat(2_000));
-    let cases = [
-        ("ls", "ls -la"),
-        ("pipeline", "grep -rn TODO src 2>/dev/null | head -20"),
-        ("git", "git log --oneline -10"),
-        ("refused", "rm -rf target && cargo build"),
-        ("500 commands", long.as_str()),
-        ("here-document of 30 kB", document.as_str()),
-    ];
-    for (name, command) in cases {
-        criterion.bench_function(name, |bencher| {
-            bencher.iter(|| gate.judge_command(black_box(command), &context));
-        });
     }
-    let huge = "$(".repeat(1 << 19);
-    criterion.bench_function("hostile megabyte", |bencher| {
-        bencher.iter(|| gate.judge_command(black_box(&huge), &context));
-    });
 }
 
-criterion_group!(benches, sample, one);
-criterion_main!(benches);
+const KINDS: [&str; 7] =
+    ["ls", "pipeline", "git", "refused", "500 commands", "here-document of 30 kB", "hostile megabyte"];
+
+fn command(kind: &str) -> String {
+    match kind {
+        "ls" => "ls -la".to_owned(),
+        "pipeline" => "grep -rn TODO src 2>/dev/null | head -20".to_owned(),
+        "git" => "git log --oneline -10".to_owned(),
+        "refused" => "rm -rf target && cargo build".to_owned(),
+        "500 commands" => "ls -la src; ".repeat(500),
+        "here-document of 30 kB" => format!("cat <<'EOF'\n{}EOF", "a line of text\n".repeat(2_000)),
+        _ => "$(".repeat(1 << 19),
+    }
+}
+
+#[divan::bench(args = KINDS)]
+fn one(bencher: Bencher<'_, '_>, kind: &str) {
+    let (command, context, gate) = (command(kind), context(), Gate::new());
+    bencher.bench_local(|| gate.judge_command(black_box(&command), &context));
+}
