@@ -88,6 +88,11 @@ pub(crate) enum CliError {
     InvalidId { id: String },
     #[error("there is no speculation {id:?} in {folder}; `headstart list` shows those there are", folder = folder.display())]
     UnknownId { id: String, folder: PathBuf },
+    #[error(
+        "speculation {id} is of another workspace, {workspace}; to mean it, name that: --workspace {}",
+        shell_word(workspace)
+    )]
+    Elsewhere { id: String, workspace: String },
     #[error("{prefix:?} is the start of several ids: {}; write more of it", candidates.join(", "))]
     AmbiguousId { prefix: String, candidates: Vec<String> },
     #[error("{file}: {reason}; the file was left as it is", file = file.display())]
@@ -129,6 +134,15 @@ pub(crate) enum CliError {
 /// What a model specification may be.
 pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME \
      (openai:NAME with --base-url for any compatible server)";
+
+/// A text as one word of a command line.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
 
 fn or_in(user_file: Option<&Path>) -> String {
     user_file.map(|file| format!(", or `model` in {}", file.display())).unwrap_or_default()

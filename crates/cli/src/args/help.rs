@@ -96,11 +96,13 @@ Examples:
   headstart speculate --workspace ../site --model replay:recording.json --json \"add a footer\"";
 
 pub(super) const LIST: &str = "\
+Of the workspace that you stand in, or name with --workspace; --all shows those of all. The newest come first.
 Status: running, completed, boundary, exhausted or failed (how it ended), accepted, aborted, and \
 interrupted (its process died). A record that cannot be read is reported and left alone.
 
 Examples:
   headstart list
+  headstart list --all
   headstart list --json | jq -r 'select(.status == \"completed\") | .id'";
 
 pub(super) const SHOW: &str = "\
@@ -120,10 +122,12 @@ If a file that the work rests on has changed meanwhile, nothing is written and t
 only edits in other places of a text are merged. \
 If the speculation stopped at a boundary, what it did before is applied, the pending call is shown, \
 and the exit code is 3; with `at_boundary = \"discard\"` in your configuration nothing is applied, and the exit \
-code is 1.
+code is 1. \
+A speculation of another workspace is accepted only where that is named or you agree to it.
 
 Examples:
-  headstart accept 7k2m";
+  headstart accept 7k2m
+  headstart accept 7k2m --workspace ../site";
 
 pub(super) const ABORT: &str = "\
 A speculation that another process still runs is told to stop. One whose record is damaged is removed; \

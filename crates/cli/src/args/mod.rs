@@ -46,9 +46,9 @@ pub(crate) enum Command {
     /// Run a prompt over a copy-on-write view of a workspace, and keep the result
     #[command(after_help = help::SPECULATE)]
     Speculate(Speculate),
-    /// List the speculations that are kept
+    /// List the speculations of this workspace, the newest first
     #[command(after_help = help::LIST)]
-    List,
+    List(Scope),
     /// Show what a speculation did: transcript, calls, changes, cost
     #[command(after_help = help::SHOW)]
     Show(OfId),
@@ -153,12 +153,27 @@ pub(crate) struct Diff {
 pub(crate) struct OfId {
     /// The speculation: its id, or the start of it
     pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+}
+
+/// Whose speculations are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Scope {
+    /// Those of every workspace, not only of this one
+    #[arg(long, conflicts_with = "path")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
     /// The speculation: its id, or the start of it [default: whatever was accepted last]
     pub(crate) id: Option<String>,
+    /// Look for the id in every workspace, not only in this one
+    #[arg(long, conflicts_with = "path", requires = "id")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }

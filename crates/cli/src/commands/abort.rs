@@ -5,6 +5,7 @@ use headstart_overlay_fs::{OsTree, Workspace};
 use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
+use super::scope::{self, Purpose};
 use crate::args::OfId;
 use crate::context::Context;
 use crate::error::CliError;
@@ -28,7 +29,7 @@ struct Aborted<'a> {
 /// Removes a speculation, or has the process that runs it remove it.
 pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let id = store.resolve(&args.id)?;
+    let id = scope::find(&store, args, Purpose::Change { verb: "abort", context })?;
     let record = match store.read(&id) {
         Err(CliError::DamagedRecord { reason, .. }) => {
             store.remove_damaged(&id)?;

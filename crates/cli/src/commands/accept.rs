@@ -7,6 +7,7 @@ use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::{Reason, Verdict};
 use serde::Serialize;
 
+use super::scope::{self, Purpose};
 use crate::args::Accept;
 use crate::config::{self, Flags};
 use crate::context::Context;
@@ -50,7 +51,7 @@ enum Line<'a> {
 /// Applies a speculation's changes to its workspace.
 pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let id = store.resolve(&args.of.id)?;
+    let id = scope::find(&store, &args.of, Purpose::Change { verb: "accept", context })?;
     let record = store.read(&id)?;
     if store.is_alive(&record)? {
         let problem = format!("still runs, in process {}; wait for it, or abort it", record.owner.pid);

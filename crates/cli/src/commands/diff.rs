@@ -1,6 +1,7 @@
 use headstart_overlay_fs::{Change, ChangeSet, ChangeSummary};
 use serde::Serialize;
 
+use super::scope::{self, Purpose};
 use crate::args::Diff;
 use crate::context::Context;
 use crate::error::CliError;
@@ -18,7 +19,7 @@ struct FileDiff {
 /// Prints what a speculation would change, or has changed.
 pub(crate) fn run(args: &Diff, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let record = store.read(&store.resolve(&args.of.id)?)?;
+    let record = store.read(&scope::find(&store, &args.of, Purpose::Look)?)?;
     let Some(finished) = record.finished else {
         let problem = "has no result yet; `headstart list` shows where it stands".to_owned();
         return Err(CliError::WrongState { id: record.id.to_string(), problem });

@@ -3,6 +3,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::scope;
+use crate::args::Scope;
 use crate::clock;
 use crate::context::Context;
 use crate::error::CliError;
@@ -33,10 +35,14 @@ struct Skipped {
     message: String,
 }
 
-/// Lists every speculation, oldest first.
-pub(crate) fn run(context: &Context) -> Result<ExitStatus, CliError> {
+/// Lists the speculations of a workspace, or of all, the newest first.
+pub(crate) fn run(scope: &Scope, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let (rows, skipped) = rows(&store)?;
+    let here = scope::workspace(scope)?;
+    let (mut rows, skipped) = rows(&store)?;
+    let all = rows.len();
+    rows.retain(|row| here.as_ref().is_none_or(|here| row.workspace == *here));
+    let elsewhere = all - rows.len();
     for message in skipped {
         output::note(&format!("skipped: {message}"));
         if context.output.is_json() {
@@ -48,9 +54,14 @@ pub(crate) fn run(context: &Context) -> Result<ExitStatus, CliError> {
         return Ok(ExitStatus::Done);
     }
     if rows.is_empty() {
-        output::note("no speculations; `headstart speculate` makes one");
+        let place = if here.is_some() { " of this workspace" } else { "" };
+        output::note(&format!("no speculations{place}; `headstart speculate` makes one"));
     } else {
-        output::print(&table(&rows, clock::unix_ms(), context.output))?;
+        output::print(&table(&rows, here.is_none(), clock::unix_ms(), context.output))?;
+    }
+    if 0 < elsewhere {
+        let those = if elsewhere == 1 { "1 of another workspace" } else { &format!("{elsewhere} of others") };
+        output::note(&format!("{those}: `headstart list --all`"));
     }
     Ok(ExitStatus::Done)
 }
@@ -66,7 +77,7 @@ fn rows(store: &Store) -> Result<(Vec<Row>, Vec<String>), CliError> {
             Err(error) => skipped.push(error.to_string()),
         }
     }
-    rows.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+    rows.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
     Ok((rows, skipped))
 }
 
@@ -84,11 +95,14 @@ fn row(alive: bool, record: Record) -> Row {
     }
 }
 
-fn table(rows: &[Row], now_ms: u64, output: Output) -> String {
-    let head = ["ID", "AGE", "STATUS", "FILES", "PROMPT", "WORKSPACE"].map(str::to_owned);
+/// Where they are of one workspace, that is not told in each row.
+fn table(rows: &[Row], of_all: bool, now_ms: u64, output: Output) -> String {
+    let workspace = if of_all { "WORKSPACE" } else { "" };
+    let head = ["ID", "AGE", "STATUS", "FILES", "PROMPT", workspace].map(str::to_owned);
     let cells = rows.iter().map(|row| {
         let age = output::age(now_ms.saturating_sub(row.created_at));
-        let (prompt, workspace) = (output::one_line(&row.prompt), output::one_line(&row.workspace));
+        let prompt = output::one_line(&row.prompt);
+        let workspace = if of_all { output::one_line(&row.workspace) } else { String::new() };
         [row.id.clone(), age, row.status.to_owned(), row.files.to_string(), prompt, workspace]
     });
     let mut lines: Vec<[String; 6]> = [head].into_iter().chain(cells).collect();
@@ -109,6 +123,7 @@ fn table(rows: &[Row], now_ms: u64, output: Output) -> String {
             write!(line, "{cell}{gap}").expect("works because writing to a String cannot fail");
         }
         line += &cells[5];
+        line.truncate(line.trim_end().len());
         table += &if number == 0 { output.style().dim(&line) } else { line };
         table.push('\n');
     }

@@ -9,6 +9,7 @@ mod diff;
 mod filter;
 mod gate;
 mod list;
+mod scope;
 mod show;
 mod speculate;
 mod start;
@@ -33,11 +34,11 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Suggest(args) => block_on(suggest::run(args, context)),
         Command::Speculate(args) => block_on(speculate::run(args, context)),
         Command::Accept(args) => block_on(accept::run(args, context)),
-        Command::List => list::run(context),
+        Command::List(args) => list::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Diff(args) => diff::run(&args, context),
         Command::Abort(args) => abort::run(&args, context),
-        Command::Undo(args) => undo::run(&args, context),
+        Command::Undo(args) => undo::run(args, context),
         Command::Sweep(args) => sweep::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),

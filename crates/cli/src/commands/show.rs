@@ -4,6 +4,7 @@ use headstart_speculation::{Cost, Ending, Finished};
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
+use super::scope::{self, Purpose};
 use crate::args::OfId;
 use crate::clock;
 use crate::context::Context;
@@ -49,7 +50,7 @@ struct Result<'a> {
 /// Shows one speculation.
 pub(crate) fn run(args: &OfId, context: &Context) -> std::result::Result<ExitStatus, CliError> {
     let store = context.store()?;
-    let record = store.read(&store.resolve(&args.id)?)?;
+    let record = store.read(&scope::find(&store, args, Purpose::Look)?)?;
     let status = record.status_word(store.is_alive(&record)?);
     if context.output.is_json() {
         output::print_json(&shown(&record, status))?;

@@ -81,7 +81,16 @@ fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
     let state = store.state_folder();
     let unused_since = now.saturating_sub(keep.younger_than);
     match OsTree::sweep_orphans(state, unused_since) {
-        Ok(swept) => swept.into_iter().map(|one| told(one, state)).collect(),
+        Ok(swept) => swept
+            .into_iter()
+            .map(|one| match one.outcome {
+                SweepOutcome::YoungOrphan => {
+                    let told = told(one, state);
+                    Swept { why: format!("{}, and {}", told.why, keep.in_words()), ..told }
+                }
+                _ => told(one, state),
+            })
+            .collect(),
         Err(error) => {
             vec![Swept { name: state.display().to_string(), removed: false, why: error.to_string() }]
         }

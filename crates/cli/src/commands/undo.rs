@@ -4,7 +4,8 @@ use headstart_overlay_fs::{Conflict, ContentHash, OsTree, UndoOutcome, Workspace
 use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
-use crate::args::Undo;
+use super::scope::{self, Purpose};
+use crate::args::{OfId, Scope, Undo};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -30,15 +31,14 @@ enum Line<'a> {
 }
 
 /// Takes an accept back: that of a speculation, or the last one in a workspace.
-pub(crate) fn run(args: &Undo, context: &Context) -> Result<ExitStatus, CliError> {
+pub(crate) fn run(args: Undo, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
-    match &args.id {
-        Some(id) => {
-            let id = store.resolve(id)?;
-            of_speculation(&store, &id, context)
-        }
-        None => last(&store, args.workspace.path.as_deref(), context),
-    }
+    let Undo { id: Some(id), all, workspace } = args else {
+        return last(&store, args.workspace.path.as_deref(), context);
+    };
+    let of = OfId { id, scope: Scope { all, workspace } };
+    let id = scope::find(&store, &of, Purpose::Change { verb: "undo", context })?;
+    of_speculation(&store, &id, context)
 }
 
 fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Result<ExitStatus, CliError> {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
 use headstart_speculation::Limit;
@@ -98,9 +100,12 @@ fn marked(text: &str, most: usize) -> String {
 /// A call on one line, cut where it is long.
 pub(crate) fn one_call(call: &ToolCall) -> String {
     const CHARS: usize = 160;
-    let args: Vec<_> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let line = one_line(&format!("{}({})", call.name, args.join(", ")));
-    shortened(&line, CHARS)
+    // A value in JSON is on one line, and its blanks count.
+    let argument = |(name, value): (&String, &serde_json::Value)| {
+        format!("{}={}", one_line(name), printable(&value.to_string()))
+    };
+    let args: Vec<_> = call.args.iter().map(argument).collect();
+    shortened(&format!("{}({})", one_line(&call.name), args.join(", ")), CHARS)
 }
 
 /// A text cut where it is long.
@@ -149,6 +154,14 @@ pub(crate) fn age(milliseconds: u64) -> String {
     }
 }
 
+/// A length of time in days.
+pub(crate) fn days(time: Duration) -> String {
+    match time.as_secs() / 86_400 {
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
+    }
+}
+
 /// What a sweep did with a staging folder, and why.
 pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
     match outcome {
@@ -164,7 +177,7 @@ pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
         SweepOutcome::Waiting => "it holds finished work that waits to be accepted",
         SweepOutcome::Kept => "it holds what could not be put back; take what you need, then remove it",
         SweepOutcome::Orphan => "what it was kept for is gone: its workspace was removed",
-        SweepOutcome::YoungOrphan => "its workspace was removed; it is young",
+        SweepOutcome::YoungOrphan => "its workspace was removed; it was in use not long ago",
         SweepOutcome::Damaged => {
             "its process died in mid-accept and its journal is damaged, so nothing is guessed; it may hold your only copy"
         }
@@ -199,6 +212,8 @@ mod tests {
         let longer = format!("{}{}", "é".repeat(500), "b".repeat(340));
         let shown = format!("Bash {}… (+340 characters)", "é".repeat(500));
         assert_eq!(call_in_full(&call("Bash", "command", &longer)), shown);
+        let blanks = call("shell", "command", "printf 'a  b\tc'\n  \u{1b}[2J");
+        assert_eq!(one_call(&blanks), r#"shell(command="printf 'a  b\tc'\n  \u001b[2J")"#);
     }
 
     #[test]

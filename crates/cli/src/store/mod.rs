@@ -62,10 +62,23 @@ impl Store {
 
     /// The speculation that `text` names: an id, or the start of one.
     pub(crate) fn resolve(&self, text: &str) -> Result<SpeculationId, CliError> {
-        let unknown = || CliError::UnknownId { id: text.to_owned(), folder: self.folder.clone() };
+        self.only(text, self.fitting(text)?)
+    }
+
+    /// Those whose ids begin so.
+    pub(crate) fn fitting(&self, text: &str) -> Result<Vec<SpeculationId>, CliError> {
         let prefix = id::Prefix::parse(text)?;
-        let mut candidates: Vec<_> = self.ids()?.into_iter().filter(|id| prefix.fits(id)).collect();
+        Ok(self.ids()?.into_iter().filter(|id| prefix.fits(id)).collect())
+    }
+
+    /// The only one of those that `text` may name.
+    pub(crate) fn only(
+        &self,
+        text: &str,
+        mut candidates: Vec<SpeculationId>,
+    ) -> Result<SpeculationId, CliError> {
         if candidates.len() <= 1 {
+            let unknown = || CliError::UnknownId { id: text.to_owned(), folder: self.folder.clone() };
             return candidates.pop().ok_or_else(unknown);
         }
         let candidates = candidates.iter().map(ToString::to_string).collect();

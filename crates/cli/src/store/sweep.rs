@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Record, SpeculationId, State, Store};
 use crate::error::CliError;
+use crate::output;
 
 /// A folder that is being made or removed is so for milliseconds; one that is older was left by a dead process.
 const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
@@ -49,21 +50,32 @@ fn sweep_record(
     }
     let held = store.lock(id)?;
     match reason_to_remove(held.record(), now_ms, keep) {
-        Ok(why) => held.remove().map(|()| (true, why.to_owned())),
-        Err(why) => Ok((false, why.to_owned())),
+        Ok(why) => held.remove().map(|()| (true, why)),
+        Err(why) => Ok((false, why)),
     }
 }
 
-/// `Err`: why it stays.
-fn reason_to_remove(record: &Record, now_ms: u64, keep: Keep) -> Result<&'static str, &'static str> {
-    let old = keep.younger_than <= Duration::from_millis(now_ms.saturating_sub(record.created_at));
+/// `Err`: why it stays. What is known of its age is when it was made.
+fn reason_to_remove(record: &Record, now_ms: u64, keep: Keep) -> Result<String, String> {
+    let age = Duration::from_millis(now_ms.saturating_sub(record.created_at));
+    let made = match now_ms.checked_sub(record.created_at) {
+        Some(age) => format!("made {} ago", output::age(age)),
+        None => "made at a time that this clock has not reached".to_owned(),
+    };
     match record.state {
-        State::Running => Ok("the process that ran it is dead"),
-        State::Finished if keep.undecided => Err("waits to be accepted or aborted"),
-        _ if !old => Err("is young"),
-        State::Finished => Ok("was neither accepted nor aborted for long"),
-        State::Accepted => Ok("was accepted long ago"),
-        State::Aborted => Ok("was aborted long ago"),
+        State::Running => Ok("the process that ran it is dead".to_owned()),
+        State::Finished if keep.undecided => Err("waits to be accepted or aborted".to_owned()),
+        _ if age < keep.younger_than => Err(format!("{made}, and {}", keep.in_words())),
+        State::Finished => Ok(format!("{made}, neither accepted nor aborted")),
+        State::Accepted => Ok(format!("{made}, accepted")),
+        State::Aborted => Ok(format!("{made}, aborted")),
+    }
+}
+
+impl Keep {
+    /// What is left for its age.
+    pub(crate) fn in_words(self) -> String {
+        format!("what is younger than {} stays", output::days(self.younger_than))
     }
 }
 

@@ -4,8 +4,6 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use portable_pty::CommandBuilder;
-
 use crate::fixture::{Chat, project};
 use crate::pty::Pty;
 use crate::support::Session;
@@ -14,15 +12,7 @@ use crate::support::Session;
 const RECORDED: [&str; 5] = ["chat", "--model", "replay:demo", "--speed", "20"];
 
 fn terminal(session: &Session, arguments: &[&str], columns: u16) -> Pty {
-    let command = session.command(arguments);
-    let mut builder = CommandBuilder::new(command.get_program());
-    builder.args(command.get_args());
-    builder.cwd(session.workspace());
-    builder.env_clear();
-    for (name, value) in command.get_envs() {
-        builder.env(name, value.expect("works because the session only sets variables"));
-    }
-    Pty::spawn(builder, columns, 40)
+    Pty::of(&session.command(arguments), columns, 40)
 }
 
 /// A server on this machine that lists one model, as Ollama does; gives `OLLAMA_HOST`.

@@ -1,6 +1,5 @@
 use std::time::{Duration, Instant};
 
-use portable_pty::CommandBuilder;
 use serde_json::{Value, json};
 
 use crate::pty::Pty;
@@ -122,15 +121,7 @@ impl std::ops::DerefMut for Chat {
 impl Chat {
     pub(crate) fn spawn(project: Project, arguments: &[String], columns: u16, rows: u16) -> Self {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        let command = project.session.command(&arguments);
-        let mut builder = CommandBuilder::new(command.get_program());
-        builder.args(command.get_args());
-        builder.cwd(project.session.workspace());
-        builder.env_clear();
-        for (name, value) in command.get_envs() {
-            builder.env(name, value.expect("works because the session only sets variables"));
-        }
-        let pty = Pty::spawn(builder, columns, rows);
+        let pty = Pty::of(&project.session.command(&arguments), columns, rows);
         let chat = Self { project, pty };
         chat.wait_for_row(">");
         chat

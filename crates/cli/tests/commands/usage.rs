@@ -46,7 +46,7 @@ fn what_the_command_line_cannot_mean_is_usage() {
         &["show", "--json"],
         &["show", "../../etc"],
         &["predict"],
-        &["--json", "list", "--all"],
+        &["--json", "list", "--every"],
     ];
     let outcomes: Vec<_> = cases.iter().map(|arguments| session.run(arguments)).collect();
     for outcome in &outcomes {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
 
+#[path = "../support/pty.rs"]
+mod pty;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -19,5 +21,6 @@ mod policies;
 mod provider;
 mod recording;
 mod recording_formats;
+mod scope;
 mod suggest;
 mod undo;

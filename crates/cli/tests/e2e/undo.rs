@@ -152,7 +152,7 @@ fn what_is_kept_goes_after_a_while_when_its_workspace_is_gone() {
     let moved = session.home().join("moved");
     fs::rename(session.workspace(), &moved).unwrap();
     let young = sweep_from_home(&session, "7");
-    assert!(young.stdout.contains("its workspace was removed; it is young"), "{young}");
+    assert!(young.stdout.contains("in use not long ago, and what is younger than 7 days stays"), "{young}");
     assert_eq!(kept_for_undo(&session).len(), 1);
     // A command in the moved workspace is enough for a sweep to know it again.
     let arguments = ["undo"];

@@ -52,6 +52,18 @@ impl Pty {
         Self { child, master: pair.master, keyboard, display }
     }
 
+    /// Starts a command as it would be spawned, in a terminal of this size.
+    pub(crate) fn of(command: &std::process::Command, columns: u16, rows: u16) -> Self {
+        let mut builder = CommandBuilder::new(command.get_program());
+        builder.args(command.get_args());
+        builder.cwd(command.get_current_dir().expect("works because a session names a folder"));
+        builder.env_clear();
+        for (name, value) in command.get_envs() {
+            builder.env(name, value.expect("works because a session only sets variables"));
+        }
+        Self::spawn(builder, columns, rows)
+    }
+
     /// Types: `\r` is Enter, `\t` Tab, `\x1b` Esc, `\x03` Ctrl-C.
     pub(crate) fn send(&mut self, keys: &str) {
         self.keyboard
