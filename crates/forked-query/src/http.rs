@@ -1,6 +1,7 @@
 //! Providers over HTTP.
 
 mod answer;
+mod headers;
 mod key;
 mod limiter;
 mod patient;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::Instant;
@@ -45,6 +46,10 @@ pub struct HttpModel {
     key: Option<ApiKey>,
     timeouts: Timeouts,
     refusals: refusals::Refusals,
+    /// Those that the host adds.
+    headers: HeaderMap,
+    /// All that is in no error.
+    hide: Redactor,
 }
 
 /// How long a client waits for a server.
@@ -79,6 +84,7 @@ impl HttpModel {
             return Err(misconfigured(format!("there is no key; set {} to one", provider.key_variable)));
         }
         let base = url::base_url(&provider).map_err(misconfigured)?;
+        let headers = headers::of(&provider).map_err(misconfigured)?;
         // It fails where the process has a provider of TLS already; then that one serves.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
@@ -94,7 +100,19 @@ impl HttpModel {
             }
         }
         let client = builder.build().map_err(|error| misconfigured(reason(error)))?;
-        Ok(Self { client, provider, base, key, timeouts, refusals: refusals::Refusals::default() })
+        let hide = Redactor::new(key.as_ref().map_or("", ApiKey::text));
+        let hide = provider.headers.iter().fold(hide, |hide, header| hide.and(&header.value));
+        let hide = base.query_pairs().fold(hide, |hide, (_, value)| hide.and(&value));
+        Ok(Self {
+            client,
+            provider,
+            base,
+            key,
+            timeouts,
+            refusals: refusals::Refusals::default(),
+            headers,
+            hide,
+        })
     }
 
     /// The body of the answer to a request that is answered at once.
@@ -166,6 +184,8 @@ impl HttpModel {
             let (name, value) = key.header(&self.provider)?;
             request = request.header(name, value);
         }
+        // They come in the place of those before.
+        request = request.headers(self.headers.clone());
         let sent = tokio::time::timeout(self.first_byte_limit(), request.send()).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
@@ -182,7 +202,7 @@ impl HttpModel {
         } else {
             reason(error)
         };
-        self.provider.unreachable(url.as_str(), &why, self.key_text())
+        self.provider.unreachable(&url::shown(url), &why, self.key_text())
     }
 
     /// The error in a response that is not a success.
@@ -196,18 +216,18 @@ impl HttpModel {
 
     fn refusal(&self, response: &Response, body: &str) -> ModelError {
         let retry_after = retry_after::read(response.headers());
-        self.provider.error(response.status().as_u16(), retry_after, body, &self.hide())
+        self.provider.error(response.status().as_u16(), retry_after, body, &self.hide)
     }
 
     fn redirected(&self, response: &Response) -> ModelError {
-        self.provider.wrong_server(&redirect(response), &self.hide())
+        self.provider.wrong_server(&redirect(response), &self.hide)
     }
 
     /// A web page in place of an answer.
     async fn page(&self, mut response: Response) -> ModelError {
         let body = self.beginning(&mut response).await;
         let answered = if is_page(&body) { body } else { format!("a web page: {body}") };
-        self.provider.wrong_server(&answered, &self.hide())
+        self.provider.wrong_server(&answered, &self.hide)
     }
 
     /// How long it may take until the first bytes are there; what is longer than a day is no limit.
@@ -220,12 +240,8 @@ impl HttpModel {
         self.key.as_ref().map_or("", ApiKey::text)
     }
 
-    fn hide(&self) -> Redactor {
-        Redactor::new(self.key_text())
-    }
-
     fn malformed(&self, message: &str) -> ModelError {
-        self.provider.malformed(message, &self.hide())
+        self.provider.malformed(message, &self.hide)
     }
 
     /// As much of a body as is worth a moment.
@@ -256,7 +272,7 @@ impl Model for HttpModel {
         if is(b"text/html") {
             return Err(self.page(response).await);
         }
-        let mut decoder = Decoder::new(&self.provider, request).hiding(self.key_text());
+        let mut decoder = Decoder::new(&self.provider, request).redacted(self.hide.clone());
         // Lines of JSON are such documents, too.
         if is(b"application/json") && self.provider.wire.accept() == "text/event-stream" {
             decoder = decoder.unstreamed();

@@ -86,7 +86,7 @@ pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::with_yields;
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
-pub use provider::{KeyNeed, Provider};
+pub use provider::{Header, KeyNeed, Provider};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use recorder::{Clock, Recorder};
 pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError, json_path};

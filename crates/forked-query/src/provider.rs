@@ -1,5 +1,7 @@
 use crate::openai::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
-use crate::{Wire, anthropic, gemini, ollama, responses};
+use std::fmt;
+
+use crate::{KeyHeader, Wire, anthropic, gemini, ollama, responses};
 
 /// Where a model is, how its key is called, and which wire format is spoken there. Keys are never part of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +16,25 @@ pub struct Provider {
     pub key: KeyNeed,
     /// The wire format.
     pub wire: Wire,
+    /// How the key is sent, where it is otherwise than the [format](Wire::key_header) has it.
+    pub key_header: Option<KeyHeader>,
+    /// Headers that every request has besides those of the format, in whose place they come.
+    pub headers: Vec<Header>,
+}
+
+/// A header that a host adds to every request. Its value may be a secret, so it is sent and never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Letters, digits and hyphens.
+    pub name: String,
+    /// Visible characters of ASCII and spaces.
+    pub value: String,
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ***", self.name)
+    }
 }
 
 /// Whether a provider needs a key.
@@ -115,7 +136,17 @@ impl Provider {
     /// Who it is, for messages: the name, and the address where it is not the well-known one.
     pub fn label(&self) -> String {
         let is_well_known = Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url);
-        if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.base_url) }
+        if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.place()) }
+    }
+
+    /// The base URL without its query, in which keys are sent to some servers.
+    pub(crate) fn place(&self) -> &str {
+        self.base_url.split('?').next().unwrap_or_default()
+    }
+
+    /// How the key is sent.
+    pub fn key_header(&self) -> KeyHeader {
+        self.key_header.unwrap_or(self.wire.key_header())
     }
 
     fn of(name: &str, base_url: impl Into<String>, key_variable: &str, wire: Wire) -> Self {
@@ -125,6 +156,8 @@ impl Provider {
             key_variable: key_variable.into(),
             key: KeyNeed::Required,
             wire,
+            key_header: None,
+            headers: Vec::new(),
         }
     }
 
@@ -138,6 +171,6 @@ const OPENAI_URL: &str = "https://api.openai.com/v1";
 /// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
 fn is_openai(base_url: &str) -> bool {
     let host =
-        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or_default();
     host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
 }

@@ -113,7 +113,7 @@ impl Provider {
     /// Somebody answers there, but not in this format; `answered` is what they answered with.
     pub(crate) fn wrong_server(&self, answered: &str, hide: &Redactor) -> ModelError {
         ModelError::WrongServer {
-            provider: format!("{} at {}", self.name, hide.hide_in(&self.base_url)),
+            provider: format!("{} at {}", self.name, hide.hide_in(self.place())),
             format: self.wire.format(),
             message: hide.shorten(&page::words(answered)),
         }

@@ -31,6 +31,19 @@ impl Redactor {
         Self { pieces: key.windows(piece_bytes).map(<[u8]>::to_vec).collect(), piece_bytes }
     }
 
+    /// Hides this as well, if it is long enough to be a secret.
+    #[cfg(feature = "http")]
+    pub(crate) fn and(mut self, secret: &str) -> Self {
+        const LEAST_BYTES: usize = 16;
+        let bytes: Vec<u8> = Units(secret).flat_map(|unit| unit.bytes()).collect();
+        // Pieces are looked for by one length; a key that is shorter than a piece is none.
+        if LEAST_BYTES <= bytes.len() && matches!(self.piece_bytes, 0 | PIECE_BYTES) {
+            self.piece_bytes = PIECE_BYTES;
+            self.pieces.extend(bytes.windows(PIECE_BYTES).map(<[u8]>::to_vec));
+        }
+        self
+    }
+
     /// One line of at most some hundred characters without the key: hidden first, cut then.
     pub(crate) fn shorten(&self, text: &str) -> String {
         cut(&self.hide_in(&one_line(text, READ_CHARS)))

@@ -24,6 +24,8 @@ pub struct Options {
     /// `reasoning.effort` of a request that does without thinking, `minimal` for example. Not every model takes every
     /// value, and some take none.
     pub reasoning_effort: Option<String>,
+    /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
+    pub prompt_cache_key: Option<String>,
 }
 
 impl Options {
@@ -33,7 +35,8 @@ impl Options {
         const FORMAT: Parameter = Parameter { name: "text", also: &["text.format", "response_format"] };
         let effort = self.reasoning_effort.is_some().then_some(EFFORT);
         let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
-        effort.into_iter().chain(format).collect()
+        let key = self.prompt_cache_key.is_some().then_some(Parameter::named("prompt_cache_key"));
+        [effort, format, key].into_iter().flatten().collect()
     }
 
     pub(crate) fn without(&self, refused: &[&str]) -> Self {
@@ -43,6 +46,9 @@ impl Options {
         }
         if refused.contains(&"text") {
             left.structured_output = StructuredOutput::Instruction;
+        }
+        if refused.contains(&"prompt_cache_key") {
+            left.prompt_cache_key = None;
         }
         left
     }

@@ -16,7 +16,7 @@ impl ApiKey {
 
     /// The header that carries it.
     pub(super) fn header(&self, provider: &Provider) -> Result<(HeaderName, HeaderValue), ModelError> {
-        let (name, text) = match provider.wire.key_header() {
+        let (name, text) = match provider.key_header() {
             KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", self.0)),
             KeyHeader::Named(name) => (HeaderName::from_static(name), self.0.clone()),
         };

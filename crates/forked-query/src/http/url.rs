@@ -3,7 +3,8 @@ use reqwest::Url;
 use crate::Provider;
 use crate::provider_error::shorten;
 
-/// The base URL without what the wire format adds, or what people copy along with it.
+/// The base URL without what the wire format adds, or what people copy along with it. Its query stays: some services want the
+/// version of their interface there.
 pub(super) fn base_url(provider: &Provider) -> Result<Url, String> {
     let base = &provider.base_url;
     let shown = shorten(&without_secrets(base));
@@ -15,8 +16,8 @@ pub(super) fn base_url(provider: &Provider) -> Result<Url, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("the base URL holds a user name or password; they belong in the key".into());
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err("the base URL has a query or a fragment; leave them out".into());
+    if url.fragment().is_some() {
+        return Err("the base URL has a fragment (what follows #); leave it out".into());
     }
     let mut path = url.path().trim_end_matches('/');
     for ending in provider.wire.base_url_endings() {
@@ -43,8 +44,22 @@ pub(super) fn request_url(base: &Url, provider: &Provider, model: &str) -> Url {
     let path = format!("{}{}", base.path().trim_end_matches('/'), provider.wire.path(model));
     // Setting a path escapes what does not belong into one, a question mark in the name of a model for example.
     url.set_path(&path);
-    url.set_query(provider.wire.query());
+    let query = match (base.query().unwrap_or_default(), provider.wire.query()) {
+        ("", own) => own.map(str::to_owned),
+        (given, Some(own)) if !given.split('&').any(|parameter| parameter == own) => {
+            Some(format!("{given}&{own}"))
+        }
+        (given, _) => Some(given.to_owned()),
+    };
+    url.set_query(query.as_deref());
     url
+}
+
+/// What of an address may be shown: its query may hold a key.
+pub(super) fn shown(url: &Url) -> String {
+    let mut shown = url.clone();
+    shown.set_query(None);
+    shown.into()
 }
 
 /// A proxy of the environment has no business between two programs of one machine.
@@ -106,9 +121,32 @@ mod tests {
             ),
             (
                 Provider::openai(),
-                "https://host/v1?key=secret",
-                "the base URL has a query or a fragment; leave them out",
+                "https://host/v1#secret",
+                "the base URL has a fragment (what follows #); leave it out",
             ),
+            // Azure's, and others that want something in the query.
+            (
+                Provider::openai(),
+                "https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21",
+                "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
+            ),
+            (
+                Provider::responses(),
+                "https://r.openai.azure.com/openai/v1/responses?api-version=preview",
+                "https://r.openai.azure.com/openai/v1/responses?api-version=preview",
+            ),
+            (Provider::anthropic(), "https://host/v1/?beta=true", "https://host/v1/messages?beta=true"),
+            (
+                Provider::gemini(),
+                "https://host/v1beta?key=k%20k",
+                "https://host/v1beta/models/a%3Fb:streamGenerateContent?key=k%20k&alt=sse",
+            ),
+            (
+                Provider::gemini(),
+                "https://host/v1beta?alt=sse",
+                "https://host/v1beta/models/a%3Fb:streamGenerateContent?alt=sse",
+            ),
+            (Provider::ollama(), "http://localhost:11434?a", "http://localhost:11434/api/chat?a"),
         ];
         for (provider, base, expected) in cases {
             let provider = provider.at(base);

@@ -32,6 +32,7 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
             ThinkingSwitch::ReasoningEffort(effort) => Some(effort.as_str()),
             _ => None,
         }),
+        prompt_cache_key: options.prompt_cache_key.as_deref(),
     };
     words::to_bytes(&body)
 }
@@ -58,6 +59,8 @@ struct Body<'a> {
     chat_template_kwargs: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
 }
 
 #[derive(Serialize)]

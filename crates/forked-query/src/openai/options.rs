@@ -15,6 +15,8 @@ pub struct WireOptions {
     pub output_limit: OutputLimit,
     /// Whether the stream is asked to end with what the request cost.
     pub stream_usage: StreamUsage,
+    /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
+    pub prompt_cache_key: Option<String>,
 }
 
 /// How the prefix is marked for the provider's cache.
@@ -134,6 +136,7 @@ impl WireOptions {
             (self.structured_output != StructuredOutput::Instruction).then_some("response_format"),
             (self.stream_usage == StreamUsage::Asked).then_some("stream_options"),
             (self.cache != CacheAnnotations::None).then_some("cache_control"),
+            self.prompt_cache_key.is_some().then_some("prompt_cache_key"),
         ];
         names.into_iter().flatten().map(Parameter::named).collect()
     }
@@ -153,6 +156,9 @@ impl WireOptions {
         }
         if has("cache_control") {
             left.cache = CacheAnnotations::None;
+        }
+        if has("prompt_cache_key") {
+            left.prompt_cache_key = None;
         }
         left
     }

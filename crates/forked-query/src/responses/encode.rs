@@ -24,6 +24,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         max_output_tokens: request.max_output_tokens,
         text: schema.and_then(|schema| text_format(schema, options.structured_output)),
         reasoning: effort.map(|effort| json!({ "effort": effort })),
+        prompt_cache_key: options.prompt_cache_key.as_deref(),
     })
 }
 
@@ -44,6 +45,8 @@ struct Body<'a> {
     text: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
 }
 
 #[derive(Serialize)]

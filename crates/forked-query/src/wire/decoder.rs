@@ -64,7 +64,12 @@ impl Decoder {
     /// Keeps this key, and every larger piece of it, out of the errors: some servers show the key that they refuse.
     #[must_use]
     pub fn hiding(self, key: &str) -> Self {
-        Self { hide: Redactor::new(key), ..self }
+        self.redacted(Redactor::new(key))
+    }
+
+    /// Keeps all of this out of the errors.
+    pub(crate) fn redacted(self, hide: Redactor) -> Self {
+        Self { hide, ..self }
     }
 
     /// Takes the next bytes. An error is the last thing that comes.

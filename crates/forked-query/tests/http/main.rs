@@ -1,6 +1,7 @@
 //! The HTTP client against a server on the loopback that streams, stalls, fails and hangs up.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod asked;
 mod faults;
 mod formats;
 mod habits;

@@ -1,6 +1,9 @@
 // Where a request goes. The rules are those of the client in Rust (`forked-query/src/http/url.rs`).
 
-/** The base URL without what the wire format adds, or what people copy along with it; throws what is wrong with it, in words. */
+/**
+ * The base URL without what the wire format adds, or what people copy along with it; throws what is wrong with it, in words. Its query
+ * stays: some services want the version of their interface there.
+ */
 export function baseUrl(text: string, endings: readonly string[]): string {
   const shown = withoutSecrets(text).slice(0, 300);
   const wrong = (why: string): Error => new Error(`the base URL ${JSON.stringify(shown)} ${why}; it looks like https://HOST/v1`);
@@ -14,9 +17,7 @@ export function baseUrl(text: string, endings: readonly string[]): string {
   if (url.username !== "" || url.password !== "") {
     throw new Error("the base URL holds a user name or password; they belong in the key");
   }
-  if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
-    throw new Error("the base URL has a query or a fragment; leave them out");
-  }
+  if (text.includes("#")) throw new Error("the base URL has a fragment (what follows #); leave it out");
   let path = url.pathname.replace(/\/+$/, "");
   for (const ending of endings) {
     while (path.endsWith(ending)) path = path.slice(0, -ending.length);
@@ -30,7 +31,9 @@ export function requestUrl(base: string, path: string, query: string | null): st
   const url = new URL(base);
   // Setting a path escapes what does not belong into one, a question mark in the name of a model for example.
   url.pathname = url.pathname.replace(/\/+$/, "") + path;
-  url.search = query ?? "";
+  const [given, own] = [url.search.slice(1), query ?? ""];
+  const isThere = own === "" || given.split("&").includes(own);
+  url.search = given === "" ? own : isThere ? given : `${given}&${own}`;
   return url.href;
 }
 

@@ -303,6 +303,10 @@ test("base URLs, as people copy them", () => {
     ["gemini", "https://host/v1beta", "https://host/v1beta/models/a%3Fb:streamGenerateContent?alt=sse"],
     ["ollama", "http://localhost:11434/v1", "http://localhost:11434/api/chat"],
     ["ollama", "http://localhost:11434/api/chat", "http://localhost:11434/api/chat"],
+    ["openai", "https://host/openai/deployments/d?api-version=1", "https://host/openai/deployments/d/chat/completions?api-version=1"],
+    ["anthropic", "https://host?beta=true", "https://host/v1/messages?beta=true"],
+    ["gemini", "https://host/v1beta?a=b", "https://host/v1beta/models/a%3Fb:streamGenerateContent?a=b&alt=sse"],
+    ["gemini", "https://host/v1beta?alt=sse", "https://host/v1beta/models/a%3Fb:streamGenerateContent?alt=sse"],
   ];
   for (const [provider, base, url] of cases) assert.equal(at(provider, base), url);
   const wrong = [
@@ -312,8 +316,8 @@ test("base URLs, as people copy them", () => {
     ["https://me:secret@host:99999/v1", /"https:\/\/host:99999\/v1" is not valid/],
     ["me:secret@host?key=secret", /"host" is neither/],
     ["https://user:secret@host/v1", /holds a user name or password/],
-    ["https://host/v1?key=secret", /has a query or a fragment/],
-    ["https://host/v1?", /has a query/],
+    ["https://host/v1#secret", /has a fragment/],
+    ["https://host/v1#", /has a fragment/],
   ];
   for (const [base, message] of wrong) {
     assert.throws(() => at("openai", base), (error) => failsWith(ModelError, "misconfigured", message)(error) && !inspect(error).includes("secret"));
