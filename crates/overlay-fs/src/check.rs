@@ -1,3 +1,4 @@
+mod conflict;
 mod moved;
 
 use std::borrow::Cow;
@@ -6,6 +7,7 @@ use std::pin::Pin;
 
 use headstart_workspace_path::WorkspacePath;
 
+pub(crate) use self::conflict::text_of;
 use self::moved::Followed;
 pub(crate) use self::moved::Moves;
 use crate::commit::ConflictSide;
@@ -82,7 +84,8 @@ async fn compare<'a>(
             // Its user edited what was moved away from here, and what it came to: who knows which of both is meant.
             Written::Merged(other) if replaced.iter().any(|(place, _)| *place == index) => {
                 let side = metadata_at(tree, &other.path).await?.map(|now| ConflictSide::found(&now, None));
-                found.push(Conflict::about(change, ConflictKind::Modified, side));
+                let kind = ConflictKind::Modified;
+                found.push(conflict::about(tree, &changes.changes, change, kind, side).await?);
             }
             Written::Merged(change) => {
                 merged.push(change.path.clone());
@@ -94,9 +97,10 @@ async fn compare<'a>(
                 replaced.push((index, gone));
                 replaced.push((to, moved));
             }
-            conflict => {
-                let conflict = conflict.conflict();
-                found.extend(conflict.map(|(kind, side)| Conflict::about(change, kind, side)));
+            other => {
+                if let Some((kind, side)) = other.conflict() {
+                    found.push(conflict::about(tree, &changes.changes, change, kind, side).await?);
+                }
             }
         }
     }
@@ -112,7 +116,7 @@ async fn compare<'a>(
         let kind = if is_written { ConflictKind::Modified } else { ConflictKind::StaleRead };
         let found_now = metadata_at(tree, &read.path).await?;
         let side = found_now.map(|metadata| ConflictSide::found(&metadata, None));
-        let conflict = Conflict { path: read.path.clone(), kind, staged: None, found: side };
+        let conflict = Conflict { found: side, ..Conflict::new(read.path.clone(), kind) };
         if is_written || options.stale_reads == StaleReads::Conflict {
             found.push(conflict);
         } else {

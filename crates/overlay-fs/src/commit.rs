@@ -70,6 +70,9 @@ pub struct Conflict {
     /// What its user has there; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<ConflictSide>,
+    /// Whether both sides are text, so that [`Keep::Markers`](crate::Keep::Markers) is a way on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub markers: bool,
 }
 
 /// What one side of a conflict has at the path.
@@ -107,12 +110,13 @@ pub enum ConflictKind {
 impl Conflict {
     /// A conflict of which only the kind is known.
     pub fn new(path: WorkspacePath, kind: ConflictKind) -> Self {
-        Self { path, kind, staged: None, found: None }
+        Self { path, kind, staged: None, found: None, markers: false }
     }
 
     /// A conflict about a change, and what is at its path.
     pub(crate) fn about(change: &Change, kind: ConflictKind, found: Option<ConflictSide>) -> Self {
-        Self { path: change.path.clone(), kind, staged: ConflictSide::staged(&change.kind), found }
+        let staged = ConflictSide::staged(&change.kind);
+        Self { staged, found, ..Self::new(change.path.clone(), kind) }
     }
 }
 

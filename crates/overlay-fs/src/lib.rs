@@ -43,6 +43,7 @@
 //! places (both count; of a file that the work moved, at its new place), and files that nobody looked at. The first look
 //! at a path counts, so an edit between a read and a write is seen. Where the times of a tree cannot show every edit
 //! ([`Fingerprint::young`]), the content is compared. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
+//! [`resolve_conflicts`] works what a user says to the conflicts into the change set: keep theirs, keep the work's, or both with markers.
 //!
 //! # Limitations
 //!
@@ -52,8 +53,9 @@
 //!   the old one; that is kept when it would go.
 //! * Where the file system can neither exchange nor rename without replacing (network, FAT), nothing is at a path for
 //!   a moment, and a file that is made there in that moment may be replaced.
-//! * A merge goes by lines, as git's does, and knows nothing of what they mean: two edits in different places may still
-//!   not fit together. Edits between which no line of the base lies are a conflict.
+//! * A merge goes by lines, exactly as `git merge-file --diff-algorithm=myers` does, and knows nothing of what they mean: two edits in different places may still
+//!   not fit together. Edits between which no line of the base lies are a conflict, and so are both edits of a text of
+//!   which one side changed so much (some 500 lines that are elsewhere in the other text) that git would guess.
 //! * What its user moved is taken as removed: if the work changed it, that is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. What is staged for a file that this user
 //!   may not write, or that nobody may, is not committed. A change in a folder on another file
@@ -84,6 +86,7 @@ mod merge;
 #[cfg(all(feature = "os", unix))]
 mod os;
 mod overlay;
+mod resolve_conflicts;
 mod text;
 mod tree;
 mod walk;
@@ -104,5 +107,6 @@ pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
 pub use os::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, Swept, UndoLimit, UndoOutcome};
 pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
+pub use resolve_conflicts::{Choice, Keep, resolve_conflicts};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

@@ -2,9 +2,11 @@ use std::collections::HashSet;
 
 use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
 use headstart_overlay_fs::{
-    ChangeSummary, CommitOptions, CommitOutcome, Conflict, TreeError, Workspace, WorkspacePath,
+    ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
+    resolve_conflicts,
 };
 use headstart_tool_gate::{BuiltinTool, CallRef, Decision, Gate, GateContext, Verdict};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{Ending, Finished, Transcript};
@@ -16,7 +18,8 @@ use crate::{Ending, Finished, Transcript};
 pub enum Acceptance {
     /// The changes are in the workspace.
     Accepted(Accepted),
-    /// The user changed what the work rests on. Nothing was changed.
+    /// The user changed what the work rests on. Nothing was changed. What they say to each is given to the next accept
+    /// ([`Speculation::accept_with`](crate::Speculation::accept_with)).
     Conflict(Vec<Conflict>),
     /// A call that ran is not allowed any more. Nothing was changed.
     Withdrawn {
@@ -42,6 +45,8 @@ pub struct Accepted {
     /// What the work read and the user changed since; empty unless the host allows it
     /// ([`Host::commit_options`](crate::Host::commit_options)).
     pub stale_reads: Vec<Conflict>,
+    /// What the user said to conflicts, for each path about which they were asked.
+    pub kept: Vec<Kept>,
     /// What is added to the conversation. If it holds a pending call, the host asks the user and goes on in a
     /// foreground turn ([`Engine::turn`](crate::Engine::turn)), without asking the model again.
     pub transcript: Transcript,
@@ -51,6 +56,41 @@ pub struct Accepted {
     pub next: Option<String>,
     /// Milliseconds of work that the user did not wait for (their reading time is not counted).
     pub time_saved_ms: u64,
+}
+
+/// What a path holds by its user's own word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The path.
+    pub path: WorkspacePath,
+    /// What they chose.
+    pub keep: Keep,
+}
+
+impl Accepted {
+    /// What the model has to know before it goes on: where a file does not hold what the conversation says that it wrote. A host
+    /// puts it before the user's next words, in the same message. `None`: all is as the conversation says.
+    pub fn note(&self) -> Option<String> {
+        let said = |keep: Keep, words: &str| {
+            let paths: Vec<_> = self.kept.iter().filter(|kept| kept.keep == keep).collect();
+            let paths: Vec<_> = paths.iter().map(|kept| kept.path.to_string()).collect();
+            (!paths.is_empty()).then(|| format!("{words}: {}.", paths.join(", ")))
+        };
+        let lines: Vec<_> = [
+            said(
+                Keep::Yours,
+                "The user kept their own version of these files, so your changes of them are not there",
+            ),
+            said(
+                Keep::Markers,
+                "These files hold the user's edits and yours, with conflict markers where they overlap",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
 }
 
 /// Why an accept went wrong. Nothing was changed.
@@ -100,13 +140,15 @@ pub enum StartError {
 }
 
 /// Hands finished work over: judges again, by the rules in force now, every call that ran and every path that was written
-/// or read, then commits all of the changes or none.
+/// or read, then commits all of the changes or none. `choices` is what the user said to the conflicts that an accept before this
+/// one reported ([`resolve_conflicts`]); a choice that cannot be made is a conflict again.
 pub async fn accept(
     finished: &Finished,
     workspace: &dyn Workspace,
     gate: &Gate,
     context: &GateContext,
     options: CommitOptions,
+    choices: &[Choice],
 ) -> Result<Acceptance, AcceptError> {
     let transcript = &finished.transcript;
     if !finished.has_something_to_give() {
@@ -118,19 +160,33 @@ pub async fn accept(
     if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
-    let committed = match workspace.commit(&finished.changes, options).await? {
+    let resolved = match choices {
+        [] => None,
+        choices => Some(resolve_conflicts(workspace, &finished.changes, choices).await?),
+    };
+    let changes = resolved.as_ref().unwrap_or(&finished.changes);
+    let committed = match workspace.commit(changes, options).await? {
         CommitOutcome::Committed(committed) => committed,
         CommitOutcome::Conflict(conflicts) => return Ok(Acceptance::Conflict(conflicts)),
     };
     Ok(Acceptance::Accepted(Accepted {
-        changes: finished.changes.summary(),
+        changes: changes.summary(),
         merged: committed.merged,
         stale_reads: committed.stale_reads,
+        kept: kept(finished, choices),
         transcript: transcript.clone(),
         ending: finished.ending.clone(),
         next: finished.next.clone(),
         time_saved_ms: finished.cost.work_ms,
     }))
+}
+
+/// The choices that were about a path of the work's.
+fn kept(finished: &Finished, choices: &[Choice]) -> Vec<Kept> {
+    let is_written =
+        |path: &WorkspacePath| finished.changes.changes.iter().any(|change| change.path == *path);
+    let choices = choices.iter().filter(|choice| is_written(&choice.conflict.path));
+    choices.map(|choice| Kept { path: choice.conflict.path.clone(), keep: choice.keep }).collect()
 }
 
 /// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.

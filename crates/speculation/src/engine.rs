@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
-use headstart_overlay_fs::{Overlay, Workspace};
+use headstart_overlay_fs::{Choice, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 
@@ -52,12 +52,21 @@ impl Engine {
     ///
     /// Of steps that stand on each other, the lower one comes first.
     pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
+        self.accept_with(finished, &[]).await
+    }
+
+    /// The same with what the user says to the conflicts that an accept before this one reported.
+    pub async fn accept_with(
+        &self,
+        finished: &Finished,
+        choices: &[Choice],
+    ) -> Result<Acceptance, AcceptError> {
         let stopped = finished.ending.status() == Status::Boundary;
         if stopped && self.host.at_boundary() == AtBoundary::Discard {
             return Ok(Acceptance::Discarded);
         }
         let context = self.host.gate_context();
-        accept(finished, &*self.workspace, &self.gate, &context, self.host.commit_options()).await
+        accept(finished, &*self.workspace, &self.gate, &context, self.host.commit_options(), choices).await
     }
 
     /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the

@@ -94,7 +94,7 @@ mod transcript;
 mod undone;
 mod work;
 
-pub use accept::{AcceptError, Acceptance, Accepted, StartError, accept};
+pub use accept::{AcceptError, Acceptance, Accepted, Kept, StartError, accept};
 pub use candidates::{Candidate, Candidates};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};

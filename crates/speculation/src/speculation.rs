@@ -6,7 +6,7 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::CacheSafeParams;
-use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
+use headstart_overlay_fs::{ChangeSet, Choice, Overlay, Tree};
 
 use crate::above::Above;
 use crate::driver::{Driver, Slot};
@@ -222,6 +222,13 @@ impl Speculation {
     /// changes with [`commit_through`](headstart_overlay_fs::commit_through); another accept then finds these as conflicts.
     /// Spawn it, and wait for the task under whatever timeout there is. An [`abort`](Self::abort) never cuts a commit.
     pub async fn accept(&self) -> Result<Acceptance, AcceptError> {
+        self.accept_with(&[]).await
+    }
+
+    /// The same with what the user says to the conflicts that an accept before this one reported
+    /// ([`Acceptance::Conflict`]): which side is kept, or both with markers. A path that was edited since they looked, and one
+    /// to which they said nothing, is a conflict again. [`Accepted::note`](crate::Accepted::note) has the words for the model.
+    pub async fn accept_with(&self, choices: &[Choice]) -> Result<Acceptance, AcceptError> {
         if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
             && self.status() != Status::Aborted
         {
@@ -239,7 +246,7 @@ impl Speculation {
             self.shared.handed_over.store(false, Ordering::SeqCst);
         }
         let finished = self.finished().await;
-        let mut acceptance = self.shared.engine.accept(&finished).await?;
+        let mut acceptance = self.shared.engine.accept_with(&finished, choices).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
             give_back.disarm();
             self.shared.footing.accept();

@@ -202,8 +202,9 @@ impl<'a> Outcome<'a> {
     fn of(acceptance: &'a Acceptance) -> Self {
         match acceptance {
             Acceptance::Accepted(accepted) => {
-                let Accepted { changes, merged, stale_reads, transcript, ending, next, time_saved_ms } =
-                    accepted;
+                let Accepted {
+                    changes, merged, stale_reads, transcript, ending, next, time_saved_ms, ..
+                } = accepted;
                 Self::Accepted {
                     changes,
                     merged,

@@ -26,6 +26,7 @@ macro_rules! on_every_tree {
 mod at_once;
 mod change_set;
 mod coarse;
+mod conflicts;
 mod histories;
 mod kinds;
 mod later;

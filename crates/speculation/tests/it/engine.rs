@@ -9,10 +9,10 @@ use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
 };
-use headstart_overlay_fs::Tree;
+use headstart_overlay_fs::{Choice, Keep, Tree};
 use headstart_speculation::ledger::{Money, Price};
 use headstart_speculation::{
-    AcceptError, Acceptance, Consent, CostLimit, Ending, Finished, Limit, Limits, StartError, Status,
+    AcceptError, Acceptance, Consent, CostLimit, Ending, Finished, Kept, Limit, Limits, StartError, Status,
     Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, DenyRules};
@@ -382,6 +382,34 @@ fn a_users_edit_meanwhile_is_a_conflict_and_stays() {
     assert_eq!(conflicts[0].path, path("src/lib.rs"));
     assert_eq!(bench.tree.snapshot(), before);
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Conflict(_)), "one may try again");
+}
+
+#[test]
+fn what_the_user_says_to_a_conflict_is_accepted_with_the_rest() {
+    let base = "pub fn one() -> u32 {\n    1\n}\n";
+    let marked = "pub fn one() -> u32 {\n<<<<<<< yours\n    3\n||||||| base\n    1\n=======\n    2\n>>>>>>> the work\n}\n";
+    let mine = base.replace('1', "3");
+    let cases = [
+        (Keep::Yours, mine.as_str(), Some("The user kept their own version of these files")),
+        (Keep::Work, "pub fn one() -> u32 {\n    2\n}\n", None),
+        (Keep::Markers, marked, Some("with conflict markers where they overlap: src/lib.rs.")),
+    ];
+    for (keep, content, note) in cases {
+        let bench =
+            Bench::new(ApprovalMode::AutoEdit, [calls([edit(), write("NEW.md", "x")]), says("Done.")]);
+        let (speculation, _) = bench.speculate("do it");
+        bench.tree.write(&path("src/lib.rs"), mine.as_str());
+        let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
+        let choices: Vec<_> = conflicts.into_iter().map(|conflict| Choice { conflict, keep }).collect();
+        let accepted = accepted(block_on(speculation.accept_with(&choices)).unwrap());
+        assert_eq!(bench.tree.snapshot()["src/lib.rs"], content.as_bytes());
+        assert_eq!(bench.tree.snapshot()["NEW.md"], b"x");
+        assert_eq!(accepted.kept, [Kept { path: path("src/lib.rs"), keep }]);
+        assert_eq!(accepted.changes.len(), if keep == Keep::Yours { 1 } else { 2 });
+        let said = accepted.note();
+        assert_eq!(said.is_some(), note.is_some(), "{said:?}");
+        assert!(said.unwrap_or_default().contains(note.unwrap_or_default()));
+    }
 }
 
 #[test]
