@@ -198,8 +198,7 @@ fn ollama_address(host: &str) -> Option<String> {
 }
 
 async fn answering(places: &[Place]) -> Vec<Server> {
-    // A client wants to know its cryptography also where it uses none; somebody may have said so before.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    headstart_forked_query::choose_tls();
     // Whatever is on this machine is not behind a proxy, and needs no certificates, which take long to read.
     let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
     let Ok(client) = client.build() else { return Vec::new() };

@@ -75,6 +75,13 @@ impl Default for Timeouts {
     }
 }
 
+/// Makes ring the process's provider of cryptography for TLS, unless it has one already. [`HttpModel::new`] does so, too; a host
+/// calls it before it builds a client of its own with reqwest.
+pub fn choose_tls() {
+    // It fails where there is one already; then that one serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 impl HttpModel {
     /// A client of this provider; the host brings the key.
     pub fn new(provider: Provider, key: Option<ApiKey>, timeouts: Timeouts) -> Result<Self, ModelError> {
@@ -85,8 +92,7 @@ impl HttpModel {
         }
         let base = url::base_url(&provider).map_err(misconfigured)?;
         let headers = headers::of(&provider).map_err(misconfigured)?;
-        // It fails where the process has a provider of TLS already; then that one serves.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        choose_tls();
         let mut builder = Client::builder()
             .connect_timeout(timeouts.connect)
             .redirect(Policy::none())

@@ -81,7 +81,9 @@ pub use cache_slots::CacheSlots;
 pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
-pub use http::{ApiKey, HttpModel, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits};
+pub use http::{
+    ApiKey, HttpModel, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits, choose_tls,
+};
 pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::with_yields;
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
