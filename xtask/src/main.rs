@@ -8,11 +8,14 @@
 //! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`; `--smoke`: one path)
 //! cargo xtask fuzz 60  runs each fuzz target of the gate for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
 //! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
+//! cargo xtask screenshot
+//!                      draws docs/terminal.svg: what the binary shows in a terminal
 //! cargo xtask rules    checks what the repository promises of itself (`cargo test -p xtask` does too)
 //! ```
 
 mod fuzz;
 mod rules;
+mod screenshot;
 mod simulate;
 mod wasm;
 
@@ -38,6 +41,8 @@ usage: cargo xtask TASK
            run the gate's fuzz targets (parse, sed, awk, classify), each for so many seconds
   simulate [--check]
            simulate users over a virtual clock and write docs/simulation.md, or check that it is current
+  screenshot
+           run the bundled recording in a terminal and draw what it shows: docs/terminal.svg
   rules    check the repository's own rules: layout, dependencies, file lengths";
 
 fn main() -> ExitCode {
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
         }
         ["simulate"] => finish(simulate::run(&repository(), false)),
         ["simulate", "--check"] => finish(simulate::run(&repository(), true)),
+        ["screenshot"] => finish(screenshot::run(&repository())),
         ["rules"] => finish(rules::run(&repository()).map_err(|error| error.to_string())),
         ["help" | "--help" | "-h"] => {
             eprintln!("{USAGE}");

@@ -11,7 +11,8 @@ pub(crate) const PURE_CRATES: [&str; 7] =
     ["workspace-path", "followup-state", "tool-gate", "overlay-fs", "forked-query", "toolbox", "speculation"];
 
 /// The folders of the packages that join the pure crates with a world: nothing depends on them.
-const HOSTS: [&str; 5] = ["crates/wasm", "crates/cli", "xtask", "xtask/bindgen", "xtask/simulation"];
+const HOSTS: [&str; 6] =
+    ["crates/wasm", "crates/cli", "xtask", "xtask/bindgen", "xtask/screenshot", "xtask/simulation"];
 
 /// A package of the workspace.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use ignore::WalkBuilder;
 
 use super::{Broken, RuleError};
 
-const README_LINES: usize = 120;
+const README_LINES: usize = 140;
 const COMFORTABLE_LINES: usize = 300;
 const MOST_LINES: usize = 600;
 const SOURCE_ENDINGS: [&str; 5] = [".rs", ".ts", ".js", ".mjs", ".sh"];
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn lengths_are_limited() {
-        assert!(broken("README.md", &"line\n".repeat(120)).is_empty());
-        assert_eq!(broken("README.md", &"line\n".repeat(121)), ["README.md"]);
+        assert!(broken("README.md", &"line\n".repeat(140)).is_empty());
+        assert_eq!(broken("README.md", &"line\n".repeat(141)), ["README.md"]);
         assert!(broken("crates/a/src/lib.rs", &"line\n".repeat(600)).is_empty());
         assert_eq!(broken("crates/a/src/lib.rs", &"line\n".repeat(601)), ["crates/a/src/lib.rs"]);
         assert!(broken("Cargo.lock", &"line\n".repeat(5_000)).is_empty());
