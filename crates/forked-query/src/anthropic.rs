@@ -22,6 +22,9 @@ mod read;
 pub use encode::encode;
 pub(crate) use read::Reader;
 
+/// Marks what this format wrote into a conversation.
+pub(crate) const ID: &str = "anthropic";
+
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {

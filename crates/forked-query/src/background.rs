@@ -1,7 +1,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{CacheSafeParams, Model};
+use serde::Serialize;
+
+use crate::{CacheSafeParams, Model, ModelRequest};
 
 /// The model that every background task uses: suggestions, speculations, and the suggestions after them.
 #[derive(Clone)]
@@ -12,6 +14,59 @@ pub struct BackgroundModel {
     pub name: String,
     /// Whether the conversation's own turns go to the same provider.
     pub provider: ProviderRelation,
+    /// How much of a conversation it is asked with.
+    pub limits: ForkLimits,
+}
+
+/// How much of a conversation a fork has.
+///
+/// The conversation's own model has all of it in its cache, so a fork for it is the whole conversation while that is shorter than
+/// the window; a beginning that is left out would cost more than one that is read from the cache. For another model, and beyond the
+/// window, it is the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkLimits {
+    /// The most entries of an end; at least 4.
+    pub entries: usize,
+    /// How many tokens the conversation's own model can see at once, where that is known. Tokens are not counted here: a
+    /// conversation is longer than the window if it has more than four bytes for each token. Without a window it is longer if it
+    /// has more than 4 MiB, which is as much as the largest windows hold.
+    pub window_tokens: Option<u64>,
+}
+
+impl Default for ForkLimits {
+    /// Forty entries, and a window that is not known.
+    fn default() -> Self {
+        Self { entries: 40, window_tokens: None }
+    }
+}
+
+impl ForkLimits {
+    /// Whether the window holds this request.
+    pub(crate) fn holds(&self, request: &ModelRequest) -> bool {
+        const BYTES_PER_TOKEN: u64 = 4;
+        const LONGEST: u64 = 4 * 1024 * 1024;
+        let most = self.window_tokens.map_or(LONGEST, |tokens| tokens.saturating_mul(BYTES_PER_TOKEN));
+        length(request) <= most
+    }
+}
+
+/// The bytes of its JSON.
+fn length(request: &ModelRequest) -> u64 {
+    struct Counted(u64);
+    impl std::io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len() as u64);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    request
+        .serialize(&mut serde_json::Serializer::new(&mut counted))
+        .expect("works because strings, numbers and JSON values are always JSON");
+    counted.0
 }
 
 /// Whether background work and the conversation's own turns go to the same provider.
@@ -26,12 +81,12 @@ pub enum ProviderRelation {
 impl BackgroundModel {
     /// The main model does the background work too, and finds the conversation in its prefix cache.
     pub fn main(model: Arc<dyn Model>, name: impl Into<String>) -> Self {
-        Self { model, name: name.into(), provider: ProviderRelation::Same }
+        Self::fast(model, name, ProviderRelation::Same)
     }
 
     /// A fast model does the background work.
     pub fn fast(model: Arc<dyn Model>, name: impl Into<String>, provider: ProviderRelation) -> Self {
-        Self { model, name: name.into(), provider }
+        Self { model, name: name.into(), provider, limits: ForkLimits::default() }
     }
 
     /// Whether a fork of this conversation can hit the prefix cache that the conversation's own turns filled: only

@@ -1,9 +1,8 @@
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cut::{MAX_HISTORY_ENTRIES, cut_history};
+use crate::cut::cut_history;
 use crate::pairing::repair_pairing;
-use crate::{BackgroundModel, Message, ModelRequest, ToolSchema};
+use crate::{BackgroundModel, Message, ModelRequest, Opaque, Part, ProviderRelation, ToolSchema};
 
 /// A snapshot of a conversation from which requests are forked that the provider's prefix cache already knows.
 ///
@@ -19,44 +18,19 @@ struct Snapshot {
     system: Option<String>,
     tools: Vec<ToolSchema>,
     history: Vec<Message>,
-    /// Whether the history was too long once, so that this is the end of it.
-    is_end: bool,
-    /// The ids of the calls in the part of the history that is not kept.
-    forgotten_ids: BTreeSet<String>,
     model: String,
 }
 
 impl CacheSafeParams {
-    /// A snapshot of at most [`MAX_HISTORY_ENTRIES`](crate::MAX_HISTORY_ENTRIES) entries of the history, its version 1.
-    ///
-    /// A history that is not legal is [repaired](crate::repair_pairing). One that is too long loses its beginning:
-    /// it then begins with a user's text, no call is parted from its result, and the place of the cut stays the
-    /// same for many turns, so that consecutive forks share one prefix.
+    /// A snapshot of the whole history, its version 1. A history that is not legal is [repaired](crate::repair_pairing).
     pub fn new(
         system: Option<String>,
         tools: Vec<ToolSchema>,
         history: &[Message],
         model: impl Into<String>,
     ) -> Self {
-        Self::of(system, tools, history.to_vec(), model.into(), (false, BTreeSet::new()))
-    }
-
-    fn of(
-        system: Option<String>,
-        tools: Vec<ToolSchema>,
-        history: Vec<Message>,
-        model: String,
-        (was_end, mut forgotten_ids): (bool, BTreeSet<String>),
-    ) -> Self {
-        let whole = repair_pairing(history);
-        let is_end = was_end || MAX_HISTORY_ENTRIES < whole.len();
-        forgotten_ids.extend(ids_in(&whole).map(str::to_owned));
-        let history = cut_history(whole, was_end);
-        for id in ids_in(&history) {
-            forgotten_ids.remove(id);
-        }
-        let snapshot = Snapshot { system, tools, history, is_end, forgotten_ids, model };
-        Self { snapshot: Arc::new(snapshot), version: 1 }
+        let history = repair_pairing(history.to_vec());
+        Self { snapshot: Arc::new(Snapshot { system, tools, history, model: model.into() }), version: 1 }
     }
 
     /// A snapshot of what a successful main turn asked and what it added to the conversation.
@@ -70,11 +44,9 @@ impl CacheSafeParams {
     /// It is the one that [`new`](Self::new) makes of the whole history, without the host having to keep that.
     #[must_use]
     pub fn extended(&self, added: &[Message]) -> Self {
-        let Snapshot { system, tools, is_end, forgotten_ids, model, .. } = &*self.snapshot;
+        let Snapshot { system, tools, model, .. } = &*self.snapshot;
         let history = [self.history(), added].concat();
-        let end = (*is_end, forgotten_ids.clone());
-        let extended = Self::of(system.clone(), tools.clone(), history, model.clone(), end);
-        extended.with_version(self.version)
+        Self::new(system.clone(), tools.clone(), &history, model.clone()).with_version(self.version)
     }
 
     /// The system instruction.
@@ -87,15 +59,14 @@ impl CacheSafeParams {
         &self.snapshot.tools
     }
 
-    /// The conversation, as far as it is kept.
+    /// The conversation.
     pub fn history(&self) -> &[Message] {
         &self.snapshot.history
     }
 
-    /// The ids of all calls in the conversation, those in the part that is not kept included: no other call may have
-    /// one of them.
+    /// The ids of all calls in the conversation, those that a fork leaves out included: no other call may have one of them.
     pub fn call_ids(&self) -> impl Iterator<Item = &str> {
-        ids_in(&self.snapshot.history).chain(self.snapshot.forgotten_ids.iter().map(String::as_str))
+        self.snapshot.history.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str())
     }
 
     /// The name of the conversation's own model.
@@ -109,10 +80,17 @@ impl CacheSafeParams {
     }
 
     /// A request with the same system instruction, tools and history, thinking off: put the messages of the fork
-    /// at its end. Encoded, it begins with the bytes of the conversation's own request, up to the end of the
-    /// shared history.
+    /// at its end.
+    ///
+    /// For the conversation's own model it is the whole conversation: encoded, it begins with the bytes of the conversation's
+    /// own request, up to the end of the shared history. Another model, which has none of it cached, gets the end of the
+    /// conversation ([`ForkLimits::entries`](crate::ForkLimits::entries)), without what only the model that wrote it understands;
+    /// so does the conversation's own where the conversation is longer than its window.
+    ///
+    /// An end begins with a user's text, no call is parted from its result, and the place of the cut stays the same for many
+    /// turns, so that consecutive forks share one prefix.
     pub fn fork(&self, background: &BackgroundModel) -> ModelRequest {
-        ModelRequest {
+        let whole = ModelRequest {
             model: background.name.clone(),
             system: self.snapshot.system.clone(),
             tools: self.snapshot.tools.clone(),
@@ -120,6 +98,33 @@ impl CacheSafeParams {
             thinking: false,
             response_schema: None,
             max_output_tokens: None,
+        };
+        if background.shares_cache(self) && background.limits.holds(&whole) {
+            return whole;
+        }
+        let mut messages = cut_history(whole.messages, background.limits.entries);
+        for message in &mut messages {
+            message.parts.retain(|part| self.is_for(part, background));
+        }
+        // Of an answer that was nothing else nothing is left.
+        messages.retain(|message| !message.parts.is_empty());
+        ModelRequest { messages, ..whole }
+    }
+
+    /// How many answers a [fork](Self::fork) has without what the model that gave them wants back with them, for it is asked of
+    /// another one.
+    pub fn left_out(&self, background: &BackgroundModel) -> usize {
+        let parts = self.history().iter().flat_map(|message| &message.parts);
+        parts.filter(|part| !self.is_for(part, background)).count()
+    }
+
+    fn is_for(&self, part: &Part, background: &BackgroundModel) -> bool {
+        match part {
+            Part::Opaque(Opaque { model, .. }) => {
+                background.shares_cache(self)
+                    || background.provider == ProviderRelation::Same && *model == background.name
+            }
+            _ => true,
         }
     }
 
@@ -134,19 +139,14 @@ impl CacheSafeParams {
     }
 }
 
-fn ids_in(messages: &[Message]) -> impl Iterator<Item = &str> {
-    messages.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
-    use crate::testing::{legal_history, message, result, text, tools};
-    use crate::{Role, check_pairing};
+    use crate::testing::{Script, legal_history, message, result, text, tools};
+    use crate::{ForkLimits, Role, check_pairing};
 
     #[test]
     fn an_illegal_history_is_repaired() {
@@ -171,18 +171,69 @@ mod tests {
         /// A host that keeps no history of its own, and one that does, fork the same requests.
         #[test]
         fn a_snapshot_that_grows_is_the_snapshot_of_the_whole(history in legal_history(1..120), place in 0..120_usize) {
-            let mut history = history;
-            // Each with a user at its beginning: without one there is nothing to go on from.
-            history.insert(0, message(Role::User, [text("go")]));
-            let ends: Vec<usize> = (1..=history.len()).filter(|end| check_pairing(&history[..*end]).is_ok()).collect();
+            let ends: Vec<usize> = (0..=history.len()).filter(|end| check_pairing(&history[..*end]).is_ok()).collect();
             let split = ends[place % ends.len()];
             let whole = CacheSafeParams::new(None, tools(), &history, "m");
             let grown = CacheSafeParams::new(None, tools(), &history[..split], "m").extended(&history[split..]);
-            prop_assert_eq!(grown.history(), whole.history());
-            let all: BTreeSet<&str> = ids_in(&history).collect();
-            prop_assert_eq!(whole.call_ids().collect::<BTreeSet<_>>(), all.clone());
-            prop_assert_eq!(grown.call_ids().collect::<BTreeSet<_>>(), all);
+            prop_assert_eq!(grown, whole);
         }
+    }
+
+    fn long() -> Vec<Message> {
+        let opaque = |model: &str| {
+            Part::Opaque(Opaque { format: "chat".into(), model: model.into(), data: json!([]) })
+        };
+        let turn = |turn: usize| {
+            let author = if turn.is_multiple_of(2) { "m" } else { "fast" };
+            [
+                message(Role::User, [text(&turn.to_string())]),
+                message(Role::Model, [opaque(author), text("ok")]),
+            ]
+        };
+        (0..30).flat_map(turn).collect()
+    }
+
+    fn background(name: &str, provider: ProviderRelation) -> BackgroundModel {
+        BackgroundModel::fast(Script::answering([]), name, provider)
+    }
+
+    #[test]
+    fn the_main_model_gets_the_whole_conversation_and_another_one_its_end() {
+        let params = CacheSafeParams::new(None, tools(), &long(), "m");
+        let main = background("m", ProviderRelation::Same);
+        assert_eq!(params.fork(&main).messages, long());
+        assert_eq!(params.left_out(&main), 0);
+        // Words only, and what it wrote itself.
+        let cases = [
+            ("fast", ProviderRelation::Same, 10, 15),
+            ("m", ProviderRelation::Other, 0, 30),
+            ("fast", ProviderRelation::Other, 0, 30),
+        ];
+        for (name, provider, wanted_back, left_out) in cases {
+            let other = background(name, provider);
+            let messages = params.fork(&other).messages;
+            let opaque: Vec<_> = messages.iter().filter_map(Message::opaque).collect();
+            assert!(opaque.iter().all(|opaque| opaque.model == name), "{name}");
+            assert_eq!((messages.len(), opaque.len()), (40, wanted_back), "{name}");
+            assert_eq!(params.left_out(&other), left_out, "{name}");
+            assert_eq!(messages.last().unwrap().to_text(), "ok");
+        }
+        let few = BackgroundModel {
+            limits: ForkLimits { entries: 12, ..ForkLimits::default() },
+            ..background("fast", ProviderRelation::Same)
+        };
+        assert!((6..=12).contains(&params.fork(&few).messages.len()));
+    }
+
+    /// A conversation that the window does not hold, no request of it fits: its end may.
+    #[test]
+    fn what_is_longer_than_the_window_is_cut() {
+        let params = CacheSafeParams::new(None, Vec::new(), &long(), "m");
+        let length = |tokens| {
+            let limits = ForkLimits { window_tokens: tokens, ..ForkLimits::default() };
+            params.fork(&BackgroundModel { limits, ..background("m", ProviderRelation::Same) }).messages.len()
+        };
+        assert_eq!([length(None), length(Some(4_000)), length(Some(500))], [60, 60, 40]);
     }
 
     fn bare(params: &CacheSafeParams) -> ModelRequest {

@@ -2,33 +2,27 @@ use std::mem;
 
 use crate::{Message, Part, Role};
 
-/// The most entries of a conversation that a snapshot keeps.
-pub const MAX_HISTORY_ENTRIES: usize = 40;
+/// The smallest maximum that leaves room for a cut.
+const LEAST_MAXIMUM: usize = 4;
 
-/// How many entries are left after a cut: the cut stays where it is until the maximum is reached again.
-const ENTRIES_AFTER_CUT: usize = 20;
-
-/// A cut leaves no less than this: a fork that has forgotten what is going on is worth nothing.
-const LEAST_ENTRIES: usize = 10;
-
-/// The end of a legal conversation, at most [`MAX_HISTORY_ENTRIES`] long, legal, and beginning with a user's text.
+/// The end of a legal conversation, at most `most` entries long, legal, and beginning with a user's text. One that is not longer
+/// stays as it is.
 ///
 /// The place of the cut depends only on what came before it was made, never on what follows: it is found by letting
 /// the conversation grow entry by entry. So consecutive forks share one prefix until the next cut.
 ///
 /// A turn without any user's text for longer than that keeps the text that began it and then the latest steps. In a
 /// conversation that is cut, tool messages that follow each other become one entry.
-///
-/// `is_end` says that the history is the kept end of one that was too long, and what followed it.
-pub(crate) fn cut_history(history: Vec<Message>, is_end: bool) -> Vec<Message> {
-    if !is_end && history.len() <= MAX_HISTORY_ENTRIES {
+pub(crate) fn cut_history(history: Vec<Message>, most: usize) -> Vec<Message> {
+    let most = most.max(LEAST_MAXIMUM);
+    if history.len() <= most {
         return history;
     }
     let history = join_tool_messages(history);
     let mut cut = Cut { opening: None, start: 0 };
     for end in 1..=history.len() {
-        if MAX_HISTORY_ENTRIES < cut.entries(end) {
-            cut = cut_before(&history[..end], &cut);
+        if most < cut.entries(end) {
+            cut = cut_before(&history[..end], &cut, most);
         }
     }
     if cut.start == 0 {
@@ -55,11 +49,13 @@ impl Cut {
     }
 }
 
-fn cut_before(history: &[Message], last: &Cut) -> Cut {
+fn cut_before(history: &[Message], last: &Cut, most: usize) -> Cut {
     let end = history.len();
-    let wanted = end - ENTRIES_AFTER_CUT;
-    let latest = end - LEAST_ENTRIES;
-    let earliest = end - MAX_HISTORY_ENTRIES;
+    // Half is left: the cut stays where it is until the maximum is reached again.
+    let wanted = end - most / 2;
+    // And no less than a quarter: a fork that has forgotten what is going on is worth nothing.
+    let latest = end - most / 4;
+    let earliest = end - most;
     let nearest = |from: usize, is_place: fn(&Message) -> bool| {
         (from..=latest).filter(|index| is_place(&history[*index])).min_by_key(|index| index.abs_diff(wanted))
     };
@@ -110,11 +106,11 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(cut_history(history(20), false), history(20));
-        assert_eq!(cut_history(history(21), false), history(21)[20..]);
+        assert_eq!(cut_history(history(20), MOST), history(20));
+        assert_eq!(cut_history(history(21), MOST), history(21)[20..]);
         // The cut stays until the kept part is full again.
-        assert_eq!(cut_history(history(30), false), history(30)[20..]);
-        assert_eq!(cut_history(history(31), false), history(31)[40..]);
+        assert_eq!(cut_history(history(30), MOST), history(30)[20..]);
+        assert_eq!(cut_history(history(31), MOST), history(31)[40..]);
     }
 
     #[test]
@@ -124,20 +120,29 @@ mod tests {
             history.push(message(Role::Model, [call(&step.to_string())]));
             history.push(message(Role::Tool, [result(&step.to_string())]));
         }
-        let kept = cut_history(history.clone(), false);
+        let kept = cut_history(history.clone(), MOST);
         assert_eq!(kept[0], history[0]);
         assert_eq!(kept.last(), history.last());
-        assert!((LEAST_ENTRIES..=MAX_HISTORY_ENTRIES).contains(&kept.len()), "{}", kept.len());
+        assert!((MOST / 4..=MOST).contains(&kept.len()), "{}", kept.len());
         assert_eq!(check_pairing(&kept), Ok(()));
     }
+
+    const MOST: usize = 40;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
+        fn whatever_the_maximum_what_is_kept_is_legal(history in legal_history(0..60), most in 0..50_usize) {
+            let kept = cut_history(history, most);
+            prop_assert!(kept.len() <= most.max(LEAST_MAXIMUM));
+            prop_assert_eq!(check_pairing(&kept), Ok(()));
+        }
+
+        #[test]
         fn kept_is_short_and_legal_and_begins_with_the_user(history in legal_history(0..90)) {
-            let kept = cut_history(history.clone(), false);
-            prop_assert!(kept.len() <= MAX_HISTORY_ENTRIES);
+            let kept = cut_history(history.clone(), MOST);
+            prop_assert!(kept.len() <= MOST);
             prop_assert_eq!(check_pairing(&kept), Ok(()));
             if kept.len() < join_tool_messages(history).len() {
                 prop_assert!(kept.first().is_none_or(is_user_text));
@@ -150,14 +155,14 @@ mod tests {
             let mut moves = 0;
             let ends: Vec<usize> = (1..=history.len()).filter(|end| check_pairing(&history[..*end]).is_ok()).collect();
             for pair in ends.windows(2) {
-                let before = cut_history(history[..pair[0]].to_vec(), false);
-                let after = cut_history(history[..pair[1]].to_vec(), false);
+                let before = cut_history(history[..pair[0]].to_vec(), MOST);
+                let after = cut_history(history[..pair[1]].to_vec(), MOST);
                 if !after.starts_with(&before) && !before.is_empty() {
                     moves += 1;
                 }
             }
             // Also counted: the first cut, which joins tool messages.
-            prop_assert!(moves <= 1 + history.len() / LEAST_ENTRIES, "{} moves in {}", moves, history.len());
+            prop_assert!(moves <= 1 + history.len() / (MOST / 4), "{} moves in {}", moves, history.len());
         }
     }
 }

@@ -28,6 +28,9 @@ pub use read::read_cache;
 use crate::ModelRequest;
 use crate::wire::Parameter;
 
+/// Marks what this format wrote into a conversation.
+pub(crate) const ID: &str = "gemini";
+
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {

@@ -205,7 +205,7 @@ mod tests {
             ),
             (
                 r#"[{"role":"model","parts":[{"type":"image"}]}]"#,
-                "history entry 0, part 0: `type`: unknown variant `image`, expected one of `text`, `toolCall`, `toolResult`",
+                "history entry 0, part 0: `type`: unknown variant `image`, expected one of `text`, `toolCall`, `toolResult`, `opaque`",
             ),
             (
                 r#"[{"role":"tool","parts":[{"type":"toolResult","id":"a","name":"ls"}]}]"#,

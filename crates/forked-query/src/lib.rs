@@ -30,12 +30,13 @@
 //!
 //! * Words and tool calls only: no images, no documents, no audio.
 //! * No request waits for another one's cache to be written.
-//! * A conversation of more than [`MAX_HISTORY_ENTRIES`] entries is forked without its beginning. Such forks share a
-//!   prefix with each other, but with the conversation's own requests only system instruction and tools.
+//! * For another model than the conversation's own, and where the window does not hold it, a long conversation is forked without
+//!   its beginning ([`ForkLimits`]). Such forks share a prefix with each other, but with the conversation's own requests only
+//!   system instruction and tools.
 //! * The length of an answer is bounded by the request's own limit; the client reads no more than
 //!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
-//! * Thoughts are told and forgotten. Where a provider can think before it calls tools only if it gets its signed thoughts
-//!   back (Anthropic), it is not asked to think; a model that thinks all the same does not see its thoughts again.
+//! * What a model wants back of its thoughts is kept beside its words ([`Opaque`]) as it came, for that model alone; one that is
+//!   longer than [`MAX_OPAQUE_BYTES`] is left out.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
 //!
 //! # Features
@@ -75,16 +76,15 @@ mod suggest;
 mod testing;
 mod wire;
 
-pub use background::{BackgroundModel, ProviderRelation};
+pub use background::{BackgroundModel, ForkLimits, ProviderRelation};
 pub use cache_safe::CacheSafeParams;
 pub use cache_slots::CacheSlots;
-pub use cut::MAX_HISTORY_ENTRIES;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
 pub use http::{
     ApiKey, HttpModel, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits, choose_tls,
 };
-pub use message::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
+pub use message::{Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::with_yields;
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
@@ -99,4 +99,6 @@ pub use suggest::{
     Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_candidates,
     generate_pipelined_suggestion, generate_suggestion,
 };
-pub use wire::{Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, Wire};
+pub use wire::{
+    Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire,
+};

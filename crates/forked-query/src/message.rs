@@ -39,6 +39,22 @@ pub enum Part {
     ToolCall(ToolCall),
     /// What a tool answered.
     ToolResult(ToolResult),
+    /// What the model wants back with this answer. At most one in a message, and only in one of the model.
+    Opaque(Opaque),
+}
+
+/// What a model gave with an answer beside its words and calls, and wants to see again with them, as it came: thoughts that are
+/// signed or encrypted, signatures of calls. Many models refuse a conversation in which it is missing.
+///
+/// It is for the model that wrote it, by the wire format that wrote it. Every other one leaves it out of its requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The [wire format](crate::Wire::id) that wrote it.
+    pub format: String,
+    /// The provider's name of the model.
+    pub model: String,
+    /// The format's own affair.
+    pub data: Value,
 }
 
 /// A tool call, as the model wrote it.
@@ -51,10 +67,6 @@ pub struct ToolCall {
     /// The arguments.
     #[serde(default)]
     pub args: Map<String, Value>,
-    /// What the provider gave with the call and wants to see again with it, as it came: some models refuse their own
-    /// calls without. Nobody else needs to understand it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<String>,
 }
 
 /// The answer to one call.
@@ -101,10 +113,16 @@ impl FromJson for Part {
                 id: of("id", fields.must("id"))?,
                 name: of("name", fields.must("name"))?,
                 args: of("args", fields.or_default("args"))?,
-                signature: of("signature", fields.may("signature"))?,
             })),
             "toolResult" => ToolResult::of(fields).map(Self::ToolResult),
-            other => of("type", Err(Error::unknown_variant(other, &["text", "toolCall", "toolResult"]))),
+            "opaque" => Ok(Self::Opaque(Opaque {
+                format: of("format", fields.must("format"))?,
+                model: of("model", fields.must("model"))?,
+                data: of("data", fields.must("data"))?,
+            })),
+            other => {
+                of("type", Err(Error::unknown_variant(other, &["text", "toolCall", "toolResult", "opaque"])))
+            }
         }
     }
 }
@@ -156,6 +174,14 @@ impl Message {
             .collect()
     }
 
+    /// What the model wants back with this answer, if it wants anything.
+    pub fn opaque(&self) -> Option<&Opaque> {
+        self.parts.iter().find_map(|part| match part {
+            Part::Opaque(opaque) => Some(opaque),
+            _ => None,
+        })
+    }
+
     /// The calls of the message, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
@@ -176,7 +202,7 @@ mod tests {
         let rows = [
             json!({"type": "text", "text": "a"}),
             json!({"type": "toolCall", "id": "1", "name": "ls", "args": {"path": "."}}),
-            json!({"type": "toolCall", "id": "1", "name": "ls", "args": {}, "signature": "s"}),
+            json!({"type": "opaque", "format": "chat", "model": "m", "data": [{"raw": {"b": 1, "a": null}}]}),
             json!({"type": "toolResult", "id": "1", "name": "ls", "output": null}),
             json!({"type": "toolResult", "id": "1", "name": "ls", "error": "no"}),
         ];

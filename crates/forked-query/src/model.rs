@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Message, ToolCall};
+use crate::{Message, Opaque, ToolCall};
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -99,10 +99,12 @@ pub enum FinishReason {
 pub enum ModelEvent {
     /// Words to show.
     Text(String),
-    /// The model's thinking: never part of the conversation.
+    /// The model's thinking, to show. What of it has to go back comes as [`Opaque`](Self::Opaque).
     Thought(String),
     /// A call, whole: providers' fragments are put together before.
     ToolCall(ToolCall),
+    /// What the model wants back with this answer: part of the conversation, before everything else in the message. At most one.
+    Opaque(Opaque),
     /// What the request cost; the last one counts.
     Usage(Usage),
     /// The answer is complete. A stream that ends without it was cut.

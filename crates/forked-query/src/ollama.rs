@@ -16,6 +16,9 @@ pub(crate) use read::read;
 
 use crate::openai::StructuredOutput;
 
+/// Marks what this format wrote into a conversation.
+pub(crate) const ID: &str = "ollama";
+
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {

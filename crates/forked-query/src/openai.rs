@@ -20,9 +20,13 @@ mod content;
 mod encode;
 mod options;
 mod read;
+mod thoughts;
 
 pub use encode::encode;
 pub use options::{
     CacheAnnotations, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
 };
 pub(crate) use read::read;
+
+/// Marks what this format wrote into a conversation.
+pub(crate) const ID: &str = "chat";

@@ -12,6 +12,12 @@ pub enum PairingError {
         /// Index of the message, from 0.
         entry: usize,
     },
+    /// Only the model wants anything back.
+    #[error("history entry {entry}: only a model message may hold an opaque part")]
+    OpaqueOutsideModel {
+        /// Index of the message, from 0.
+        entry: usize,
+    },
     /// Results are in tool messages, and tool messages hold nothing else.
     #[error("history entry {entry}: a toolResult belongs in a tool message, and nothing else does")]
     ResultOutsideTool {
@@ -108,7 +114,7 @@ fn repair_stretch(stretch: Vec<Message>, taken: &mut HashSet<String>, repaired: 
         let model = message.role == Role::Model;
         message.parts.retain_mut(|part| match part {
             Part::Text { .. } => message.role != Role::Tool,
-            Part::ToolCall(_) => model,
+            Part::ToolCall(_) | Part::Opaque(_) => model,
             Part::ToolResult(result) => {
                 results.push(result.clone());
                 false
@@ -174,11 +180,12 @@ impl Checker {
         }
         for part in &message.parts {
             match (part, message.role) {
-                (Part::Text { .. }, Role::User | Role::Model) => {}
+                (Part::Text { .. }, Role::User | Role::Model) | (Part::Opaque(_), Role::Model) => {}
                 (Part::Text { .. }, Role::Tool) | (Part::ToolResult(_), Role::User | Role::Model) => {
                     return Err(PairingError::ResultOutsideTool { entry });
                 }
                 (Part::ToolCall(call), Role::Model) => self.call(entry, &call.id)?,
+                (Part::Opaque(_), _) => return Err(PairingError::OpaqueOutsideModel { entry }),
                 (Part::ToolCall(_), _) => return Err(PairingError::CallOutsideModel { entry }),
                 (Part::ToolResult(result), Role::Tool) => self.result(entry, &result.id)?,
             }

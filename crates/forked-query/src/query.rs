@@ -101,7 +101,7 @@ impl Collected {
                 ModelEvent::Text(text) => self.text.push_str(&text),
                 ModelEvent::Usage(usage) => self.usage = usage,
                 ModelEvent::Finished(reason) => finish = Some(reason),
-                ModelEvent::Thought(_) | ModelEvent::ToolCall(_) => {}
+                ModelEvent::Thought(_) | ModelEvent::ToolCall(_) | ModelEvent::Opaque(_) => {}
             }
         }
         finish.ok_or_else(|| {

@@ -147,7 +147,8 @@ impl Taped {
                 answer.tool_calls.push(RecordedCall { name: call.name.clone(), args: call.args.clone() });
             }
             ModelEvent::Usage(usage) => answer.usage = Some(*usage),
-            ModelEvent::Thought(_) => {}
+            // Whoever plays it needs no thoughts, and no other model understands them.
+            ModelEvent::Thought(_) | ModelEvent::Opaque(_) => {}
             ModelEvent::Finished(_) => {
                 let answer = self.answer.take().unwrap_or_default();
                 let mut tape = lock(&self.tape);

@@ -114,12 +114,7 @@ fn events(index: usize, turn: &RecordedTurn, request: &ModelRequest) -> Vec<Mode
     for (number, call) in turn.tool_calls.iter().enumerate() {
         let id = free_id(&format!("replay-{}-{}", index + 1, number + 1), &taken);
         taken.insert(id.clone());
-        events.push(ModelEvent::ToolCall(ToolCall {
-            id,
-            name: call.name.clone(),
-            args: call.args.clone(),
-            signature: None,
-        }));
+        events.push(ModelEvent::ToolCall(ToolCall { id, name: call.name.clone(), args: call.args.clone() }));
     }
     events.extend(turn.usage.map(ModelEvent::Usage));
     events.push(ModelEvent::Finished(FinishReason::Stop));

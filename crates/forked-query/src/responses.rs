@@ -4,8 +4,8 @@
 //!
 //! The body begins with what requests of a conversation share: `model`, `stream`, `store`, `instructions`, `tools`,
 //! `input`; only then comes what differs between them (limit, answer format, effort). Nothing is stored with the provider
-//! (`store` is false), so every request carries the whole conversation, item by item. Reasoning items are dropped, and items carry
-//! no ids of the provider's, so that none is missed.
+//! (`store` is false), so every request carries the whole conversation, item by item. Reasoning items come encrypted (`include`) and
+//! go back as they came, messages with their `phase`; items carry no ids of the provider's, so that none is missed.
 
 mod encode;
 mod read;
@@ -15,6 +15,9 @@ pub(crate) use read::Reader;
 
 use crate::openai::StructuredOutput;
 use crate::wire::Parameter;
+
+/// Marks what this format wrote into a conversation.
+pub(crate) const ID: &str = "responses";
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +29,25 @@ pub struct Options {
     pub reasoning_effort: Option<String>,
     /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
     pub prompt_cache_key: Option<String>,
+    /// Whether reasoning is asked for in the form in which it can go back.
+    pub encrypted_thoughts: EncryptedThoughts,
+}
+
+/// Whether `reasoning.encrypted_content` is asked for. Models that do not reason refuse it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EncryptedThoughts {
+    /// Of every model that is not known to do without reasoning.
+    #[default]
+    ByName,
+    /// Never.
+    No,
+}
+
+impl EncryptedThoughts {
+    pub(crate) fn is_wanted(self, model: &str) -> bool {
+        let does_not_reason = ["gpt-3", "gpt-4", "chatgpt-4o"].iter().any(|name| model.starts_with(name));
+        self == Self::ByName && !does_not_reason
+    }
 }
 
 impl Options {
@@ -35,8 +57,11 @@ impl Options {
         const FORMAT: Parameter = Parameter { name: "text", also: &["text.format", "response_format"] };
         let effort = self.reasoning_effort.is_some().then_some(EFFORT);
         let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
+        const INCLUDE: Parameter =
+            Parameter { name: "include", also: &["reasoning.encrypted_content", "Encrypted content"] };
         let key = self.prompt_cache_key.is_some().then_some(Parameter::named("prompt_cache_key"));
-        [effort, format, key].into_iter().flatten().collect()
+        let thoughts = (self.encrypted_thoughts != EncryptedThoughts::No).then_some(INCLUDE);
+        [effort, format, key, thoughts].into_iter().flatten().collect()
     }
 
     pub(crate) fn without(&self, refused: &[&str]) -> Self {
@@ -46,6 +71,9 @@ impl Options {
         }
         if refused.contains(&"text") {
             left.structured_output = StructuredOutput::Instruction;
+        }
+        if refused.contains(&"include") {
+            left.encrypted_thoughts = EncryptedThoughts::No;
         }
         if refused.contains(&"prompt_cache_key") {
             left.prompt_cache_key = None;

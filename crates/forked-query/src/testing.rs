@@ -23,7 +23,7 @@ pub(crate) fn text(text: &str) -> Part {
 pub(crate) fn call(id: &str) -> Part {
     let mut args = Map::new();
     args.insert("path".into(), json!(format!("src/{id}")));
-    Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args, signature: None })
+    Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args })
 }
 
 pub(crate) fn result(id: &str) -> Part {

@@ -7,6 +7,7 @@ mod calls;
 mod decoder;
 mod fields;
 mod frames;
+pub(crate) mod layout;
 pub(crate) mod mark;
 mod refusal;
 mod stranger;
@@ -19,6 +20,7 @@ pub use decoder::{Decoder, MAX_ANSWER_BYTES};
 pub(crate) use fields::{Fields, FromJson};
 pub use frames::MAX_EVENT_BYTES;
 pub(crate) use frames::{Frames, Framing};
+pub use layout::MAX_OPAQUE_BYTES;
 pub(crate) use refusal::Parameter;
 use serde_json::Value;
 
@@ -57,6 +59,17 @@ impl Wire {
             Self::Gemini(options) => gemini::encode(request, options),
             Self::Responses(options) => responses::encode(request, options),
             Self::Ollama(options) => ollama::encode(request, options),
+        }
+    }
+
+    /// The format's name, for programs: what it wrote into a conversation is marked with it.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Chat(_) => openai::ID,
+            Self::Anthropic(_) => anthropic::ID,
+            Self::Gemini(_) => gemini::ID,
+            Self::Responses(_) => responses::ID,
+            Self::Ollama(_) => ollama::ID,
         }
     }
 

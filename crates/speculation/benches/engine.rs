@@ -124,7 +124,7 @@ mod turn {
             .turns
             .into_iter()
             .flat_map(|turn| turn.tool_calls)
-            .map(|call| ToolCall { id: String::new(), name: call.name, args: call.args, signature: None })
+            .map(|call| ToolCall { id: String::new(), name: call.name, args: call.args })
             .collect();
         let view = || {
             let engine = engine(&fresh());

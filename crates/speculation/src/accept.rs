@@ -212,7 +212,7 @@ fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Op
     written.chain(read).find_map(|(tool, path)| {
         let args = Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
         let verdict = gate.judge(CallRef { name: tool.name(), args: &args }, context);
-        let call = ToolCall { id: String::new(), name: tool.name().to_owned(), args, signature: None };
+        let call = ToolCall { id: String::new(), name: tool.name().to_owned(), args };
         (verdict.decision == Decision::Boundary).then_some((call, verdict))
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Part, ToolOutcome, Usage, with_yields,
+    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, ToolOutcome, Usage, with_yields,
 };
 use serde_json::Value;
 
@@ -123,6 +123,7 @@ impl Run<'_> {
                     answer.push_text(text);
                 }
                 ModelEvent::ToolCall(call) => answer.parts.push(Part::ToolCall(call)),
+                ModelEvent::Opaque(opaque) => answer.opaque = Some(opaque),
                 ModelEvent::Usage(usage) => answer.usage = usage,
                 ModelEvent::Finished(reason) => answer.finish = Some(reason),
                 _ => {}
@@ -141,7 +142,7 @@ impl Run<'_> {
             Some(FinishReason::Length) => {
                 // The last call may be cut in the middle of its arguments: none of them is run.
                 answer.parts.retain(|part| matches!(part, Part::Text { .. }));
-                progress.transcript.answer(answer.parts);
+                progress.transcript.answer(answer.into_parts());
                 return Some(Ending::Exhausted { limit: Limit::Output });
             }
             Some(FinishReason::ContentFilter) => {
@@ -153,7 +154,7 @@ impl Run<'_> {
             return Some(Ending::failed("empty", "the model's answer was empty"));
         }
         make_ids_unique(&mut answer.parts, ids);
-        progress.transcript.answer(answer.parts);
+        progress.transcript.answer(answer.into_parts());
         if progress.transcript.pending_call().is_none() {
             return Some(Ending::Completed);
         }
@@ -171,6 +172,8 @@ impl Run<'_> {
 #[derive(Default)]
 struct Answer {
     parts: Vec<Part>,
+    /// What the model wants back with the parts.
+    opaque: Option<Opaque>,
     usage: Usage,
     finish: Option<FinishReason>,
 }
@@ -181,6 +184,14 @@ impl Answer {
             Some(Part::Text { text }) => text.push_str(&more),
             _ => self.parts.push(Part::Text { text: more }),
         }
+    }
+
+    /// The parts of a message, what the model wants back first: so it is there wherever the rest is cut.
+    fn into_parts(mut self) -> Vec<Part> {
+        if let Some(opaque) = self.opaque.take().filter(|_| !self.parts.is_empty()) {
+            self.parts.insert(0, Part::Opaque(opaque));
+        }
+        self.parts
     }
 
     fn is_empty(&self) -> bool {

@@ -55,15 +55,17 @@ impl Transcript {
         ids
     }
 
-    /// Takes a whole answer of the model. Text up to the first call is part of the transcript at once.
+    /// Takes a whole answer of the model. Text up to the first call is part of the transcript at once, with what the model wants
+    /// back; without such text that waits for the first call.
     ///
     /// Whatever was left of the answer before is dropped: an answer is asked for only when the last one is done.
     pub fn answer(&mut self, parts: Vec<Part>) {
         self.rest = parts;
         self.rest_continues = false;
         self.ready.clear();
-        let text = self.rest.iter().take_while(|part| matches!(part, Part::Text { .. })).count();
-        self.move_parts(text);
+        let before_call = self.rest.iter().take_while(|part| as_call(part).is_none()).count();
+        let says = self.rest[..before_call].iter().any(|part| matches!(part, Part::Text { .. }));
+        self.move_parts(if says { before_call } else { 0 });
     }
 
     /// Gives a pending call its result.
@@ -163,6 +165,7 @@ pub(crate) fn call_ids(messages: &[Message]) -> HashSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use headstart_forked_query::Opaque;
     use proptest::prelude::*;
     use serde_json::{Map, json};
 
@@ -173,7 +176,11 @@ mod tests {
     }
 
     fn call(id: &str) -> Part {
-        Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args: Map::new(), signature: None })
+        Part::ToolCall(ToolCall { id: id.into(), name: "ls".into(), args: Map::new() })
+    }
+
+    fn opaque() -> Part {
+        Part::Opaque(Opaque { format: "chat".into(), model: "m".into(), data: json!([]) })
     }
 
     fn output(text: &str) -> ToolOutcome {
@@ -249,20 +256,23 @@ mod tests {
         /// end, nothing is lost, and every result is the one of its call.
         #[test]
         fn legal_at_every_moment(
-            answers in prop::collection::vec(prop::collection::vec(any::<bool>(), 1..6), 1..4),
+            answers in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<bool>(), 1..6)), 1..4),
             order in prop::collection::vec(any::<prop::sample::Index>(), 24),
         ) {
             let mut transcript = Transcript::new("go");
             let mut number = 0;
             let mut order = order.into_iter();
-            for answer in answers {
-                let parts: Vec<Part> = answer.iter().map(|is_call| {
+            for (wants_back, answer) in answers {
+                let given = answer.iter().map(|is_call| {
                     number += 1;
                     if *is_call { call(&number.to_string()) } else { text(&number.to_string()) }
-                }).collect();
+                });
+                let parts: Vec<Part> = wants_back.then(opaque).into_iter().chain(given).collect();
                 transcript.answer(parts.clone());
                 loop {
                     headstart_forked_query::check_pairing(&transcript.messages).unwrap();
+                    let says = |message: &Message| message.parts.iter().any(|part| !matches!(part, Part::Opaque(_)));
+                    prop_assert!(transcript.messages.iter().all(says), "a message of nothing");
                     let pending: Vec<_> = transcript.pending_calls().map(|call| call.id.clone()).collect();
                     if pending.is_empty() { break; }
                     let id = order.next().unwrap().get(&pending);

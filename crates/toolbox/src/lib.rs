@@ -25,7 +25,6 @@
 //!     id: "1".to_owned(),
 //!     name: name.to_owned(),
 //!     args: args.as_object().cloned().unwrap_or_default(),
-//!     signature: None,
 //! };
 //!
 //! let edit = json!({"file_path": "src/lib.rs", "old_string": "old", "new_string": "new"});

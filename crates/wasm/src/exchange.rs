@@ -1,6 +1,6 @@
 //! What a model is asked and answers, as JSON.
 
-use headstart_forked_query::{FinishReason, ModelEvent, ModelRequest, ToolCall, Usage};
+use headstart_forked_query::{FinishReason, ModelEvent, ModelRequest, Opaque, ToolCall, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -20,25 +20,12 @@ pub(crate) fn request_from_json(text: &str) -> Result<ModelRequest, Failure> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum EventFields {
-    Text {
-        text: String,
-    },
-    Thought {
-        text: String,
-    },
-    ToolCall {
-        id: String,
-        name: String,
-        args: Map<String, Value>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        signature: Option<String>,
-    },
-    Usage {
-        usage: Usage,
-    },
-    Finished {
-        reason: FinishReason,
-    },
+    Text { text: String },
+    Thought { text: String },
+    ToolCall { id: String, name: String, args: Map<String, Value> },
+    Opaque { format: String, model: String, data: Value },
+    Usage { usage: Usage },
+    Finished { reason: FinishReason },
 }
 
 /// An event as JSON; `None` for one that JavaScript has no word for.
@@ -46,9 +33,8 @@ pub(crate) fn event_to_json(event: ModelEvent) -> Option<String> {
     let fields = match event {
         ModelEvent::Text(text) => EventFields::Text { text },
         ModelEvent::Thought(text) => EventFields::Thought { text },
-        ModelEvent::ToolCall(ToolCall { id, name, args, signature }) => {
-            EventFields::ToolCall { id, name, args, signature }
-        }
+        ModelEvent::ToolCall(ToolCall { id, name, args }) => EventFields::ToolCall { id, name, args },
+        ModelEvent::Opaque(Opaque { format, model, data }) => EventFields::Opaque { format, model, data },
         ModelEvent::Usage(usage) => EventFields::Usage { usage },
         ModelEvent::Finished(reason) => EventFields::Finished { reason },
         _ => return None,
@@ -67,7 +53,11 @@ pub(crate) fn event_from_json(text: &str) -> Result<ModelEvent, Failure> {
             id: fields.optional_text("id")?.unwrap_or_default().to_owned(),
             name: own("name")?,
             args: fields.object("args")?.cloned().unwrap_or_default(),
-            signature: fields.optional_text("signature")?.map(str::to_owned),
+        }),
+        "opaque" => ModelEvent::Opaque(Opaque {
+            format: own("format")?,
+            model: own("model")?,
+            data: fields.read("data")?,
         }),
         "usage" => ModelEvent::Usage(fields.read("usage")?),
         "finished" => ModelEvent::Finished(fields.read("reason")?),

@@ -11,7 +11,7 @@ use crate::input::parse;
 use crate::packed;
 use crate::rules::Rules;
 
-/// A call as a model wrote it; what else it has (an id, a signature) does not matter here.
+/// A call as a model wrote it; what else it has (an id) does not matter here.
 #[derive(Deserialize)]
 struct Call {
     name: String,

@@ -119,7 +119,7 @@ impl Model for SimulatedModel {
         let mut parts = vec![ModelEvent::Text(format!("Words on {prompt}, {answers}."))];
         parts.extend(answer.calls.iter().map(|(name, args)| {
             let args = args.as_object().cloned().unwrap_or_default();
-            ModelEvent::ToolCall(ToolCall { id: String::new(), name: (*name).into(), args, signature: None })
+            ModelEvent::ToolCall(ToolCall { id: String::new(), name: (*name).into(), args })
         }));
         let (first_token, rest, tokens) = (answer.first_token, answer.rest, answer.tokens);
         sleep(first_token).await;

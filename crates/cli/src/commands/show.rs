@@ -165,6 +165,8 @@ fn part_lines(role: Role, part: &Part, style: Style) -> Vec<String> {
             ToolOutcome::Output(value) => block(&style.dim("|"), &value.to_string()),
             ToolOutcome::Error(error) => block(&style.red("!"), error),
         },
+        // For the model alone.
+        Part::Opaque(_) => Vec::new(),
     }
 }
 

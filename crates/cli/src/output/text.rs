@@ -200,7 +200,6 @@ mod tests {
             id: "1".into(),
             name: name.into(),
             args: [(key.to_owned(), value.into())].into_iter().collect(),
-            signature: None,
         };
         let long = format!("{}; rm x", "a".repeat(120));
         let shown = format!("{}… (+26 characters)", "a".repeat(100));

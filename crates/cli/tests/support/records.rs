@@ -93,7 +93,7 @@ pub(crate) fn keep(session: &Session, record: &Value) -> PathBuf {
 
 fn read_file(id: &str, path: &str) -> Part {
     let args = serde_json::Map::from_iter([("file_path".to_owned(), json!(path))]);
-    Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args, signature: None })
+    Part::ToolCall(ToolCall { id: id.into(), name: "read_file".into(), args })
 }
 
 /// A file with this content, new or in place of `base`.

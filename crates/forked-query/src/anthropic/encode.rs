@@ -3,7 +3,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Options;
+use super::{ID, Options};
+use crate::wire::layout::{self, Piece};
 use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
 use crate::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
@@ -16,7 +17,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         model: &request.model,
         stream: true,
         tools: tools(&request.tools),
-        system: request.system.iter().filter_map(|system| text(system)).map(Block::marked).collect(),
+        system: request.system.iter().filter_map(|system| text(system.as_str())).map(Block::marked).collect(),
         messages: messages(request),
         max_tokens: max_tokens(request, options),
     })
@@ -94,6 +95,9 @@ enum Content<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
     },
+    /// A block of the model's own that goes back as it came.
+    #[serde(untagged)]
+    Thought(&'a Map<String, Value>),
 }
 
 impl Block<'_> {
@@ -127,6 +131,7 @@ fn tools(tools: &[ToolSchema]) -> Vec<Tool<'_>> {
 
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     let (shared, question) = words::split_question(request);
+    let message = |turn| message(turn, &request.model);
     let mut list: Vec<_> = words::turns(shared).filter_map(message).collect();
     let before_answer = list.iter().rposition(|message| message.role == "assistant").unwrap_or_default();
     mark(&mut list[..before_answer]);
@@ -140,26 +145,50 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     list
 }
 
-/// Marks the last block that holds anything: a mark on an empty one is refused.
+/// Marks the last block that holds anything: a mark on an empty one is refused, and on a thought.
 fn mark(messages: &mut [WireMessage<'_>]) {
     let blocks = messages.iter_mut().flat_map(|message| &mut message.content).rev();
-    let full = |block: &&mut Block| !matches!(&block.content, Content::ToolResult { content, .. } if content.trim().is_empty());
+    let full = |block: &&mut Block| match &block.content {
+        Content::ToolResult { content, .. } => !content.trim().is_empty(),
+        content => !content.is_thought(),
+    };
     if let Some(block) = blocks.into_iter().find(full) {
         block.cache_control = Some(MARK);
     }
 }
 
 /// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
-fn message(turn: &[Message]) -> Option<WireMessage<'_>> {
-    let role = if turn.first()?.role == Role::Model { "assistant" } else { "user" };
+fn message<'a>(turn: &'a [Message], model: &str) -> Option<WireMessage<'a>> {
+    let first = turn.first()?;
+    if first.role == Role::Model {
+        return answer(first, model);
+    }
     let content: Vec<_> = turn.iter().flat_map(|message| &message.parts).filter_map(block).collect();
-    (!content.is_empty()).then_some(WireMessage { role, content })
+    (!content.is_empty()).then_some(WireMessage { role: "user", content })
 }
 
 fn block(part: &Part) -> Option<Block<'_>> {
     match part {
-        Part::Text { text: words } => text(words),
-        Part::ToolCall(call) => Some(
+        Part::Text { text: words } => text(words.as_str()),
+        Part::ToolResult(result) => Some(tool_result(result).into()),
+        Part::ToolCall(_) | Part::Opaque(_) => None,
+    }
+}
+
+/// What the model said, with the thoughts that it wants back where they stood.
+fn answer<'a>(message: &'a Message, model: &str) -> Option<WireMessage<'a>> {
+    let mut content: Vec<_> = layout::pieces(message, ID, model).into_iter().filter_map(piece).collect();
+    // What follows a thought may have been white space.
+    while content.last().is_some_and(|block| block.content.is_thought()) {
+        content.pop();
+    }
+    (!content.is_empty()).then_some(WireMessage { role: "assistant", content })
+}
+
+fn piece(piece: Piece<'_>) -> Option<Block<'_>> {
+    match piece {
+        Piece::Text(words, _) => text(words),
+        Piece::Call(call, _) => Some(
             Content::ToolUse {
                 id: words::plain(&call.id),
                 name: words::plain(&call.name),
@@ -167,13 +196,25 @@ fn block(part: &Part) -> Option<Block<'_>> {
             }
             .into(),
         ),
-        Part::ToolResult(result) => Some(tool_result(result).into()),
+        Piece::Raw(thought) => is_thought(thought).then(|| Content::Thought(thought).into()),
+    }
+}
+
+/// Nothing else goes back as it came, whatever a file says that it did.
+fn is_thought(block: &Map<String, Value>) -> bool {
+    block.get("type").is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking")
+}
+
+impl Content<'_> {
+    fn is_thought(&self) -> bool {
+        matches!(self, Self::Thought(_))
     }
 }
 
 /// A text of nothing but white space is refused.
-fn text(text: &str) -> Option<Block<'_>> {
-    (!text.trim().is_empty()).then(|| Content::Text { text: text.into() }.into())
+fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
+    let text = text.into();
+    (!text.trim().is_empty()).then(|| Content::Text { text }.into())
 }
 
 fn tool_result(result: &ToolResult) -> Content<'_> {

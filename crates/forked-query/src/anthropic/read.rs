@@ -1,5 +1,6 @@
-use serde_json::{Error, Value, json};
+use serde_json::{Error, Map, Value, json};
 
+use crate::wire::layout::grow;
 use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
@@ -22,7 +23,11 @@ impl Reader {
             Event::MessageStart { message } => self.usage(message.usage, answer),
             Event::ContentBlockStart { index, content_block } => match content_block {
                 StartedBlock::Text { text } => answer.text(text),
-                StartedBlock::Thinking { thinking } => answer.thought(thinking),
+                StartedBlock::Thinking { block } => {
+                    answer.thought(block.get("thinking").and_then(Value::as_str).map(str::to_owned));
+                    answer.raw(block);
+                }
+                StartedBlock::Redacted { block } => answer.raw(block),
                 StartedBlock::ToolUse { id, name, input } => answer.call(Fragment {
                     index: Some(index),
                     id,
@@ -34,13 +39,19 @@ impl Reader {
             },
             Event::ContentBlockDelta { index, delta } => match delta {
                 Delta::TextDelta { text } => answer.text(Some(text)),
-                Delta::ThinkingDelta { thinking } => answer.thought(Some(thinking)),
+                Delta::ThinkingDelta { thinking } => {
+                    thought(answer, |block| grow(block, "thinking", &thinking));
+                    answer.thought(Some(thinking));
+                }
+                Delta::SignatureDelta { signature } => {
+                    thought(answer, |block| _ = block.insert("signature".into(), signature.into()));
+                }
                 Delta::InputJsonDelta { partial_json } => answer.call(Fragment {
                     index: Some(index),
                     arguments: Some(Value::String(partial_json)).into(),
                     ..Fragment::default()
                 }),
-                // Signatures of thoughts, citations.
+                // Citations.
                 Delta::Other => {}
             },
             Event::MessageDelta { delta, usage } => {
@@ -93,6 +104,16 @@ impl Reader {
     }
 }
 
+/// Changes the thought that the model is at; one of which no beginning came begins with this.
+fn thought(answer: &mut Answer, change: impl FnOnce(&mut Map<String, Value>)) {
+    if answer.last_raw().is_none() {
+        answer.raw(Map::from_iter([("type".to_owned(), "thinking".into())]));
+    }
+    if let Some(block) = answer.last_raw() {
+        change(block);
+    }
+}
+
 enum Event {
     MessageStart { message: StartedMessage },
     ContentBlockStart { index: u64, content_block: StartedBlock },
@@ -139,23 +160,31 @@ enum StartedBlock {
         text: Option<String>,
     },
     Thinking {
-        thinking: Option<String>,
+        block: Map<String, Value>,
+    },
+    /// Thoughts that nobody but the model may read.
+    Redacted {
+        block: Map<String, Value>,
     },
     ToolUse {
         id: String,
         name: String,
         input: Option<Value>,
     },
-    /// Redacted thoughts, tools that the provider itself runs.
+    /// Tools that the provider itself runs.
     Other,
 }
 
 impl FromJson for StartedBlock {
     fn from_json(value: Value) -> Result<Self, Error> {
+        match value.get("type").and_then(Value::as_str) {
+            Some("thinking") => return Ok(Self::Thinking { block: Map::from_json(value)? }),
+            Some("redacted_thinking") => return Ok(Self::Redacted { block: Map::from_json(value)? }),
+            _ => {}
+        }
         let mut fields = Fields::of(value)?;
         Ok(match fields.must::<String>("type")?.as_str() {
             "text" => Self::Text { text: fields.may("text")? },
-            "thinking" => Self::Thinking { thinking: fields.may("thinking")? },
             "tool_use" => Self::ToolUse {
                 id: fields.or_default("id")?,
                 name: fields.or_default("name")?,
@@ -170,6 +199,7 @@ impl FromJson for StartedBlock {
 enum Delta {
     TextDelta { text: String },
     ThinkingDelta { thinking: String },
+    SignatureDelta { signature: String },
     InputJsonDelta { partial_json: String },
     Other,
 }
@@ -180,6 +210,7 @@ impl FromJson for Delta {
         Ok(match fields.must::<String>("type")?.as_str() {
             "text_delta" => Self::TextDelta { text: fields.must("text")? },
             "thinking_delta" => Self::ThinkingDelta { thinking: fields.must("thinking")? },
+            "signature_delta" => Self::SignatureDelta { signature: fields.must("signature")? },
             "input_json_delta" => Self::InputJsonDelta { partial_json: fields.must("partial_json")? },
             _ => Self::Other,
         })

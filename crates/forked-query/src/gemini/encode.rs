@@ -1,9 +1,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{CallIds, LONGEST_CACHE, Options, ThinkingLimit};
+use super::{CallIds, ID, LONGEST_CACHE, Options, ThinkingLimit};
+use crate::wire::layout::{self, Piece};
 use crate::wire::words;
-use crate::{Message, ModelRequest, Part, Role, ToolCall, ToolOutcome, ToolResult, ToolSchema};
+use crate::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
 
 /// The signature that the provider takes for a call that it did not make.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -148,40 +149,60 @@ fn prefix(request: &ModelRequest) -> Prefix<'_> {
 }
 
 fn contents(request: &ModelRequest, known: usize, ids: CallIds) -> Vec<Content<'_>> {
-    let encoder = Encoder { ids, wants_signatures: wants_signatures(&request.model) };
+    let encoder = Encoder { ids, model: &request.model };
     words::turns(&request.messages[known..]).filter_map(|turn| encoder.content(turn)).collect()
 }
 
 #[derive(Clone, Copy)]
-struct Encoder {
+struct Encoder<'r> {
     ids: CallIds,
-    wants_signatures: bool,
+    model: &'r str,
 }
 
-impl Encoder {
+impl Encoder<'_> {
     /// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
     fn content(self, turn: &[Message]) -> Option<Content<'_>> {
-        let role = if turn.first()?.role == Role::Model { "model" } else { "user" };
-        let mut parts: Vec<_> =
+        let first = turn.first()?;
+        if first.role == Role::Model {
+            return self.answer(first);
+        }
+        let parts: Vec<_> =
             turn.iter().flat_map(|message| &message.parts).filter_map(|part| self.part(part)).collect();
+        (!parts.is_empty()).then_some(Content { role: "user", parts })
+    }
+
+    /// What the model said, with the signatures that it wants back.
+    fn answer(self, message: &Message) -> Option<Content<'_>> {
+        let pieces = layout::pieces(message, ID, self.model);
+        let mut parts: Vec<_> = pieces.into_iter().filter_map(|piece| self.piece(piece)).collect();
         let first_call = parts.iter_mut().find(|part| matches!(part.data, Data::FunctionCall { .. }));
-        if let (true, Some(call)) = (self.wants_signatures, first_call) {
+        if let (true, Some(call)) = (wants_signatures(self.model), first_call) {
             call.thought_signature.get_or_insert(NO_SIGNATURE);
         }
-        (!parts.is_empty()).then_some(Content { role, parts })
+        (!parts.is_empty()).then_some(Content { role: "model", parts })
+    }
+
+    fn piece(self, piece: Piece<'_>) -> Option<WirePart<'_>> {
+        match piece {
+            Piece::Text(text, with) => {
+                let signature = with.and_then(Value::as_str);
+                (!text.is_empty() || signature.is_some())
+                    .then_some(WirePart { data: Data::Text(text), thought_signature: signature })
+            }
+            Piece::Call(call, with) => {
+                let data = Data::FunctionCall { id: self.id(&call.id), name: &call.name, args: &call.args };
+                Some(WirePart { data, thought_signature: with.and_then(Value::as_str) })
+            }
+            Piece::Raw(_) => None,
+        }
     }
 
     fn part(self, part: &Part) -> Option<WirePart<'_>> {
         match part {
             Part::Text { text } => (!text.is_empty()).then(|| WirePart::text(text.as_str())),
-            Part::ToolCall(call) => Some(self.call(call)),
             Part::ToolResult(result) => Some(self.result(result).into()),
+            Part::ToolCall(_) | Part::Opaque(_) => None,
         }
-    }
-
-    fn call(self, call: &ToolCall) -> WirePart<'_> {
-        let data = Data::FunctionCall { id: self.id(&call.id), name: &call.name, args: &call.args };
-        WirePart { data, thought_signature: call.signature.as_deref() }
     }
 
     fn result(self, result: &ToolResult) -> Data<'_> {

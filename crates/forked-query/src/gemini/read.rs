@@ -43,21 +43,24 @@ pub fn read_cache(body: &str) -> Option<(String, u64)> {
 }
 
 fn read_part(part: WirePart, answer: &mut Answer) {
-    if part.thought.unwrap_or(false) {
-        answer.thought(part.text);
-    } else {
-        answer.text(part.text);
-    }
-    if let Some(call) = part.function_call {
-        answer.call(Fragment {
-            id: call.id.unwrap_or_default(),
-            name: call.name.unwrap_or_default(),
-            arguments: call.args.into(),
-            signature: part.thought_signature,
-            is_whole: true,
-            ..Fragment::default()
-        });
-    }
+    let signature = part.thought_signature.map(Value::String);
+    let Some(call) = part.function_call else {
+        match signature {
+            _ if part.thought.unwrap_or(false) => answer.thought(part.text),
+            // Possibly without words, at the end of an answer.
+            Some(signature) => answer.text_with(part.text, signature),
+            None => answer.text(part.text),
+        }
+        return;
+    };
+    answer.call(Fragment {
+        id: call.id.unwrap_or_default(),
+        name: call.name.unwrap_or_default(),
+        arguments: call.args.into(),
+        with: signature,
+        is_whole: true,
+        ..Fragment::default()
+    });
 }
 
 fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, Wrong> {

@@ -101,28 +101,39 @@ fn the_limit_of_an_answer_leaves_room_for_thoughts() {
     }
 }
 
-/// From the third family on the first of parallel calls must be signed; a signature that was given goes back with its call.
+/// From the third family on the first of parallel calls must be signed; a signature that was given goes back with its call, and with
+/// words, to the model that gave it.
 #[test]
 fn calls_are_signed_where_they_must_be() {
-    let crate::Part::ToolCall(mut signed) = call("b") else { panic!("a call") };
-    signed.signature = Some("given".into());
-    let messages = vec![
-        message(Role::Model, [call("a"), crate::Part::ToolCall(signed)]),
-        message(Role::Tool, [result("a"), result("b")]),
+    let skip = json!("skip_thought_signature_validator");
+    let given = json!("given");
+    let cases = [
+        ("gemini-3-pro", "gemini-3-pro", &skip, &given),
+        ("gemini-3-pro", "gemini-3-flash", &skip, &Value::Null),
+        ("gemini-2.5-pro", "gemini-2.5-pro", &Value::Null, &given),
     ];
-    for (model, first) in
-        [("gemini-3-pro", json!("skip_thought_signature_validator")), ("gemini-2.5-pro", Value::Null)]
-    {
-        let request = ModelRequest { model: model.into(), messages: messages.clone(), ..request() };
-        let body = as_json(&request, &Options::default());
+    for (model, by, first, second) in cases {
+        let data = json!([{"text": 2, "with": "of words"}, {"call": true}, {"call": true, "with": "given"}]);
+        let opaque = crate::Opaque { format: "gemini".into(), model: by.into(), data };
+        let messages = vec![
+            message(Role::Model, [crate::Part::Opaque(opaque), text("hm"), call("a"), call("b")]),
+            message(Role::Tool, [result("a"), result("b")]),
+        ];
+        let request = ModelRequest { model: model.into(), messages, ..request() };
+        let mut body = as_json(&request, &Options::default());
+        let mut parts = body["contents"][0]["parts"].take();
+        let words = parts.as_array_mut().unwrap().remove(0);
+        assert_eq!(words["text"], "hm");
+        assert_eq!(words.get("thoughtSignature").is_some(), model == by);
+        assert_eq!((&parts[0]["thoughtSignature"], &parts[1]["thoughtSignature"]), (first, second));
+        body["contents"][0]["parts"] = parts;
         let parts = &body["contents"][0]["parts"];
-        assert_eq!((&parts[0]["thoughtSignature"], &parts[1]["thoughtSignature"]), (&first, &json!("given")));
         assert_eq!(
             (&parts[0]["functionCall"]["id"], &body["contents"][1]["parts"][1]["functionResponse"]["id"]),
             (&json!("a"), &json!("b"))
         );
         let bare = as_json(&request, &Options { call_ids: CallIds::Omitted, ..Options::default() });
-        assert_eq!(bare["contents"][0]["parts"][0]["functionCall"].get("id"), None);
+        assert_eq!(bare["contents"][0]["parts"][1]["functionCall"].get("id"), None);
         assert_eq!(bare["contents"][1]["parts"][0]["functionResponse"].get("id"), None);
     }
 }

@@ -1,9 +1,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Options;
+use super::{ID, Options};
 use crate::openai::StructuredOutput;
-use crate::wire::words;
+use crate::wire::{layout, words};
 use crate::{Message, ModelRequest, Role, ToolSchema};
 
 /// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
@@ -49,6 +49,9 @@ struct Tool<'a> {
 struct WireMessage<'a> {
     role: &'static str,
     content: String,
+    /// What the model thought before: some want it back within a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +72,8 @@ struct WireFunction<'a> {
 
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     let system = request.system.iter().map(|system| said("system", system.clone()));
-    let mut list: Vec<_> = system.chain(request.messages.iter().flat_map(encode_message)).collect();
+    let messages = request.messages.iter().flat_map(|message| encode_message(message, &request.model));
+    let mut list: Vec<_> = system.chain(messages).collect();
     if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
         last.content.push_str(&words::schema(schema));
     }
@@ -77,17 +81,20 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
 }
 
 fn said<'a>(role: &'static str, content: String) -> WireMessage<'a> {
-    WireMessage { role, content, tool_calls: Vec::new(), tool_name: None }
+    WireMessage { role, content, thinking: None, tool_calls: Vec::new(), tool_name: None }
 }
 
-fn encode_message(message: &Message) -> Vec<WireMessage<'_>> {
+fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<WireMessage<'a>> {
     match message.role {
         Role::User => vec![said("user", message.to_text())],
         Role::Model => {
             let tool_calls = message
                 .tool_calls()
                 .map(|call| WireCall { function: WireFunction { name: &call.name, arguments: &call.args } });
-            vec![WireMessage { tool_calls: tool_calls.collect(), ..said("assistant", message.to_text()) }]
+            let fields = layout::fields(message, ID, model);
+            let thinking = fields.and_then(|fields| fields.get("thinking")).and_then(Value::as_str);
+            let tool_calls = tool_calls.collect();
+            vec![WireMessage { thinking, tool_calls, ..said("assistant", message.to_text()) }]
         }
         Role::Tool => words::results(message)
             .map(|result| WireMessage {

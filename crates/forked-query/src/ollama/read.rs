@@ -1,5 +1,6 @@
 use serde_json::{Error, Value};
 
+use crate::wire::layout::grow;
 use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
@@ -10,6 +11,9 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     }
     let line = Line::from_json(event)?;
     if let Some(message) = line.message {
+        if let Some(thinking) = &message.thinking {
+            grow(answer.fields(), "thinking", thinking);
+        }
         answer.thought(message.thinking);
         answer.text(message.content);
         for call in message.tool_calls.unwrap_or_default() {

@@ -1,7 +1,10 @@
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{CacheAnnotations, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions};
+use super::{
+    CacheAnnotations, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions, thoughts,
+};
+use crate::wire::layout;
 use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
 use crate::{Message, ModelRequest, Role, ToolResult, ToolSchema};
@@ -84,6 +87,9 @@ struct WireMessage<'a> {
     content: Content,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
+    /// What the model wants back with the message.
+    #[serde(flatten)]
+    thoughts: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -106,6 +112,9 @@ struct WireCall<'a> {
     id: &'a str,
     r#type: &'static str,
     function: WireFunction<'a>,
+    /// What the model wants back with the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -128,7 +137,7 @@ fn messages<'a>(
     schema_in_words: Option<&Value>,
     cache: CacheAnnotations,
 ) -> Vec<WireMessage<'a>> {
-    let encoder = MessageEncoder { cache };
+    let encoder = MessageEncoder { cache, model: &request.model };
     let mut list = Vec::new();
     if let Some(system) = &request.system {
         list.push(encoder.message("system", system.clone()));
@@ -162,11 +171,12 @@ fn mark(messages: &mut [WireMessage<'_>]) {
 }
 
 #[derive(Clone, Copy)]
-struct MessageEncoder {
+struct MessageEncoder<'r> {
     cache: CacheAnnotations,
+    model: &'r str,
 }
 
-impl MessageEncoder {
+impl MessageEncoder<'_> {
     fn encode(self, message: &Message) -> Vec<WireMessage<'_>> {
         match message.role {
             Role::User => vec![self.message("user", message.to_text())],
@@ -178,16 +188,19 @@ impl MessageEncoder {
     /// A model that said nothing and called nothing is left out: no server takes such a message.
     fn model(self, message: &Message) -> Option<WireMessage<'_>> {
         let text = message.to_text();
-        let tool_calls: Vec<_> = message
-            .tool_calls()
-            .map(|call| WireCall {
+        let tool_calls: Vec<_> = layout::with_calls(message, ID, self.model)
+            .map(|(call, extra_content)| WireCall {
                 id: &call.id,
                 r#type: "function",
                 function: WireFunction { name: &call.name, arguments: words::to_text(&call.args) },
+                extra_content,
             })
             .collect();
-        (!text.is_empty() || !tool_calls.is_empty())
-            .then(|| WireMessage { tool_calls, ..self.message("assistant", text) })
+        if text.is_empty() && tool_calls.is_empty() {
+            return None;
+        }
+        let thoughts = layout::fields(message, ID, self.model).map(thoughts::given_back).unwrap_or_default();
+        Some(WireMessage { tool_calls, thoughts, ..self.message("assistant", text) })
     }
 
     fn result(self, result: &ToolResult) -> WireMessage<'_> {
@@ -201,7 +214,7 @@ impl MessageEncoder {
         } else {
             Content::Blocks([Block { r#type: "text", text, cache_control: None }])
         };
-        WireMessage { role, tool_call_id: None, content, tool_calls: Vec::new() }
+        WireMessage { role, tool_call_id: None, content, tool_calls: Vec::new(), thoughts: Map::new() }
     }
 }
 

@@ -1,6 +1,7 @@
 use serde_json::{Error, Value};
 
 use super::content::Content;
+use super::thoughts::Thoughts;
 use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
 
@@ -16,7 +17,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
         // A server that does not stream sends a message where the others send deltas.
         let delta = choice.delta.or(choice.message).unwrap_or_default();
-        answer.thought(delta.reasoning_content.or(delta.reasoning));
+        delta.thoughts.take(answer);
         delta.content.tell(answer);
         answer.text(delta.refusal);
         for call in delta.tool_calls.unwrap_or_default() {
@@ -67,8 +68,7 @@ impl FromJson for Choice {
 struct Delta {
     content: Content,
     refusal: Option<String>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
+    thoughts: Thoughts,
     tool_calls: Option<Vec<CallDelta>>,
 }
 
@@ -78,8 +78,12 @@ impl FromJson for Delta {
         Ok(Self {
             content: fields.may("content")?.unwrap_or_default(),
             refusal: fields.may("refusal")?,
-            reasoning_content: fields.may("reasoning_content")?,
-            reasoning: fields.may("reasoning")?,
+            thoughts: Thoughts {
+                reasoning_content: fields.may("reasoning_content")?,
+                reasoning: fields.may("reasoning")?,
+                reasoning_details: fields.may("reasoning_details")?,
+                extra_content: fields.may("extra_content")?,
+            },
             tool_calls: fields.may("tool_calls")?,
         })
     }
@@ -89,12 +93,18 @@ struct CallDelta {
     index: Option<u64>,
     id: Option<String>,
     function: Option<FunctionDelta>,
+    extra_content: Option<Value>,
 }
 
 impl FromJson for CallDelta {
     fn from_json(value: Value) -> Result<Self, Error> {
         let mut fields = Fields::of(value)?;
-        Ok(Self { index: fields.may("index")?, id: fields.may("id")?, function: fields.may("function")? })
+        Ok(Self {
+            index: fields.may("index")?,
+            id: fields.may("id")?,
+            function: fields.may("function")?,
+            extra_content: fields.may("extra_content")?,
+        })
     }
 }
 
@@ -119,6 +129,7 @@ impl From<CallDelta> for Fragment {
             id: delta.id.unwrap_or_default(),
             name: function.name.unwrap_or_default(),
             arguments: function.arguments.into(),
+            with: delta.extra_content,
             ..Self::default()
         }
     }

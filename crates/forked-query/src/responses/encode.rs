@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::Options;
+use super::{ID, Options};
 use crate::openai::StructuredOutput;
+use crate::wire::layout::{self, Piece};
 use crate::wire::words;
 use crate::{Message, ModelRequest, Role, ToolSchema};
 
@@ -18,6 +19,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         model: &request.model,
         stream: true,
         store: false,
+        include: if options.encrypted_thoughts.is_wanted(&request.model) { ENCRYPTED_THOUGHTS } else { &[] },
         instructions: request.system.as_deref(),
         tools: request.tools.iter().map(Tool::from).collect(),
         input: input(request, options.structured_output),
@@ -28,11 +30,16 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     })
 }
 
+/// What a reasoning model wants back, where nothing is stored with the provider.
+const ENCRYPTED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
+
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,13 +81,29 @@ impl<'a> From<&'a ToolSchema> for Tool<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Item<'a> {
-    Message { role: &'static str, content: String },
-    FunctionCall { call_id: Cow<'a, str>, name: Cow<'a, str>, arguments: String },
-    FunctionCallOutput { call_id: Cow<'a, str>, output: String },
+    Message {
+        role: &'static str,
+        content: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'a str>,
+    },
+    FunctionCall {
+        call_id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: Cow<'a, str>,
+        output: String,
+    },
+    /// An item of the model's own that goes back as it came.
+    #[serde(untagged)]
+    Reasoning(&'a Map<String, Value>),
 }
 
 fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> {
-    let mut items: Vec<_> = request.messages.iter().flat_map(encode_message).collect();
+    let mut items: Vec<_> =
+        request.messages.iter().flat_map(|message| encode_message(message, &request.model)).collect();
     let in_words = structured != StructuredOutput::JsonSchema;
     if let (true, Some(schema), Some(Item::Message { content, .. })) =
         (in_words, &request.response_schema, items.last_mut())
@@ -90,20 +113,21 @@ fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> 
     items
 }
 
-fn encode_message(message: &Message) -> Vec<Item<'_>> {
-    let said = |role: &'static str| {
-        let content = message.to_text();
-        (!content.is_empty()).then_some(Item::Message { role, content })
-    };
+fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<Item<'a>> {
     match message.role {
-        Role::User => said("user").into_iter().collect(),
+        Role::User => {
+            let content = message.to_text();
+            let said = (!content.is_empty()).then_some(Item::Message { role: "user", content, phase: None });
+            said.into_iter().collect()
+        }
         Role::Model => {
-            let calls = message.tool_calls().map(|call| Item::FunctionCall {
-                call_id: words::plain(&call.id),
-                name: words::plain(&call.name),
-                arguments: words::to_text(&call.args),
-            });
-            said("assistant").into_iter().chain(calls).collect()
+            let mut items: Vec<_> =
+                layout::pieces(message, ID, model).into_iter().filter_map(encode_piece).collect();
+            // The provider refuses reasoning that leads to nothing.
+            while matches!(items.last(), Some(Item::Reasoning(_))) {
+                items.pop();
+            }
+            items
         }
         Role::Tool => words::results(message)
             .map(|result| Item::FunctionCallOutput {
@@ -111,6 +135,25 @@ fn encode_message(message: &Message) -> Vec<Item<'_>> {
                 output: words::outcome(result),
             })
             .collect(),
+    }
+}
+
+fn encode_piece(piece: Piece<'_>) -> Option<Item<'_>> {
+    match piece {
+        Piece::Text(text, phase) => (!text.is_empty()).then(|| Item::Message {
+            role: "assistant",
+            content: text.into_owned(),
+            phase: phase.and_then(Value::as_str),
+        }),
+        Piece::Call(call, _) => Some(Item::FunctionCall {
+            call_id: words::plain(&call.id),
+            name: words::plain(&call.name),
+            arguments: words::to_text(&call.args),
+        }),
+        // Nothing else goes back as it came, whatever a file says that it did.
+        Piece::Raw(item) => {
+            item.get("type").is_some_and(|kind| kind == "reasoning").then_some(Item::Reasoning(item))
+        }
     }
 }
 

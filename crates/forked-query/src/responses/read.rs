@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use serde_json::{Error, Value};
+use serde_json::{Error, Map, Value};
 
 use crate::wire::{Answer, Fields, Fragment, FromJson, Wrong};
 use crate::{FinishReason, Usage};
@@ -9,7 +9,7 @@ use crate::{FinishReason, Usage};
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     last_number: Option<u64>,
-    /// The calls that have come, by their places in the response.
+    /// The items that have come, by their places in the response.
     seen: HashSet<u64>,
 }
 
@@ -46,16 +46,20 @@ impl Reader {
     }
 
     fn item(&mut self, index: u64, item: Item, answer: &mut Answer) {
-        if let Item::FunctionCall { call_id, name, arguments } = item
-            && self.seen.insert(index)
-        {
-            answer.call(Fragment {
+        if matches!(item, Item::Other) || !self.seen.insert(index) {
+            return;
+        }
+        match item {
+            Item::FunctionCall { call_id, name, arguments } => answer.call(Fragment {
                 id: call_id,
                 name,
                 arguments: arguments.into(),
                 is_whole: true,
                 ..Fragment::default()
-            });
+            }),
+            Item::Reasoning { item } => answer.raw(item),
+            Item::Message { phase, .. } => answer.end_text(phase.map(Value::String)),
+            Item::Other => {}
         }
     }
 
@@ -74,16 +78,17 @@ impl Reader {
         answer.end();
     }
 
-    fn whole(&mut self, response: Response, answer: &mut Answer) -> Result<(), Wrong> {
+    fn whole(&mut self, mut response: Response, answer: &mut Answer) -> Result<(), Wrong> {
         if let Some(error) = &response.error {
             return Err(Wrong::Error(error.clone()));
         }
-        for item in response.output.iter().flatten() {
-            if let Item::Message { content } = item {
+        for (index, item) in (0_u64..).zip(response.output.take().unwrap_or_default()) {
+            if let Item::Message { content, .. } = &item {
                 for part in content {
                     answer.text(part.text.clone().or_else(|| part.refusal.clone()));
                 }
             }
+            self.item(index, item, answer);
         }
         self.ended(response, answer);
         Ok(())
@@ -136,13 +141,22 @@ enum Item {
     },
     Message {
         content: Vec<Part>,
+        /// Whether it is on the way to an answer or the answer: the model wants to know.
+        phase: Option<String>,
     },
-    /// Reasoning, and the provider's own tools.
+    /// As it goes back.
+    Reasoning {
+        item: Map<String, Value>,
+    },
+    /// The provider's own tools.
     Other,
 }
 
 impl FromJson for Item {
     fn from_json(value: Value) -> Result<Self, Error> {
+        if value.get("type").is_some_and(|kind| kind == "reasoning") {
+            return Ok(reasoning(Map::from_json(value)?));
+        }
         let mut fields = Fields::of(value)?;
         Ok(match fields.must::<String>("type")?.as_str() {
             "function_call" => Self::FunctionCall {
@@ -156,10 +170,26 @@ impl FromJson for Item {
                     Some(parts) => Vec::from_json(parts)?,
                     None => Vec::new(),
                 },
+                phase: fields.may("phase")?,
             },
             _ => Self::Other,
         })
     }
+}
+
+/// Without what only a provider that stores it could use; without content it would be such an item altogether.
+fn reasoning(mut item: Map<String, Value>) -> Item {
+    let says = |content: &Value| match content {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        _ => false,
+    };
+    if !["encrypted_content", "content"].iter().any(|name| item.get(*name).is_some_and(says)) {
+        return Item::Other;
+    }
+    item.retain(|name, value| !matches!(name.as_str(), "id" | "status") && !value.is_null());
+    item.entry("summary").or_insert_with(|| Value::Array(Vec::new()));
+    Item::Reasoning { item }
 }
 
 struct Part {

@@ -94,7 +94,7 @@ fn recorded(events: Vec<ModelEvent>, query: bool) -> String {
 
 fn call(name: &str, args: Value) -> ModelEvent {
     let Value::Object(args) = args else { panic!("no object") };
-    ModelEvent::ToolCall(ToolCall { id: "1".into(), name: name.into(), args, signature: None })
+    ModelEvent::ToolCall(ToolCall { id: "1".into(), name: name.into(), args })
 }
 
 #[test]

@@ -1,10 +1,11 @@
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::calls::{Calls, Fragment};
 use super::fields::FromJson;
-use crate::{FinishReason, ModelEvent, ToolCall, Usage};
+use super::layout::Layout;
+use crate::{FinishReason, ModelEvent, Opaque, ToolCall, Usage};
 
 /// What is wrong with an event.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ impl From<serde_json::Error> for Wrong {
 pub(crate) struct Answer {
     events: Vec<ModelEvent>,
     calls: Calls,
+    layout: Layout,
     finish: Option<FinishReason>,
     ended: bool,
     /// How often it grew.
@@ -38,6 +40,37 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn text(&mut self, text: Option<String>) {
+        self.layout.text(text.as_deref().unwrap_or_default());
+        self.say(text);
+    }
+
+    /// Words, possibly none, with something that the model wants back with them.
+    pub(crate) fn text_with(&mut self, text: Option<String>, with: Value) {
+        self.layout.text_with(text.as_deref().unwrap_or_default(), with);
+        self.say(text);
+    }
+
+    /// What was said so far is a piece for itself, perhaps with something that the model wants back with it.
+    pub(crate) fn end_text(&mut self, with: Option<Value>) {
+        self.layout.end_text(with);
+    }
+
+    /// A piece of the answer that is neither words nor a call, and that the model wants back.
+    pub(crate) fn raw(&mut self, fields: Map<String, Value>) {
+        self.layout.raw(fields);
+    }
+
+    /// The last of them, to grow.
+    pub(crate) fn last_raw(&mut self) -> Option<&mut Map<String, Value>> {
+        self.layout.last_raw()
+    }
+
+    /// What the model wants back as fields of its message.
+    pub(crate) fn fields(&mut self) -> &mut Map<String, Value> {
+        self.layout.fields()
+    }
+
+    fn say(&mut self, text: Option<String>) {
         self.grow(text.filter(|text| !text.is_empty()).map(ModelEvent::Text));
     }
 
@@ -65,9 +98,11 @@ impl Answer {
         self.grow(usage.map(|usage| ModelEvent::Usage(usage.into())));
     }
 
-    pub(crate) fn call(&mut self, fragment: Fragment) {
+    pub(crate) fn call(&mut self, mut fragment: Fragment) {
         self.steps += u64::from(!fragment.is_empty());
-        self.calls.add(fragment);
+        let with = fragment.with.take();
+        let place = self.calls.add(fragment);
+        self.layout.call(place, with);
     }
 
     /// The provider says why the answer is complete. The stream may go on, with the usage for example.
@@ -94,6 +129,11 @@ impl Answer {
 
     pub(super) fn take_events(&mut self) -> Vec<ModelEvent> {
         std::mem::take(&mut self.events)
+    }
+
+    /// What the model of this name wants back with the answer.
+    pub(super) fn take_opaque(&mut self, format: &str, model: &str) -> Option<Opaque> {
+        self.layout.finish(format, model)
     }
 
     pub(super) fn take_calls(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {

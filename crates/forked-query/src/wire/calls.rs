@@ -14,8 +14,8 @@ pub(crate) struct Fragment {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: Arguments,
-    /// What the provider wants back with the call.
-    pub(crate) signature: Option<String>,
+    /// What the model wants back with the call.
+    pub(crate) with: Option<Value>,
     /// Whether it begins a call of its own, in a format whose calls come in one piece.
     pub(crate) is_whole: bool,
 }
@@ -67,32 +67,33 @@ struct PartialCall {
     name: String,
     letters: String,
     whole: Option<Map<String, Value>>,
-    signature: Option<String>,
     /// Nothing but its name tells it from the call before, whose name some servers repeat.
     is_in_doubt: bool,
 }
 
 impl Calls {
-    pub(super) fn add(&mut self, fragment: Fragment) {
-        let call = self.find(&fragment);
+    /// Takes a fragment, and says which call it is of, counted from 0.
+    pub(super) fn add(&mut self, fragment: Fragment) -> usize {
+        let place = self.find(&fragment);
+        let call = &mut self.calls[place];
         if call.id.is_empty() {
             call.id = fragment.id;
         }
         if call.name.is_empty() {
             call.name = fragment.name;
         }
-        call.signature = fragment.signature.or(call.signature.take());
         match fragment.arguments {
             Arguments::None => {}
             Arguments::More(letters) => call.letters.push_str(&letters),
             Arguments::Whole(arguments) => call.whole = Some(arguments),
         }
+        place
     }
 
     /// The call that a fragment belongs to: the latest with its index, or the latest where it has none. A fragment
     /// with another id begins a new call all the same, for some servers number every call 0; so does a name behind
     /// arguments that are complete, for some gateways leave the ids out, too.
-    fn find(&mut self, fragment: &Fragment) -> &mut PartialCall {
+    fn find(&mut self, fragment: &Fragment) -> usize {
         let Fragment { index, id, name, is_whole, .. } = fragment;
         let latest = self.calls.iter().rposition(|call| index.is_none() || call.index == *index);
         let is_glued = |call: &PartialCall| {
@@ -105,13 +106,12 @@ impl Calls {
             let call = &self.calls[*position];
             !is_whole && (id.is_empty() || call.id.is_empty() || call.id == *id) && !is_glued(call)
         });
-        let position = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let is_in_doubt =
                 !is_whole && id.is_empty() && latest.is_some_and(|latest| self.calls[latest].name == *name);
             self.calls.push(PartialCall { index: *index, is_in_doubt, ..PartialCall::default() });
             self.calls.len() - 1
-        });
-        &mut self.calls[position]
+        })
     }
 
     /// The calls, whole, in the order they began, each with an id that nobody has. An error where one has no name.
@@ -150,7 +150,7 @@ impl PartialCall {
             Some(whole) if self.letters.trim().is_empty() => whole,
             _ => arguments::parse(&self.letters),
         };
-        Ok(ToolCall { id, name: self.name, args, signature: self.signature })
+        Ok(ToolCall { id, name: self.name, args })
     }
 }
 

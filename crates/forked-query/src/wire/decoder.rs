@@ -21,6 +21,7 @@ const MEBIBYTE: usize = 1024 * 1024;
 #[derive(Debug)]
 pub struct Decoder {
     provider: Provider,
+    model: String,
     reader: Reader,
     frames: Frames,
     answer: Answer,
@@ -44,6 +45,7 @@ impl Decoder {
         let calls = request.messages.iter().flat_map(Message::tool_calls);
         Self {
             provider: provider.clone(),
+            model: request.model.clone(),
             reader: provider.wire.reader(),
             frames: Frames::new(provider.wire.framing()),
             answer: Answer::default(),
@@ -191,8 +193,10 @@ impl Decoder {
         };
         match self.answer.take_calls(&mut self.ids) {
             Ok(calls) => {
+                let opaque = self.answer.take_opaque(self.provider.wire.id(), &self.model);
                 let calls = calls.into_iter().map(ModelEvent::ToolCall);
-                calls.chain([ModelEvent::Finished(finish)]).map(Ok).collect()
+                let events = opaque.map(ModelEvent::Opaque).into_iter().chain(calls);
+                events.chain([ModelEvent::Finished(finish)]).map(Ok).collect()
             }
             Err(message) => vec![Err(self.malformed(message))],
         }

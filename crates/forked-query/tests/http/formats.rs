@@ -55,7 +55,11 @@ impl Format {
 
     /// What the decoder alone makes of these bytes.
     pub(crate) fn decoded(&self, bytes: &[u8]) -> Events {
-        let mut decoder = Decoder::new(&self.provider, &request());
+        self.decoded_for(&request(), bytes)
+    }
+
+    fn decoded_for(&self, request: &ModelRequest, bytes: &[u8]) -> Events {
+        let mut decoder = Decoder::new(&self.provider, request);
         let mut events = decoder.bytes(bytes);
         events.extend(decoder.end());
         events
@@ -64,6 +68,11 @@ impl Format {
     /// The events of the whole answer.
     pub(crate) fn whole_answer(&self) -> Events {
         self.decoded(self.stream().as_bytes())
+    }
+
+    /// The events of the whole answer to this request.
+    pub(crate) fn whole_answer_to(&self, request: &ModelRequest) -> Events {
+        self.decoded_for(request, self.stream().as_bytes())
     }
 
     /// One event, framed.

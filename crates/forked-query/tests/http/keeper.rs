@@ -109,7 +109,7 @@ async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     assert_eq!(asked(&server), expected);
 
     // Who had it made pays for it; the provider's own count is that of the request.
-    let plain = usage(&gemini().whole_answer());
+    let plain = usage(&gemini().whole_answer_to(&conversation(2, 3_000)));
     assert_eq!(usage(&second), plain);
     let paid = Usage {
         input_tokens: plain.input_tokens + 2_000,
@@ -156,7 +156,7 @@ async fn what_the_provider_will_not_keep_is_sent_whole_and_not_tried_again_soon(
         let server = Server::start_each([refusal, whole(), whole(), made("later"), whole()]).await;
         let keeper = PrefixKeeper::new(client(&server), HOUR).unwrap();
         let events = answer_to(&keeper, &conversation(2, 3_000)).await;
-        assert_eq!(events, gemini().whole_answer());
+        assert_eq!(events, gemini().whole_answer_to(&conversation(2, 3_000)));
         answer_to(&keeper, &conversation(3, 3_000)).await;
         answer_to(&keeper, &conversation(5, 3_000)).await;
         let expected = [
@@ -216,7 +216,7 @@ async fn nobody_waits_for_another_ones_prefix_and_one_that_was_dropped_may_be_tr
     };
     let (dropped, other) = tokio::join!(making, other);
     assert!(dropped.is_err());
-    assert_eq!(other, gemini().whole_answer());
+    assert_eq!(other, gemini().whole_answer_to(&conversation(2, 3_000)));
     answer_to(&keeper, &turn).await;
     let expected = [
         "POST /v1/cachedContents 4",

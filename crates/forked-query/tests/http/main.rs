@@ -10,6 +10,7 @@ mod matrix;
 mod refused;
 mod server;
 mod strangers;
+mod thoughts;
 
 use std::sync::Arc;
 use std::time::Duration;

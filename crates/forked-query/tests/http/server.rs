@@ -30,6 +30,9 @@ pub(crate) enum Step {
     UntilClientLeaves,
 }
 
+/// What is done with a request that has this body.
+type Answering = Box<dyn FnOnce(&str) -> Vec<Step> + Send>;
+
 pub(crate) struct Server {
     pub(crate) base_url: String,
     requests: Arc<Mutex<Vec<String>>>,
@@ -46,6 +49,25 @@ impl Server {
     /// Serves connections one after the other, the last script for ever.
     pub(crate) async fn start_each(scripts: impl IntoIterator<Item = Vec<Step>>) -> Self {
         let mut scripts: VecDeque<_> = scripts.into_iter().collect();
+        Self::serving(move || {
+            let script = if scripts.len() == 1 { scripts[0].clone() } else { scripts.pop_front().unwrap() };
+            Box::new(move |_: &str| script)
+        })
+        .await
+    }
+
+    /// Serves every connection with what the provider makes of the body of its request.
+    pub(crate) async fn answering(provider: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Self {
+        let provider = Arc::new(provider);
+        Self::serving(move || {
+            let provider = Arc::clone(&provider);
+            Box::new(move |body: &str| provider(body))
+        })
+        .await
+    }
+
+    /// Serves connections in the order in which they come.
+    async fn serving(mut next: impl FnMut() -> Answering + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -54,11 +76,12 @@ impl Server {
         tokio::spawn(async move {
             loop {
                 let (mut socket, _) = listener.accept().await.unwrap();
-                let script =
-                    if scripts.len() == 1 { scripts[0].clone() } else { scripts.pop_front().unwrap() };
+                let answering = next();
                 let (log, left) = (Arc::clone(&log), left.clone());
                 tokio::spawn(async move {
                     let request = read_request(&mut socket).await;
+                    let body = request.split_once("\r\n\r\n").unwrap().1;
+                    let script = answering(body);
                     log.lock().unwrap().push(request);
                     for step in script {
                         if play(&mut socket, step).await.is_err() {

@@ -91,7 +91,7 @@ impl Model for Script {
 
 pub(crate) fn call(name: &str, args: &Value) -> ModelEvent {
     let args = args.as_object().cloned().unwrap_or_default();
-    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args, signature: None })
+    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.into(), args })
 }
 
 pub(crate) fn says(text: &str) -> Answer {

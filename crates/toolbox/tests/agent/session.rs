@@ -81,7 +81,7 @@ impl Session {
             consented: self.consented,
         };
         let shown = Value::Object(args.clone());
-        let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args, signature: None };
+        let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args };
         let outcome = block_on(self.toolbox.run(&call, context));
         let told = match &outcome {
             Ok(text) => text.clone(),

@@ -140,6 +140,4 @@ export interface ToolCall {
   id: string;
   name: string;
   args: Record<string, unknown>;
-  /** What the provider wants to see again with the call. */
-  signature?: string;
 }

@@ -4,8 +4,22 @@ import type { ToolCall } from "./types-gate.js";
 /** The answer to a call: what came out, or why it could not be done, in words that the model can act on. */
 export type ToolResult = { id: string; name: string } & ({ output: unknown } | { error: string });
 
-/** A piece of a message. */
-export type Part = { type: "text"; text: string } | ({ type: "toolCall" } & ToolCall) | ({ type: "toolResult" } & ToolResult);
+/**
+ * What a model gave with an answer beside its words and calls, and wants to see again with them: keep it, and look at nothing in it. Many
+ * models refuse a conversation in which it is missing. Only the model and the wire format that wrote it get it back.
+ */
+export interface Opaque {
+  format: string;
+  model: string;
+  data: unknown;
+}
+
+/** A piece of a message; an opaque one stands in a message of the model, before the others. */
+export type Part =
+  | { type: "text"; text: string }
+  | ({ type: "toolCall" } & ToolCall)
+  | ({ type: "toolResult" } & ToolResult)
+  | ({ type: "opaque" } & Opaque);
 
 /**
  * One entry of a conversation. Every call has exactly one result, in the tool message that follows, in the order of the calls.
@@ -67,8 +81,10 @@ export type FinishReason = "stop" | "length" | "contentFilter";
 export type ModelEvent =
   /** Words. */
   | { type: "text"; text: string }
-  /** The model's thinking; it is not part of the conversation. */
+  /** The model's thinking, to show. What of it has to go back comes as `opaque`. */
   | { type: "thought"; text: string }
+  /** What the model wants back with this answer; at most one. */
+  | ({ type: "opaque" } & Opaque)
   /** A call, whole. Without an id it gets one. */
   | ({ type: "toolCall" } & Omit<ToolCall, "id"> & { id?: string })
   /** What the request cost; the last one counts. */

@@ -80,7 +80,7 @@ export function messagesFor(host: ToolHost, request: ModelRequest): vscode.Langu
   const { User, Assistant } = vscode.LanguageModelChatMessageRole;
   const message = (role: number, parts: unknown[]) => new host.LanguageModelChatMessage(role, parts);
   const told = request.messages.map(({ role, parts }: Message) =>
-    message(role === "model" ? Assistant : User, parts.map((part) => partFor(host, part))),
+    message(role === "model" ? Assistant : User, parts.flatMap((part) => partFor(host, part))),
   );
   const system = request.system === undefined ? [] : [message(User, [new host.LanguageModelTextPart(request.system)])];
   const form = request.responseSchema === undefined ? [] : [
@@ -89,17 +89,20 @@ export function messagesFor(host: ToolHost, request: ModelRequest): vscode.Langu
   return [...system, ...told, ...form];
 }
 
-function partFor(host: ToolHost, part: Part): unknown {
+function partFor(host: ToolHost, part: Part): unknown[] {
   switch (part.type) {
     case "text":
-      return new host.LanguageModelTextPart(part.text);
+      return [new host.LanguageModelTextPart(part.text)];
     case "toolCall":
-      return new host.LanguageModelToolCallPart(part.id, part.name, part.args);
+      return [new host.LanguageModelToolCallPart(part.id, part.name, part.args)];
     case "toolResult": {
       const result = "error" in part ? `error: ${part.error}` : part.output;
       const text = typeof result === "string" ? result : JSON.stringify(result);
-      return new host.LanguageModelToolResultPart(part.id, [new host.LanguageModelTextPart(text)]);
+      return [new host.LanguageModelToolResultPart(part.id, [new host.LanguageModelTextPart(text)])];
     }
+    // The editor's models have no place for it.
+    case "opaque":
+      return [];
   }
 }
 

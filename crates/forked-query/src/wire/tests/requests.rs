@@ -6,21 +6,20 @@ use serde_json::{Value, json};
 use super::providers;
 use crate::testing::{Script, call, legal_history, message, request, result, text, tools};
 use crate::{
-    BackgroundModel, CacheSafeParams, Message, ModelRequest, Part, Provider, Role, ToolOutcome, ToolResult,
+    BackgroundModel, CacheSafeParams, Message, ModelRequest, Opaque, Part, Provider, Role, ToolOutcome,
+    ToolResult,
 };
 
 fn conversation() -> Vec<Message> {
     let outcome = |id: &str, outcome: ToolOutcome| {
         Part::ToolResult(ToolResult { id: id.into(), name: "ls".into(), outcome })
     };
-    let Part::ToolCall(mut signed) = call("c") else { panic!("a call") };
-    signed.signature = Some("c2lnbmF0dXJl".into());
     vec![
         message(Role::User, [text("look at \"src\"\nplease")]),
         message(Role::Model, [text("Looking."), call("a"), call("b")]),
         message(Role::Tool, [result("a")]),
         message(Role::Tool, [outcome("b", ToolOutcome::Error("no such folder".into()))]),
-        message(Role::Model, [Part::ToolCall(signed), call("not plain")]),
+        message(Role::Model, [call("c"), call("not plain")]),
         message(
             Role::Tool,
             [
@@ -44,6 +43,28 @@ fn requests(history: &[Message]) -> [ModelRequest; 3] {
     let mut speculation = params.fork(&background);
     speculation.messages.push(message(Role::User, [text("run the tests")]));
     [main, question, speculation]
+}
+
+/// The same history after a model that wants something back with each of its answers, in every place where this format has something.
+fn thinking(history: &[Message], provider: &Provider) -> Vec<Message> {
+    let raw = match provider.wire.id() {
+        "anthropic" => json!({"type": "thinking", "thinking": "hm \"so\"", "signature": "c2ln"}),
+        "responses" => json!({"type": "reasoning", "encrypted_content": "Z2Vo", "summary": []}),
+        "ollama" => json!({"thinking": "hm"}),
+        _ => json!({"reasoning_content": "hm\n", "extra_content": {"google": {"thought_signature": "c2ln"}}}),
+    };
+    let with = match provider.wire.id() {
+        "responses" => json!("commentary"),
+        "gemini" => json!("c2ln"),
+        _ => json!({"google": {"thought_signature": "Y2Fs"}}),
+    };
+    let data = json!([{"raw": raw}, {"text": 3, "with": with}, {"raw": raw}, {"call": true, "with": with}]);
+    let mut history = history.to_vec();
+    for message in history.iter_mut().filter(|message| message.role == Role::Model) {
+        let opaque = Opaque { format: provider.wire.id().into(), model: MODEL.into(), data: data.clone() };
+        message.parts.insert(0, Part::Opaque(opaque));
+    }
+    history
 }
 
 /// A name that every format has something to say about.
@@ -89,10 +110,10 @@ proptest! {
     fn a_fork_begins_with_the_bytes_of_the_main_request(mut history in legal_history(0..12)) {
         history.insert(0, message(Role::User, [text("go")]));
         history.push(message(Role::Model, [text("the end of it")]));
-        let [main, question, speculation] = requests(&history);
         for provider in providers() {
+            let [main, question, speculation] = requests(&thinking(&history, &provider));
             let main = encode(&provider, &main);
-            let end = main.rfind("the end of it\"").unwrap() + "the end of it\"".len();
+            let end = main.rfind("end of it\"").unwrap() + "end of it\"".len();
             for fork in [&question, &speculation] {
                 let fork = encode(&provider, fork);
                 prop_assert!(fork.starts_with(&main[..end]), "{}\n{main}\n{fork}", provider.name);
@@ -105,11 +126,12 @@ proptest! {
     #[test]
     fn a_conversation_that_goes_on_begins_as_it_did(mut history in legal_history(1..12)) {
         history.insert(0, message(Role::User, [text("go")]));
-        let whole = ModelRequest { model: MODEL.into(), messages: history.clone(), ..request() };
-        let ends = (1..history.len()).filter(|end| crate::check_pairing(&history[..*end]).is_ok());
-        for end in ends {
-            let before = ModelRequest { messages: history[..end].to_vec(), ..whole.clone() };
-            for provider in providers() {
+        let ends: Vec<_> = (1..history.len()).filter(|end| crate::check_pairing(&history[..*end]).is_ok()).collect();
+        for provider in providers() {
+            let history = thinking(&history, &provider);
+            let whole = ModelRequest { model: MODEL.into(), messages: history.clone(), ..request() };
+            for end in &ends {
+                let before = ModelRequest { messages: history[..*end].to_vec(), ..whole.clone() };
                 let [before, whole] = [&before, &whole].map(|request| encode(&provider, request).replace(MARK, ""));
                 // The last bracket is that of the messages, unless a format has more lists after them.
                 let end = before.rfind(']').unwrap();
@@ -121,11 +143,39 @@ proptest! {
     /// The marks stay within the four that are allowed, and where there are none, there are none.
     #[test]
     fn at_most_four_marks(history in legal_history(0..12)) {
-        for request in requests(&history) {
-            for provider in providers() {
+        for provider in providers() {
+            for request in requests(&thinking(&history, &provider)) {
                 let most = match provider.name.as_str() { "anthropic" | "dashscope" => 4, _ => 0 };
                 let found = encode(&provider, &request).matches("\"cache_control\"").count();
                 prop_assert!(found <= most, "{} marks for {}", found, provider.name);
+            }
+        }
+    }
+}
+
+/// What a model wants back is on the wire for it, and nowhere in a request to another model or in another format.
+#[test]
+fn thoughts_go_to_the_model_that_had_them_and_to_no_other() {
+    let marks = ["hm", "c2ln", "Z2Vo", "Y2Fs", "commentary"];
+    let said = |provider: &Provider, request: &ModelRequest| {
+        let body = encode(provider, request);
+        marks.into_iter().filter(|mark| body.contains(mark)).collect::<Vec<_>>()
+    };
+    for provider in providers() {
+        let expected = match provider.wire.id() {
+            "anthropic" => &["hm", "c2ln"][..],
+            "responses" => &["Z2Vo", "commentary"],
+            "gemini" => &["c2ln"],
+            "ollama" => &["hm"],
+            _ => &["hm", "c2ln", "Y2Fs"],
+        };
+        let history = thinking(&conversation(), &provider);
+        for request in requests(&history) {
+            assert_eq!(said(&provider, &request), expected, "{}", provider.name);
+            let other = ModelRequest { model: "other".into(), ..request.clone() };
+            assert_eq!(said(&provider, &other), [""; 0], "{}", provider.name);
+            for another in providers().iter().filter(|another| another.wire.id() != provider.wire.id()) {
+                assert_eq!(said(another, &request), [""; 0], "{} after {}", another.name, provider.name);
             }
         }
     }

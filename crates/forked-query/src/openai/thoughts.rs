@@ -1,0 +1,121 @@
+use serde_json::{Map, Value};
+
+use crate::wire::Answer;
+use crate::wire::layout::grow;
+
+/// The fields in which servers give what a model thought, and in which they want it back. There is no standard for it:
+/// `reasoning_content` is what `DeepSeek`, Kimi, GLM and Qwen say, `reasoning` what vLLM, Groq and Ollama say, `reasoning_details`
+/// are those of `OpenRouter` and `MiniMax`, `extra_content` holds the signatures of Gemini.
+pub(super) const FIELDS: [&str; 4] = [REASONING_CONTENT, "reasoning", "reasoning_details", "extra_content"];
+
+/// The field of which some servers miss even an empty one.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+
+/// What a piece of an answer has in these fields.
+#[derive(Debug, Default)]
+pub(super) struct Thoughts {
+    pub(super) reasoning_content: Option<String>,
+    pub(super) reasoning: Option<String>,
+    pub(super) reasoning_details: Option<Value>,
+    pub(super) extra_content: Option<Value>,
+}
+
+impl Thoughts {
+    /// Passes on the text, and keeps what the model wants back under the name it came by.
+    pub(super) fn take(self, answer: &mut Answer) {
+        let details = self.reasoning_details.and_then(|details| match details {
+            Value::Array(details) if !details.is_empty() => Some(details),
+            _ => None,
+        });
+        if let Some(details) = details {
+            keep_details(answer.fields(), details);
+        }
+        if let Some(extra) = self.extra_content {
+            answer.fields().insert("extra_content".into(), extra);
+        }
+        // A server that says it twice says the same.
+        let (name, text) = match (self.reasoning_content, self.reasoning) {
+            (Some(text), _) => (REASONING_CONTENT, text),
+            (None, Some(text)) => ("reasoning", text),
+            (None, None) => return,
+        };
+        if text.is_empty() {
+            return;
+        }
+        grow(answer.fields(), name, &text);
+        answer.thought(Some(text));
+    }
+}
+
+/// Puts the pieces of details together: those that follow each other with the same type and index are one.
+fn keep_details(fields: &mut Map<String, Value>, details: Vec<Value>) {
+    let kept = fields.entry("reasoning_details").or_insert_with(|| Value::Array(Vec::new()));
+    let Value::Array(kept) = kept else { return };
+    for detail in details {
+        let place = |detail: &Value| (detail.get("type").cloned(), detail.get("index").cloned());
+        match (kept.last_mut(), detail) {
+            (Some(Value::Object(last)), Value::Object(more))
+                if place(&Value::Object(last.clone())) == place(&Value::Object(more.clone())) =>
+            {
+                merge(last, more);
+            }
+            (_, detail) => kept.push(detail),
+        }
+    }
+}
+
+/// Texts grow, everything else is replaced by what is said later.
+fn merge(detail: &mut Map<String, Value>, more: Map<String, Value>) {
+    for (name, value) in more {
+        match value {
+            Value::String(text) if matches!(name.as_str(), "text" | "summary" | "data") => {
+                grow(detail, &name, &text);
+            }
+            Value::Null => {}
+            value => _ = detail.insert(name, value),
+        }
+    }
+}
+
+/// What of an answer's fields goes back: nothing but these, and thoughts only once.
+pub(super) fn given_back(fields: &Map<String, Value>) -> Map<String, Value> {
+    let has_details = fields.contains_key("reasoning_details");
+    let goes_back = |name: &str| {
+        FIELDS.contains(&name)
+            && !(has_details && name.starts_with("reasoning") && name != "reasoning_details")
+    };
+    fields
+        .iter()
+        .filter(|(name, _)| goes_back(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn details_in_pieces_are_put_together() {
+        let mut fields = Map::new();
+        let pieces = [
+            json!([{"type": "reasoning.text", "index": 0, "text": "I ", "format": "f", "signature": null}]),
+            json!([{"type": "reasoning.text", "index": 0, "text": "look", "signature": "s"}]),
+            json!([{"type": "reasoning.encrypted", "index": 1, "data": "x"}, {"type": "reasoning.text", "index": 2, "text": "b"}]),
+        ];
+        for piece in pieces {
+            keep_details(&mut fields, piece.as_array().unwrap().clone());
+        }
+        let expected = json!([
+            {"type": "reasoning.text", "index": 0, "text": "I look", "format": "f", "signature": "s"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "x"},
+            {"type": "reasoning.text", "index": 2, "text": "b"},
+        ]);
+        assert_eq!(fields["reasoning_details"], expected);
+        fields.insert("reasoning".into(), "I lookb".into());
+        fields.insert("role".into(), "system".into());
+        assert_eq!(given_back(&fields).keys().collect::<Vec<_>>(), ["reasoning_details"]);
+    }
+}
