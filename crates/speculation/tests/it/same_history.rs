@@ -22,7 +22,7 @@ use headstart_tool_gate::ApprovalMode;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What was said before: long enough at times that forks leave its beginning out, with ids that no provider gave.
+/// What was said before, with ids that no provider gave.
 fn conversation(turns: usize) -> Vec<Message> {
     let mut history = Bench::history();
     for turn in 0..turns {

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{Answer, Bench, accepted, call, calls, edit, says, spawn, write};
 use futures::executor::{LocalPool, block_on};
-use headstart_forked_query::{FinishReason, Message, ModelError, ModelEvent, Role, check_pairing};
+use headstart_forked_query::{
+    BackgroundModel, FinishReason, Message, ModelError, ModelEvent, Opaque, Part, ProviderRelation, Role,
+    check_pairing,
+};
 use headstart_speculation::{
     Acceptance, Accepted, AtBoundary, Consent, Ending, Finished, Limit, Limits, Status, Transcript,
 };
@@ -184,7 +187,7 @@ fn calls_after_an_accept_have_ids_of_their_own() {
     bench.host.consents.lock().unwrap().push_back(Consent::Run);
     go_on(&bench, &given);
 
-    // Of a long conversation the fork keeps the end alone.
+    // Of a long conversation the fork for another model keeps the end alone.
     let mut history = Vec::new();
     for number in 0..30 {
         let bench = Bench::new(ApprovalMode::AutoEdit, [calls([look()]), says("Done.")]);
@@ -194,14 +197,45 @@ fn calls_after_an_accept_have_ids_of_their_own() {
         assert_eq!(block_on(turn.run()), Ending::Completed);
         history.extend(turn.transcript().messages);
     }
-    let bench = Bench::new(ApprovalMode::AutoEdit, [calls([look(), look()]), says("Done.")]);
+    let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls([look(), look()]), says("Done.")]);
+    bench.engine.background = BackgroundModel::fast(bench.model.clone(), "fast", ProviderRelation::Same);
     let params = bench.params_of(&history);
-    assert!(params.history().len() < history.len());
+    assert!(params.fork(&bench.engine.background).messages.len() < history.len());
     let (speculation, driver, _events) = bench.engine.start("s1", &params, "do it").unwrap();
     block_on(driver);
     let given = accepted(block_on(speculation.accept()).unwrap());
     history.extend(given.transcript.messages);
     check_pairing(&history).unwrap();
+}
+
+/// What the model wants back with an answer is part of that answer's message in the next request, and in what an accept gives; where
+/// the answer is cut it is there as well, and of an answer of nothing else there is no message.
+#[test]
+fn what_the_model_wants_back_stays_with_its_answer() {
+    let opaque = || Opaque {
+        format: "chat".into(),
+        model: "m".into(),
+        data: json!([{"raw": {"reasoning_content": "hm"}}]),
+    };
+    let look = || call("ls", &json!({ "path": "." }));
+    // A call that needs consent stands behind one that does not.
+    let thinks = || calls([ModelEvent::Text("So.".into()), ModelEvent::Opaque(opaque()), look(), touch()]);
+    let bench = Bench::new(ApprovalMode::AutoEdit, [thinks(), says("Done.")]);
+    let (speculation, _) = bench.speculate("do it");
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    let answer = &given.transcript.messages[1];
+    assert_eq!((answer.parts.first(), answer.tool_calls().count()), (Some(&Part::Opaque(opaque())), 1));
+    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    let whole = go_on(&bench, &given);
+    assert_eq!((whole.messages[1].opaque(), whole.messages[1].tool_calls().count()), (Some(&opaque()), 2));
+    let requests = bench.model.requests.lock().unwrap();
+    let last = requests.iter().rfind(|request| request.response_schema.is_none()).unwrap();
+    assert!(last.messages.contains(&whole.messages[1]), "{last:?}");
+
+    let silent = Answer::Events(vec![ModelEvent::Opaque(opaque()), ModelEvent::Finished(FinishReason::Stop)]);
+    let bench = Bench::new(ApprovalMode::AutoEdit, [silent]);
+    let (speculation, _) = bench.speculate("do it");
+    assert_eq!(block_on(speculation.accept()).unwrap(), Acceptance::Nothing);
 }
 
 #[test]
