@@ -55,10 +55,10 @@ impl Options {
         const EFFORT: Parameter =
             Parameter { name: "reasoning", also: &["reasoning.effort", "reasoning_effort"] };
         const FORMAT: Parameter = Parameter { name: "text", also: &["text.format", "response_format"] };
-        let effort = self.reasoning_effort.is_some().then_some(EFFORT);
-        let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
         const INCLUDE: Parameter =
             Parameter { name: "include", also: &["reasoning.encrypted_content", "Encrypted content"] };
+        let effort = self.reasoning_effort.is_some().then_some(EFFORT);
+        let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
         let key = self.prompt_cache_key.is_some().then_some(Parameter::named("prompt_cache_key"));
         let thoughts = (self.encrypted_thoughts != EncryptedThoughts::No).then_some(INCLUDE);
         [effort, format, key, thoughts].into_iter().flatten().collect()
