@@ -1,6 +1,8 @@
 //! From what the configuration says to models that answer.
 
+mod dialect;
 mod tape;
+mod window;
 
 use std::fs;
 use std::path::Path;
@@ -19,6 +21,8 @@ use crate::model_spec::{ModelSpec, Provider};
 use crate::output;
 use crate::secrets;
 use tape::{Place, Tape};
+pub(crate) use window::Notices;
+use window::Watched;
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -30,6 +34,8 @@ pub(crate) struct Models {
     pub(crate) background: BackgroundModel,
     /// Where `main` says that it waits, and where `background` does.
     pub(crate) waits: (Waits, Waits),
+    /// What whoever talks to `main` should know.
+    pub(crate) notices: Notices,
     keepers: Vec<Arc<PrefixKeeper>>,
     tape: Option<Tape>,
 }
@@ -58,10 +64,11 @@ impl Models {
                 "--cache-seconds changes nothing: only Gemini keeps prefixes by name, not {main_spec}"
             ));
         }
-        let mut keepers = Vec::new();
-        let mut open = |spec| open(spec, main_spec, config, environment, &mut keepers);
+        let open = |spec| open(spec, main_spec, config, environment);
         let main_name = name(main_spec);
-        let main = open(main_spec)?;
+        let notices = Notices::default();
+        let (main, keepers) = open(main_spec)?.keeping(config.requests.cache_lifetime)?;
+        let main = main.watched(main_spec, config, &notices);
         // One recording is played once, whoever asks.
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
         let fast = fast_spec.map(open).transpose()?;
@@ -79,11 +86,19 @@ impl Models {
                 BackgroundModel::fast(ahead(&fast, &Arc::default()), name(spec), ProviderRelation::Other)
             }
         };
-        let models = Self { main: foreground, main_name, background, waits, keepers, tape: None };
+        let models = Self { main: foreground, main_name, background, waits, notices, keepers, tape: None };
         Ok(match place {
             Some(place) => models.recorded(place, secrets::scrubber(environment)),
             None => models,
         })
+    }
+
+    /// Says that `--cache-seconds` changes nothing for a command without turns of the user's own.
+    pub(crate) fn note_no_turns(cache_seconds: Option<u32>, config: &Config) {
+        let is_gemini = config.model.as_ref().and_then(ModelSpec::provider) == Some(Provider::Gemini);
+        if is_gemini && cache_seconds.is_some_and(|seconds| 0 < seconds) {
+            output::note("--cache-seconds changes nothing here: only the turns of a chat have a prefix kept");
+        }
     }
 
     /// The same models; what they say is kept for this place.
@@ -109,7 +124,15 @@ impl Models {
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
         let waits = (Waits::default(), Waits::default());
-        Self { main, main_name, background, waits, keepers: Vec::new(), tape: None }
+        Self {
+            main,
+            main_name,
+            background,
+            waits,
+            notices: Notices::default(),
+            keepers: Vec::new(),
+            tape: None,
+        }
     }
 
     /// As [`close`](Self::close), after the command has told what came out: an error of its own is told as well.
@@ -143,10 +166,39 @@ const GOODBYE: Duration = Duration::from_secs(2);
 enum Opened {
     /// It has nothing to wait for.
     Replay(Arc<dyn Model>),
-    Remote(Arc<dyn Model>),
+    /// One of a provider.
+    Remote(Box<HttpModel>),
+    /// One whose turns are asked in another way than work that runs ahead.
+    Apart { turns: Arc<dyn Model>, ahead: Arc<dyn Model> },
 }
 
 impl Opened {
+    /// Has Gemini keep the beginning of a conversation for so long: turns of the user's own make and renew it, for it is paid for;
+    /// work ahead of them uses what is there.
+    fn keeping(self, lifetime: Duration) -> Result<(Self, Vec<Arc<PrefixKeeper>>), CliError> {
+        match self {
+            Self::Remote(model) if model.can_keep_prefixes() && !lifetime.is_zero() => {
+                let keeper = Arc::new(PrefixKeeper::new(*model, lifetime)?);
+                let ahead = Arc::new(keeper.reader());
+                Ok((Self::Apart { turns: Arc::clone(&keeper) as _, ahead }, vec![keeper]))
+            }
+            other => Ok((other, Vec::new())),
+        }
+    }
+
+    /// Tells when a conversation comes near what the model can see, where what is beyond that is lost without a word.
+    fn watched(self, spec: &ModelSpec, config: &Config, notices: &Notices) -> Self {
+        let Some(window) = dialect::silent_window(spec, config) else { return self };
+        match self {
+            Self::Remote(model) => {
+                let ahead = Arc::new((*model).clone());
+                let turns = Arc::new(Watched::new(*model, spec.to_string(), window, notices.clone()));
+                Self::Apart { turns, ahead }
+            }
+            other => other,
+        }
+    }
+
     fn asked_by(
         &self,
         priority: Priority,
@@ -154,14 +206,15 @@ impl Opened {
         waits: &Waits,
         config: &Config,
     ) -> Arc<dyn Model> {
-        match self {
-            Self::Replay(model) => Arc::clone(model),
-            Self::Remote(model) => {
-                let patient = Patient::new(Arc::clone(model), priority, Arc::clone(limiter));
-                let patient = patient.with_policy(config.requests.retry_policy(priority));
-                Arc::new(patient.with_waits(Arc::clone(waits)))
-            }
-        }
+        let model = match (self, priority) {
+            (Self::Replay(model), _) => return Arc::clone(model),
+            (Self::Remote(model), _) => Arc::new((**model).clone()) as _,
+            (Self::Apart { turns, .. }, Priority::Foreground) => Arc::clone(turns),
+            (Self::Apart { ahead, .. }, Priority::Background) => Arc::clone(ahead),
+        };
+        let patient = Patient::new(model, priority, Arc::clone(limiter));
+        let patient = patient.with_policy(config.requests.retry_policy(priority));
+        Arc::new(patient.with_waits(Arc::clone(waits)))
     }
 }
 
@@ -178,7 +231,6 @@ fn open(
     main: &ModelSpec,
     config: &Config,
     environment: &Environment,
-    keepers: &mut Vec<Arc<PrefixKeeper>>,
 ) -> Result<Opened, CliError> {
     match spec {
         ModelSpec::Replay(file) => replay(file, config.speed).map(Opened::Replay),
@@ -187,14 +239,7 @@ fn open(
         }),
         ModelSpec::Remote { provider, .. } => {
             let base_url = own_base_url(*provider, main, config.base_url.as_deref());
-            let model = remote(spec, *provider, base_url, config, environment)?;
-            let lifetime = config.requests.cache_lifetime;
-            if *provider != Provider::Gemini || lifetime.is_zero() {
-                return Ok(Opened::Remote(Arc::new(model)));
-            }
-            let keeper = Arc::new(PrefixKeeper::new(model, lifetime)?);
-            keepers.push(Arc::clone(&keeper));
-            Ok(Opened::Remote(keeper))
+            remote(spec, *provider, base_url, config, environment).map(Box::new).map(Opened::Remote)
         }
     }
 }
@@ -225,7 +270,7 @@ fn remote(
     config: &Config,
     environment: &Environment,
 ) -> Result<HttpModel, CliError> {
-    let service = service(provider, base_url);
+    let service = dialect::spoken(service(provider, base_url), spec, config, environment)?;
     let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyNeed::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });

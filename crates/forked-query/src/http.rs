@@ -23,7 +23,7 @@ use tokio::time::Instant;
 pub use key::ApiKey;
 pub use limiter::Limiter;
 pub use patient::{Patient, WaitCause, Waiting, Waits};
-pub use prefix_keeper::PrefixKeeper;
+pub use prefix_keeper::{KeptPrefixes, PrefixKeeper};
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
@@ -119,6 +119,11 @@ impl HttpModel {
             headers,
             hide,
         })
+    }
+
+    /// How many bytes the body of this request has.
+    pub fn encoded_length(&self, request: &ModelRequest) -> u64 {
+        self.provider.wire.encode(request).len() as u64
     }
 
     /// The body of the answer to a request that is answered at once.

@@ -244,6 +244,9 @@ impl Chat {
 
     fn finish(&mut self, transcript: Transcript, ending: &Ending) -> Result<(), CliError> {
         self.face.end_turn(ending)?;
+        for notice in self.holds.notices() {
+            self.face.say(&notice, Style::Dim)?;
+        }
         // Somebody who reads the screen has seen it; a script goes by the exit code.
         if !self.face.is_terminal() {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::Chat;
 use super::turn::Working;
 use crate::error::CliError;
+use crate::models::{Models, Notices};
 use crate::terminal::Style;
 
 /// Those whom the user waits for, and who may have to wait for the provider.
@@ -16,11 +17,19 @@ pub(crate) struct Holds {
     turn: Hold,
     /// Work ahead that they have joined.
     ahead: Hold,
+    /// What they should know of the model.
+    notices: Notices,
 }
 
 impl Holds {
-    pub(crate) fn of((turn, ahead): &(Waits, Waits)) -> Self {
-        Self { turn: Hold::of(turn), ahead: Hold::of(ahead) }
+    pub(crate) fn of(models: &Models) -> Self {
+        let (turn, ahead) = &models.waits;
+        Self { turn: Hold::of(turn), ahead: Hold::of(ahead), notices: models.notices.clone() }
+    }
+
+    /// What of it was not yet told.
+    pub(super) fn notices(&self) -> Vec<String> {
+        self.notices.take()
     }
 
     pub(super) fn of_whom(&mut self, joins: bool) -> &mut Hold {

@@ -79,7 +79,7 @@ async fn talk(
     } else {
         (Face::lines(context.output), Input::of_pipe())
     };
-    let holds = Holds::of(&models.waits);
+    let holds = Holds::of(models);
     let chat = Chat::new(session, config, books, asks, holds, face).opening_with(opening);
     models.close_after(chat.run(input).await).await
 }

@@ -55,6 +55,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
     let history = args.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
+    Models::note_no_turns(args.model.cache_seconds, &config);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
     let store = context.store()?;

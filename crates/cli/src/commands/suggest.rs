@@ -42,6 +42,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
     let history = history::read(&args.history)?;
+    Models::note_no_turns(args.model.cache_seconds, &config);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
     let tools = setup::toolbox(Path::new(&workspace)).schemas();

@@ -5,6 +5,7 @@
 //! of the provider that the user has chosen. A line that would do more is an error.
 
 mod budget;
+mod dialect;
 mod file;
 mod limits;
 mod per_model;
@@ -20,6 +21,7 @@ use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
+pub(crate) use self::dialect::HeaderText;
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 use crate::environment::Environment;

@@ -6,16 +6,19 @@ use headstart_speculation::ledger::{Money, Price, Prices};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::dialect::Dialect;
 use super::file::File;
 use crate::error::CliError;
 
 /// What the user says of one model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ModelSettings {
     /// Whether its tokens cost nothing; `None`: as its address tells.
     pub(crate) free: Option<bool>,
     /// What they cost, for a million.
     pub(crate) price: Option<Price>,
+    /// How it is asked.
+    pub(crate) dialect: Dialect,
 }
 
 /// The settings by the name of the model: the whole one (`openai:NAME`) or what follows the provider.
@@ -26,7 +29,7 @@ impl PerModel {
     /// The settings of a model, named as on the command line.
     pub(crate) fn get(&self, model: &str) -> ModelSettings {
         let plain = model.split_once(':').map(|(_, name)| name);
-        self.0.get(model).or_else(|| self.0.get(plain?)).copied().unwrap_or_default()
+        self.0.get(model).or_else(|| self.0.get(plain?)).cloned().unwrap_or_default()
     }
 
     /// The prices that the user gives.
@@ -43,6 +46,11 @@ pub(super) type ModelTable = BTreeMap<String, Spanned<ModelFields>>;
 pub(super) struct ModelFields {
     free: Option<bool>,
     prices: Option<PriceFields>,
+    pub(super) key_header: Option<Spanned<String>>,
+    pub(super) headers: BTreeMap<String, Spanned<String>>,
+    pub(super) output_limit: Option<Spanned<String>>,
+    pub(super) prompt_cache_key: Option<Spanned<String>>,
+    pub(super) context_tokens: Option<Spanned<u32>>,
 }
 
 /// What a model costs, for a million tokens.
@@ -60,22 +68,23 @@ struct PriceFields {
 pub(super) fn of_user(file: &File) -> Result<PerModel, CliError> {
     refuse_old_prices(file)?;
     let settings = |(name, fields): (&String, &Spanned<ModelFields>)| {
-        let ModelFields { free, prices } = fields.get_ref();
+        let ModelFields { free, prices, .. } = fields.get_ref();
         let price = prices.as_ref().map(|prices| prices.read(file, name)).transpose()?;
         if *free == Some(true) && price.is_some_and(|price| price != Price::default()) {
             let problem = "a model that is free has no prices; leave one of the two out";
             return Err(file.refuse(file.line(&fields.span()), &format!("models.{name:?}.free"), problem));
         }
-        Ok((name.clone(), ModelSettings { free: *free, price }))
+        let dialect = Dialect::of_user(name, fields.get_ref(), file)?;
+        Ok((name.clone(), ModelSettings { free: *free, price, dialect }))
     };
     file.models().iter().map(settings).collect::<Result<_, _>>().map(PerModel)
 }
 
-/// A project has no say: what a model costs decides what is spent.
+/// A project has no say: what a model costs decides what is spent, and a header could send a key elsewhere.
 pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
     refuse_old_prices(file)?;
     let Some((name, fields)) = file.models().first_key_value() else { return Ok(()) };
-    let problem = "a project cannot say what models cost; set it in your own file";
+    let problem = "a project cannot say what models cost or how they are asked; set it in your own file";
     Err(file.refuse(file.line(&fields.span()), &format!("models.{name:?}"), problem))
 }
 

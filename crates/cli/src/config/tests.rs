@@ -1,7 +1,8 @@
 use std::fs;
 use std::time::Duration;
 
-use headstart_forked_query::{Priority, RetryPolicy, Timeouts};
+use headstart_forked_query::openai::OutputLimit;
+use headstart_forked_query::{KeyHeader, Priority, RetryPolicy, Timeouts};
 
 use super::*;
 
@@ -335,5 +336,100 @@ fn a_project_may_run_fewer_steps_ahead_and_take_less() {
     ] {
         let error = load(user, project).unwrap_err();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_model_is_known_by_its_name() {
+    let user = "[models.'openai:m']\nkey_header = 'api-key'\nheaders = { x-team = 'blue', X-Gate = '$GATE' }\n\
+                output_limit = 'max_completion_tokens'\nprompt_cache_key = 'team-blue'\ncontext_tokens = 131_072\n\
+                [models.'llama3.3:70b']\ncontext_tokens = 65536\n[models.'anthropic:c']\nkey_header = 'Bearer'";
+    let models = Case::new(user, "").load().unwrap().per_model;
+    let dialect = models.get("openai:m").dialect;
+    assert_eq!(dialect.key_header, Some(KeyHeader::Named("api-key")));
+    assert_eq!(dialect.output_limit, Some(OutputLimit::MaxCompletionTokens));
+    assert_eq!(dialect.prompt_cache_key.as_deref(), Some("team-blue"));
+    assert_eq!(dialect.context_tokens, Some(131_072));
+    assert_eq!(dialect.headers["x-team"], HeaderText::Plain("blue".into()));
+    assert_eq!(dialect.headers["X-Gate"], HeaderText::Variable("GATE".into()));
+    assert!(!format!("{dialect:?}").contains("blue\"}") && format!("{dialect:?}").contains("***"));
+    // By the name alone, whoever serves it; and not another one.
+    assert_eq!(models.get("ollama:llama3.3:70b").dialect.context_tokens, Some(65_536));
+    assert_eq!(models.get("anthropic:c").dialect.key_header, Some(KeyHeader::Bearer));
+    assert_eq!(models.get("openai:other").dialect, dialect::Dialect::default());
+}
+
+#[test]
+fn a_mistake_in_what_is_said_of_a_model_is_named() {
+    let cases = [
+        (
+            "colour = 'red'",
+            "2: unknown field `colour`, expected one of `free`, `prices`, `key_header`, `headers`",
+        ),
+        ("key_header = 3", "2: invalid type: integer `3`, expected a string, in `key_header = 3`"),
+        (
+            "key_header = 'cookie'",
+            "2: models.\"openai:m\".key_header: \"cookie\" is none of bearer, x-api-key, api-key and x-goog-api-key",
+        ),
+        ("headers = ['a']", "2: invalid type: sequence, expected a map"),
+        ("headers = { x = 3 }", "2: invalid type: integer `3`, expected a string"),
+        (
+            "headers = { 'x y' = 'a' }",
+            "2: models.\"openai:m\".headers.\"x y\": is no name of a header; it has letters, digits and hyphens",
+        ),
+        (
+            "headers = { Content-Length = '1' }",
+            "2: models.\"openai:m\".headers.\"Content-Length\": is set by headstart itself; leave it out",
+        ),
+        ("headers = { x = '$' }", "headers.\"x\": what begins with $ names a variable"),
+        ("headers = { x = '${A}' }", "headers.\"x\": what begins with $ names a variable"),
+        ("headers = { x = \"a\\r\\nb\" }", "headers.\"x\": a value has visible characters"),
+        (
+            "output_limit = 'tokens'",
+            "output_limit: \"tokens\" is none of max_tokens, max_completion_tokens and none",
+        ),
+        ("prompt_cache_key = ''", "prompt_cache_key: must be 1 to 64 visible characters"),
+        ("context_tokens = 12", "context_tokens: must be a number from 1024 to 100000000"),
+        ("context_tokens = -1", "2: invalid value: integer `-1`, expected u32"),
+    ];
+    for (line, expected) in cases {
+        let error = Case::new(&format!("[models.'openai:m']\n{line}"), "").load().unwrap_err();
+        assert!(error.starts_with("user/headstart/config.toml:2: "), "{line}: {error}");
+        assert!(error.contains(expected), "{line}: {error}");
+    }
+    for (model, line, expected) in [
+        (
+            "anthropic:m",
+            "output_limit = 'none'",
+            "output_limit: means nothing to anthropic, but to openai, dashscope",
+        ),
+        (
+            "ollama:m",
+            "prompt_cache_key = 'x'",
+            "means nothing to ollama, but to openai, responses, dashscope",
+        ),
+    ] {
+        let error = Case::new(&format!("[models.'{model}']\n{line}"), "").load().unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// A repository must not send the key, or what is said, through a header or to an address of its own.
+#[test]
+fn a_project_has_no_say_in_how_a_model_is_asked() {
+    for line in [
+        "headers = { x-collect = 'http://evil' }",
+        "headers = { x-key = '$OPENAI_API_KEY' }",
+        "key_header = 'x-api-key'",
+        "output_limit = 'none'",
+        "prompt_cache_key = 'x'",
+        "context_tokens = 2048",
+        "free = true",
+        "",
+    ] {
+        let project = format!("[models.'openai:m']\n{line}");
+        let error = Case::new("model = 'openai:m'", &project).load().unwrap_err();
+        let expected = "project/.headstart/config.toml:1: models.\"openai:m\": a project cannot say what models cost or how they are asked";
+        assert!(error.starts_with(expected), "{line}: {error}");
     }
 }

@@ -153,11 +153,16 @@ fn chat(text: &str, calls: &[(&str, Value)]) -> Vec<Value> {
 
 impl Format {
     pub(crate) fn stream(&self, text: &str, calls: &[(&str, Value)]) -> Answer {
-        let frame = |event: Value| match self.prefix {
+        self.framed(&(self.answer)(text, calls))
+    }
+
+    /// These events, as the format frames them.
+    pub(crate) fn framed(&self, events: &[Value]) -> Answer {
+        let frame = |event: &Value| match self.prefix {
             "ollama" => Step::Raw(format!("{event}\n")),
             _ => Step::Data(event.to_string()),
         };
-        Answer::Stream((self.answer)(text, calls).into_iter().map(frame).collect())
+        Answer::Stream(events.iter().map(frame).collect())
     }
 
     /// Reads and searches at once, writes, says so; then the suggestion query.

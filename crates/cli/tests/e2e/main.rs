@@ -11,6 +11,7 @@ mod accept;
 mod bad_input;
 mod confinement;
 mod demo;
+mod dialects;
 mod ends;
 mod faults;
 mod formats;

@@ -8,6 +8,11 @@ use crate::gemini::{self, CachedPrefix};
 use crate::{EventStream, ModelError, ModelEvent, ModelRequest, Usage, Wire};
 
 impl HttpModel {
+    /// Whether its provider keeps prefixes by name, as a [`PrefixKeeper`](crate::PrefixKeeper) wants it.
+    pub fn can_keep_prefixes(&self) -> bool {
+        self.keeps_prefixes().is_ok()
+    }
+
     pub(super) fn keeps_prefixes(&self) -> Result<&gemini::Options, ModelError> {
         match &self.provider.wire {
             Wire::Gemini(options) => Ok(options),

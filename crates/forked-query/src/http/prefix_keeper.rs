@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,7 +14,8 @@ use crate::{EventStream, Model, ModelError, ModelRequest, Role, ToolSchema, Usag
 ///
 /// What is kept ends where the user spoke last, so that a turn, the question what may come next and work ahead of the user
 /// all begin with it. It is made before a request whose beginning is long enough, used until its time is over, made anew
-/// when the conversation has outgrown it, and removed by [`close`](Self::close).
+/// when the conversation has outgrown it, and removed by [`close`](Self::close). Requests that nobody waits for go through its
+/// [`reader`](Self::reader): they use what is there and have nothing made.
 ///
 /// Nothing depends on it: where the provider refuses to keep a prefix (it is too short, or the model cannot), or has lost
 /// it, requests are sent whole, and the provider's implicit cache does what it can. What the keeping costs is part of the
@@ -63,6 +64,12 @@ struct Kept {
     owed: Usage,
 }
 
+impl Kept {
+    fn is_of_use_to(&self, request: &ModelRequest) -> bool {
+        Instant::now() < self.until && self.prefix.covers(request).is_some()
+    }
+}
+
 /// What there is for a request.
 enum Found {
     Kept(Kept),
@@ -91,6 +98,12 @@ impl PrefixKeeper {
             }
         }
         left
+    }
+
+    /// The same model for requests that nobody waits for: they begin with what is kept for others, and nothing is made, renewed or
+    /// paid for them.
+    pub fn reader(self: &Arc<Self>) -> KeptPrefixes {
+        KeptPrefixes(Arc::clone(self))
     }
 
     async fn forget(&self, kept: &Kept) -> Result<(), ModelError> {
@@ -132,6 +145,16 @@ impl PrefixKeeper {
         Some(kept)
     }
 
+    /// What is kept for a request, and of use to it.
+    fn there_for(&self, request: &ModelRequest) -> Option<Kept> {
+        let places = self.lock();
+        let place = places.iter().find(|place| place.is_of(request))?;
+        match &place.state {
+            State::Kept(kept) if kept.is_of_use_to(request) => Some(kept.clone()),
+            _ => None,
+        }
+    }
+
     fn find(&self, request: &ModelRequest, shared: &ModelRequest) -> Found {
         let mut places = self.lock();
         let Some(place) = places.iter_mut().find(|place| place.is_of(request)) else {
@@ -153,8 +176,7 @@ impl PrefixKeeper {
             State::Empty { least } if self.bytes(shared) < *least => return Found::Nothing,
             State::Empty { .. } => None,
             State::Kept(kept) => {
-                let is_of_use = Instant::now() < kept.until && kept.prefix.covers(request).is_some();
-                if is_of_use && self.bytes(shared) <= kept.bytes.saturating_mul(2) {
+                if kept.is_of_use_to(request) && self.bytes(shared) <= kept.bytes.saturating_mul(2) {
                     return Found::Kept(kept.clone());
                 }
                 Some(kept.clone())
@@ -210,6 +232,25 @@ impl Model for PrefixKeeper {
             answer => answer?,
         };
         Ok(with_cost(events, self.settle(request, &name)))
+    }
+}
+
+/// A Gemini model that uses what a [`PrefixKeeper`] keeps, and has it keep nothing.
+pub struct KeptPrefixes(Arc<PrefixKeeper>);
+
+#[async_trait]
+impl Model for KeptPrefixes {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let model = &self.0.model;
+        let Some(kept) = self.0.there_for(request) else { return model.stream(request).await };
+        let name = kept.prefix.name.clone();
+        match model.with_prefix(kept.prefix).stream(request).await {
+            Err(error) if may_be_about_it(&error) => {
+                self.0.lose(request, &name);
+                model.stream(request).await
+            }
+            answer => answer,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The beginning of a conversation, kept by Gemini under a name.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_forked_query::{
@@ -119,6 +120,53 @@ async fn a_prefix_is_made_once_used_by_all_and_removed_at_the_end() {
     };
     assert_eq!(usage(&first), paid);
     assert!(matches!(first.last(), Some(Ok(ModelEvent::Finished(_)))));
+}
+
+/// Storage is paid for, and work ahead of the user may be for nothing.
+#[tokio::test]
+async fn requests_that_nobody_waits_for_use_what_is_there_and_have_nothing_made() {
+    let gone = || refused("403 Forbidden", "CachedContent not found (or permission denied)");
+    let server = Server::start_each([
+        whole(),
+        made("one"),
+        whole(),
+        whole(),
+        whole(),
+        gone(),
+        whole(),
+        whole(),
+        made("two"),
+        whole(),
+        whole(),
+    ])
+    .await;
+    let keeper = Arc::new(PrefixKeeper::new(client(&server), HOUR).unwrap());
+    let ahead = keeper.reader();
+    let turn = conversation(2, 3_000);
+    // Before there is anything; with it; after it was outgrown; when it is gone.
+    answer_to(&ahead, &question(&turn)).await;
+    let first = answer_to(&*keeper, &turn).await;
+    let events = answer_to(&ahead, &question(&turn)).await;
+    assert_eq!(usage(&events).cache_creation_tokens, 0, "it was the turn's to pay for: {first:?}");
+    answer_to(&ahead, &conversation(9, 3_000)).await;
+    answer_to(&ahead, &question(&turn)).await;
+    answer_to(&ahead, &question(&turn)).await;
+    answer_to(&*keeper, &turn).await;
+    answer_to(&ahead, &question(&turn)).await;
+    let expected = [
+        "POST streamGenerateContent?alt=sse 5",
+        "POST /v1/cachedContents 4",
+        "POST streamGenerateContent?alt=sse cachedContents/one +1",
+        "POST streamGenerateContent?alt=sse cachedContents/one +1",
+        "POST streamGenerateContent?alt=sse cachedContents/one +15",
+        "POST streamGenerateContent?alt=sse cachedContents/one +1",
+        "POST streamGenerateContent?alt=sse 5",
+        "POST streamGenerateContent?alt=sse 5",
+        "POST /v1/cachedContents 4",
+        "POST streamGenerateContent?alt=sse cachedContents/two +1",
+        "POST streamGenerateContent?alt=sse cachedContents/two +1",
+    ];
+    assert_eq!(asked(&server), expected);
 }
 
 #[tokio::test]

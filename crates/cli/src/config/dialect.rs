@@ -1,0 +1,184 @@
+//! How one model is asked, where that differs from what its provider's name says: the rest of `[models."NAME"]`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use headstart_forked_query::KeyHeader;
+use headstart_forked_query::openai::OutputLimit;
+use toml::Spanned;
+
+use super::file::File;
+use super::per_model::ModelFields;
+use crate::error::CliError;
+use crate::model_spec::{ModelSpec, Provider};
+
+/// What the user says of how one model is asked. What is not said is as the provider has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Dialect {
+    /// The header of the key.
+    pub(crate) key_header: Option<KeyHeader>,
+    /// Headers that are added, by name.
+    pub(crate) headers: BTreeMap<String, HeaderText>,
+    /// How the limit of an answer is called, in chat completions.
+    pub(crate) output_limit: Option<OutputLimit>,
+    /// The name of the cache, in chat completions and Responses.
+    pub(crate) prompt_cache_key: Option<String>,
+    /// How many tokens the model can see at once.
+    pub(crate) context_tokens: Option<u32>,
+}
+
+/// The value of a header. It may be a secret, so it is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum HeaderText {
+    /// As it is sent.
+    Plain(String),
+    /// It is in this variable of the environment, and not in a file.
+    Variable(String),
+}
+
+impl std::fmt::Debug for HeaderText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Plain(_) => f.write_str("***"),
+            Self::Variable(name) => write!(f, "${name}"),
+        }
+    }
+}
+
+/// So long a name of a cache is no name any more.
+const LONGEST_CACHE_KEY: usize = 64;
+
+/// Less than this holds no tools, and more than this no model.
+const CONTEXT: Range<u32> = 1_024..100_000_001;
+
+impl Dialect {
+    /// What a file says of a model of this name.
+    pub(super) fn of_user(model: &str, fields: &ModelFields, file: &File) -> Result<Self, CliError> {
+        let reader = Reader { model, provider: provider(model), file };
+        let mut headers = BTreeMap::new();
+        for (name, value) in &fields.headers {
+            headers.insert(name.clone(), reader.header(name, value)?);
+        }
+        Ok(Self {
+            key_header: reader
+                .read("key_header", fields.key_header.as_ref(), |name| parse_key_header(name))?,
+            headers,
+            output_limit: reader
+                .only("output_limit", fields.output_limit.as_ref(), &[Provider::OpenAi, Provider::DashScope])?
+                .read("output_limit", fields.output_limit.as_ref(), |name| parse_output_limit(name))?,
+            prompt_cache_key: reader
+                .only(
+                    "prompt_cache_key",
+                    fields.prompt_cache_key.as_ref(),
+                    &[Provider::OpenAi, Provider::Responses, Provider::DashScope],
+                )?
+                .read("prompt_cache_key", fields.prompt_cache_key.as_ref(), |key| parse_cache_key(key))?,
+            context_tokens: reader.read("context_tokens", fields.context_tokens.as_ref(), |tokens| {
+                let problem = || format!("must be a number from {} to {}", CONTEXT.start, CONTEXT.end - 1);
+                CONTEXT.contains(tokens).then_some(*tokens).ok_or_else(problem)
+            })?,
+        })
+    }
+}
+
+/// Of which provider a model is, where its name says so: the name of a model of Ollama's may have a colon, too.
+fn provider(model: &str) -> Option<Provider> {
+    model.parse().ok().and_then(|spec: ModelSpec| spec.provider())
+}
+
+/// Reads the fields of one model.
+struct Reader<'a> {
+    model: &'a str,
+    provider: Option<Provider>,
+    file: &'a File,
+}
+
+impl Reader<'_> {
+    fn refuse(&self, field: &str, span: &Range<usize>, problem: impl std::fmt::Display) -> CliError {
+        let field = format!("models.{:?}.{field}", self.model);
+        self.file.refuse(self.file.line(span), &field, problem)
+    }
+
+    fn read<T, V>(
+        &self,
+        field: &str,
+        value: Option<&Spanned<V>>,
+        parse: impl FnOnce(&V) -> Result<T, String>,
+    ) -> Result<Option<T>, CliError> {
+        let Some(value) = value else { return Ok(None) };
+        parse(value.get_ref()).map(Some).map_err(|problem| self.refuse(field, &value.span(), problem))
+    }
+
+    /// A field that means something to models of these providers only.
+    fn only<V>(
+        &self,
+        field: &str,
+        value: Option<&Spanned<V>>,
+        providers: &[Provider],
+    ) -> Result<&Self, CliError> {
+        if let (Some(value), Some(provider)) = (value, self.provider)
+            && !providers.contains(&provider)
+        {
+            let names: Vec<_> = providers.iter().map(|provider| provider.prefix()).collect();
+            let problem = format!("means nothing to {}, but to {}", provider.prefix(), names.join(", "));
+            return Err(self.refuse(field, &value.span(), problem));
+        }
+        Ok(self)
+    }
+
+    fn header(&self, name: &str, value: &Spanned<String>) -> Result<HeaderText, CliError> {
+        let refuse = |problem: &str| self.refuse(&format!("headers.{name:?}"), &value.span(), problem);
+        let is_name = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
+        if name.is_empty() || !name.bytes().all(is_name) {
+            return Err(refuse("is no name of a header; it has letters, digits and hyphens"));
+        }
+        if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            return Err(refuse("is set by headstart itself; leave it out"));
+        }
+        let text = value.get_ref();
+        if let Some(variable) = text.strip_prefix('$') {
+            let is_variable =
+                !variable.is_empty() && variable.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+            let problem = "what begins with $ names a variable of the environment, of letters, digits and _";
+            return is_variable
+                .then(|| HeaderText::Variable(variable.to_owned()))
+                .ok_or_else(|| refuse(problem));
+        }
+        let is_plain = text.bytes().all(|c| c == b' ' || c.is_ascii_graphic());
+        is_plain
+            .then(|| HeaderText::Plain(text.clone()))
+            .ok_or_else(|| refuse("a value has visible characters of ASCII and spaces only"))
+    }
+}
+
+/// What a request cannot do without, as it is.
+const OWN_HEADERS: [&str; 6] =
+    ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
+
+/// `bearer`, or the name of the header that holds the key alone.
+fn parse_key_header(name: &str) -> Result<KeyHeader, String> {
+    Ok(match name.to_ascii_lowercase().as_str() {
+        "bearer" => KeyHeader::Bearer,
+        "x-api-key" => KeyHeader::Named("x-api-key"),
+        "api-key" => KeyHeader::Named("api-key"),
+        "x-goog-api-key" => KeyHeader::Named("x-goog-api-key"),
+        _ => return Err(format!("{name:?} is none of bearer, x-api-key, api-key and x-goog-api-key")),
+    })
+}
+
+fn parse_output_limit(name: &str) -> Result<OutputLimit, String> {
+    Ok(match name {
+        "max_tokens" => OutputLimit::MaxTokens,
+        "max_completion_tokens" => OutputLimit::MaxCompletionTokens,
+        "none" => OutputLimit::Unsaid,
+        _ => return Err(format!("{name:?} is none of max_tokens, max_completion_tokens and none")),
+    })
+}
+
+fn parse_cache_key(key: &str) -> Result<String, String> {
+    let is_key =
+        !key.is_empty() && key.len() <= LONGEST_CACHE_KEY && key.bytes().all(|c| c.is_ascii_graphic());
+    is_key.then(|| key.to_owned()).ok_or_else(|| {
+        format!("must be 1 to {LONGEST_CACHE_KEY} visible characters of ASCII without a space")
+    })
+}

@@ -1,0 +1,72 @@
+//! What the user says of one model, put into how its server is asked.
+
+use headstart_forked_query::{Header, Provider as Service, Wire};
+
+use crate::config::{Config, HeaderText};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::model_spec::{ModelSpec, Provider};
+
+/// How many tokens a model of Ollama's is asked to see at once where nobody says how many.
+///
+/// Its server would take 4,096 on a machine with less than 24 GiB of video memory, which the tools and one file fill, and cuts what is
+/// longer at its beginning without a word. More than this takes gigabytes of memory beside the model itself.
+pub(super) const OLLAMA_CONTEXT: u32 = 32_768;
+
+/// The service as this model of it is asked.
+pub(super) fn spoken(
+    service: Service,
+    spec: &ModelSpec,
+    config: &Config,
+    environment: &Environment,
+) -> Result<Service, CliError> {
+    let model = spec.to_string();
+    let dialect = config.per_model.get(&model).dialect;
+    let mut headers = Vec::new();
+    for (name, text) in dialect.headers {
+        let value = match text {
+            HeaderText::Plain(value) => value,
+            HeaderText::Variable(variable) => of_environment(environment, &variable, &name, &model)?,
+        };
+        headers.push(Header { name, value });
+    }
+    let wire = match service.wire {
+        Wire::Chat(mut options) => {
+            options.output_limit = dialect.output_limit.unwrap_or(options.output_limit);
+            options.prompt_cache_key = dialect.prompt_cache_key;
+            Wire::Chat(options)
+        }
+        Wire::Responses(mut options) => {
+            options.prompt_cache_key = dialect.prompt_cache_key;
+            Wire::Responses(options)
+        }
+        Wire::Ollama(mut options) => {
+            options.context_tokens = silent_window(spec, config);
+            Wire::Ollama(options)
+        }
+        other => other,
+    };
+    Ok(Service { wire, headers, key_header: dialect.key_header, ..service })
+}
+
+fn of_environment(
+    environment: &Environment,
+    variable: &str,
+    header: &str,
+    model: &str,
+) -> Result<String, CliError> {
+    if let Some(value) = environment.text(variable)? {
+        return Ok(value.trim().to_owned());
+    }
+    let message = format!("is not set, and the header {header:?} of {model} in your configuration wants it");
+    Err(CliError::Environment { variable: variable.to_owned(), message })
+}
+
+/// How many tokens a model sees at once whose server says nothing when they are more.
+pub(super) fn silent_window(spec: &ModelSpec, config: &Config) -> Option<u32> {
+    let ModelSpec::Remote { provider: Provider::Ollama, name } = spec else { return None };
+    let said = config.per_model.get(&spec.to_string()).dialect.context_tokens;
+    // What only passes through the server has the window of the model behind it.
+    let is_elsewhere = name.ends_with("-cloud") || name.ends_with(":cloud");
+    said.or((!is_elsewhere).then_some(OLLAMA_CONTEXT))
+}

@@ -1,0 +1,119 @@
+//! What a user's configuration says of one model, from the file to the request.
+
+use serde_json::{Value, json};
+
+use crate::formats::{FORMATS, Format, KEY};
+use crate::support::server::Server;
+use crate::support::{Outcome, Session};
+
+const SECRET: &str = "gateway-secret-0123456789";
+
+fn session(format: &Format, settings: &str) -> Session {
+    let session = Session::with_project().variable(format.variable, KEY).variable("GATE_TOKEN", SECRET);
+    let table = format!("[models.'{}']\n{settings}\n", format.model());
+    session.write("home/.config/headstart/config.toml", table);
+    session
+}
+
+fn ask(session: &Session, format: &Format, server: &Server, query: &str) -> Outcome {
+    let (model, url) = (format.model(), format!("{}{query}", server.base_url));
+    session.run_with_input(&["chat", "--model", &model, "--base-url", &url], "hello\n")
+}
+
+#[test]
+fn headers_key_and_query_reach_the_server_in_every_format() {
+    for format in &FORMATS {
+        let settings = "key_header = 'x-api-key'\nheaders = { X-Team = 'blue', X-Gate = '$GATE_TOKEN' }";
+        let session = session(format, settings);
+        let server = Server::start(vec![format.stream("Hello.", &[])]);
+        let outcome = ask(&session, format, &server, "?api-version=2024-10-21");
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "Hello.\n"), "{outcome}");
+        let head = server.requests()[0].head.clone();
+        let line = head.lines().next().unwrap();
+        assert!(line.contains("?api-version=2024-10-21"), "{line}");
+        for expected in [&format!("x-api-key: {KEY}"), "x-team: blue", &format!("x-gate: {SECRET}")] {
+            assert!(head.lines().any(|line| line == expected), "{expected} in {head}");
+        }
+        assert_eq!(head.matches(KEY).count(), 1, "{head}");
+        session.assert_home_lacks(SECRET);
+    }
+}
+
+#[test]
+fn the_body_has_what_the_model_is_said_to_want() {
+    let cases = [
+        ("openai", "prompt_cache_key = 'team-blue'", "/prompt_cache_key", json!("team-blue")),
+        ("responses", "prompt_cache_key = 'team-blue'", "/prompt_cache_key", json!("team-blue")),
+        ("ollama", "", "/options/num_ctx", json!(32_768)),
+        ("ollama", "context_tokens = 65536", "/options/num_ctx", json!(65_536)),
+    ];
+    for (name, settings, place, expected) in cases {
+        let format = FORMATS.iter().find(|format| format.prefix == name).unwrap();
+        let session = session(format, settings);
+        let server = Server::start(vec![format.stream("Hello.", &[])]);
+        let outcome = ask(&session, format, &server, "");
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(server.requests()[0].json().pointer(place), Some(&expected), "{settings}");
+    }
+}
+
+#[test]
+fn the_limit_of_a_question_has_the_name_that_the_model_wants() {
+    let format = FORMATS.iter().find(|format| format.prefix == "openai").unwrap();
+    for (settings, expected) in [
+        ("", ["max_tokens"].as_slice()),
+        ("output_limit = 'max_completion_tokens'", &["max_completion_tokens"]),
+        ("output_limit = 'none'", &[]),
+    ] {
+        let session = session(format, settings);
+        let history = session.history(&json!([
+            {"role": "user", "parts": [{"type": "text", "text": "what is here?"}]},
+            {"role": "model", "parts": [{"type": "text", "text": "A greeting."}]},
+            {"role": "user", "parts": [{"type": "text", "text": "and there?"}]},
+            {"role": "model", "parts": [{"type": "text", "text": "Nothing."}]},
+        ]));
+        let server = Server::start(vec![format.stream(r#"{"suggestion":"run the tests"}"#, &[])]);
+        let (model, url) = (format.model(), &server.base_url);
+        let outcome = session.run(&["suggest", "--model", &model, "--base-url", url, "--history", &history]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let body = server.requests()[0].json();
+        let names = ["max_tokens", "max_completion_tokens"];
+        let said: Vec<_> = names.into_iter().filter(|name| body.get(*name).is_some()).collect();
+        assert_eq!(said, expected, "{body}");
+    }
+}
+
+#[test]
+fn a_header_that_wants_a_variable_that_is_not_set_is_told_before_anything_is_sent() {
+    let format = &FORMATS[0];
+    let session = session(format, "headers = { X-Gate = '$NO_SUCH_TOKEN' }");
+    let server = Server::start(vec![]);
+    let outcome = ask(&session, format, &server, "");
+    outcome.assert_refused(2, &["NO_SUCH_TOKEN: is not set, and the header \"X-Gate\" of anthropic:"]);
+    assert!(server.requests().is_empty());
+}
+
+/// The server would cut the conversation at its beginning, without a word.
+#[test]
+fn a_conversation_that_comes_near_what_ollama_sees_is_told_once() {
+    let format = FORMATS.iter().find(|format| format.prefix == "ollama").unwrap();
+    let answer = |tokens: u64| {
+        let said = json!({"message": {"role": "assistant", "content": "Hello."}, "done": false});
+        let done = json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
+            "prompt_eval_count": tokens, "eval_count": 10});
+        let lines: Vec<Value> = vec![said, done];
+        format.framed(&lines)
+    };
+    let session = session(format, "context_tokens = 20000");
+    let server = Server::start([10_000, 15_900, 15_995, 16_100].map(answer).to_vec());
+    let (model, url) = (format.model(), &server.base_url);
+    let mut said = Vec::new();
+    for prompts in ["one\n", "one\ntwo\nthree\n"] {
+        let outcome = session.run_with_input(&["chat", "--model", &model, "--base-url", url], prompts);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        said.push(outcome.stderr);
+    }
+    assert!(!said[0].contains("sees at once"), "{said:?}");
+    assert_eq!(said[1].matches("of the 20000 tokens that ollama:").count(), 1, "{said:?}");
+    assert!(said[1].contains("set context_tokens below [models.\"ollama:"), "{said:?}");
+}
