@@ -20,6 +20,10 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// Says where Ollama listens, as Ollama itself reads it.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
+/// A model of each provider to begin with: neither the dearest nor the weakest, and its price is known.
+const EXAMPLES: [(&str, &str); 3] =
+    [("anthropic", "claude-sonnet-5"), ("openai", "gpt-5.4"), ("gemini", "gemini-3.5-flash")];
+
 /// What there is. Nothing but environment variables and ports of this machine is looked at, and no value of a key is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -148,7 +152,9 @@ impl Server {
 
 impl Key {
     fn way(&self) -> Way {
-        let line = format!("headstart chat --model {}:NAME", self.provider);
+        let example = EXAMPLES.iter().find(|(provider, _)| *provider == self.provider);
+        let name = example.map_or("NAME", |(_, name)| name);
+        let line = format!("headstart chat --model {}:{name}", self.provider);
         Way { line, why: format!("{} is set", self.variable) }
     }
 }

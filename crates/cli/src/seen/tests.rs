@@ -3,6 +3,7 @@ use std::net::TcpListener;
 use std::time::Instant;
 
 use super::*;
+use crate::config::Config;
 
 fn environment(variables: &[(&str, &str)]) -> Environment {
     variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
@@ -88,11 +89,20 @@ fn keys_are_told_by_their_variables_and_never_by_their_values() {
     let seen = Seen { servers: Vec::new(), keys: keys(&environment) };
     let told: Vec<_> = seen.ways().into_iter().map(|way| format!("{} {}", way.line, way.why)).collect();
     let expected = [
-        "headstart chat --model openai:NAME OPENAI_API_KEY is set",
-        "headstart chat --model gemini:NAME GOOGLE_API_KEY is set",
+        "headstart chat --model openai:gpt-5.4 OPENAI_API_KEY is set",
+        "headstart chat --model gemini:gemini-3.5-flash GOOGLE_API_KEY is set",
     ];
     assert_eq!(told, expected);
     assert!(!format!("{seen:?}").contains("secret"));
+}
+
+#[test]
+fn the_models_to_begin_with_have_a_price() {
+    for (provider, name) in EXAMPLES {
+        let spec = format!("{provider}:{name}");
+        let config = Config { model: Some(spec.parse().unwrap()), ..Config::default() };
+        assert!(config.prices().get(&spec).is_some(), "{spec}");
+    }
 }
 
 #[test]

@@ -74,8 +74,8 @@ fn a_chat_without_a_model_says_what_there_is_and_what_to_type() {
             "no model is chosen yet. What there is here:\n",
             &format!("  headstart chat --model ollama:qwen3:8b --base-url http://localhost:{port}\n"),
             &format!("Ollama answers on localhost:{port}\n"),
-            "  headstart chat --model openai:NAME  OPENAI_API_KEY is set\n",
-            "  headstart chat --model replay:demo  press Tab yourself",
+            "  headstart chat --model openai:gpt-5.4  OPENAI_API_KEY is set\n",
+            "  headstart chat --model replay:demo ",
             "HEADSTART_MODEL, or `model` in ",
         ],
     );
