@@ -31,8 +31,9 @@ impl Chat {
         if !told.is_empty() {
             self.face.say(&told, Style::Plain)?;
         }
-        // Whoever reads from a pipe sends what stands there.
+        // Whoever writes to a pipe has no prompt in which it could stand.
         if self.face.is_terminal() && sent.is_none() && !typed.is_empty() {
+            self.face.say("Enter sends the first prompt. When a grey one shows, press Tab.", Style::Plain)?;
             self.editor.replace(&typed);
         }
         sent.map_or(Ok(()), |prompt| self.on_submit(prompt))

@@ -51,7 +51,7 @@ async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Re
     };
     let ended = talk(&apart, config, &demo.workspace()?, &demo.models, demo.opening(args.prompt)).await;
     drop(demo);
-    if ended.is_ok() && !context.output.is_json() {
+    if ended.is_ok() && context.output.is_terminal() && !context.output.is_json() {
         output::print(&demo::next_steps(After::Chat, context).await)?;
     }
     ended

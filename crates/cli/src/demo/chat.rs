@@ -57,7 +57,7 @@ impl DemoChat {
     pub(crate) fn opening(&self, prompt: Option<String>) -> Opening {
         let told = format!(
             "A recording answers here, not a model; nothing is sent anywhere. It works in a sample project, {}, which goes \
-             when you leave. Nothing of yours is touched.\nEnter sends the first prompt. When a grey one shows, press Tab.",
+             when you leave. Nothing of yours is touched.",
             self.sample.root().display()
         );
         Opening { told, sent: prompt, typed: REQUEST.to_owned() }

@@ -50,10 +50,10 @@ impl Output {
         self.terminal
     }
 
-    /// How wide a line may be: as the terminal, and without one 80 columns.
+    /// How wide a line may be: as the terminal, and without one, or one that does not know its width, 80 columns.
     pub(crate) fn columns(self) -> usize {
         let terminal = self.terminal.then(|| Size::of_terminal().ok()).flatten();
-        terminal.map_or(80, |size| usize::from(size.columns))
+        terminal.filter(|size| 0 < size.columns).map_or(80, |size| usize::from(size.columns))
     }
 
     pub(crate) fn style(self) -> Style {

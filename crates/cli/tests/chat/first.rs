@@ -54,6 +54,14 @@ fn headstart_alone_shows_where_to_begin_and_touches_nothing() {
 }
 
 #[test]
+fn a_terminal_that_does_not_know_its_width_is_one_of_80_columns() {
+    let session = Session::new();
+    for arguments in [&[][..], &["demo", "--speed", "100"]] {
+        assert_eq!(terminal(&session, arguments, 0).exit_code(), 0, "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_model_that_is_configured_is_the_one_to_begin_with() {
     let session = Session::new();
     session.write("home/.config/headstart/config.toml", "model = \"ollama:mine\"\n");

@@ -131,7 +131,8 @@ impl Pty {
 }
 
 fn nonzero(length: u16) -> NonZeroU16 {
-    length.try_into().expect("a terminal has rows and columns")
+    // One that does not know its size says 0.
+    length.max(1).try_into().expect("works because it is 1 at least")
 }
 
 impl Drop for Pty {
