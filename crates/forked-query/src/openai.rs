@@ -24,7 +24,7 @@ mod thoughts;
 
 pub use encode::encode;
 pub use options::{
-    CacheAnnotations, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
+    CacheAnnotations, CallIds, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
 };
 pub(crate) use read::read;
 

@@ -7,6 +7,7 @@ mod calls;
 mod decoder;
 mod fields;
 mod frames;
+pub(crate) mod ids;
 pub(crate) mod layout;
 pub(crate) mod mark;
 mod refusal;

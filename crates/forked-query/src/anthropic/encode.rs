@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{ID, Options};
+use crate::wire::ids::Ids;
 use crate::wire::layout::{self, Piece};
 use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
@@ -131,7 +132,8 @@ fn tools(tools: &[ToolSchema]) -> Vec<Tool<'_>> {
 
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     let (shared, question) = words::split_question(request);
-    let message = |turn| message(turn, &request.model);
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let message = |turn| message(turn, &request.model, &ids);
     let mut list: Vec<_> = words::turns(shared).filter_map(message).collect();
     let before_answer = list.iter().rposition(|message| message.role == "assistant").unwrap_or_default();
     mark(&mut list[..before_answer]);
@@ -158,26 +160,28 @@ fn mark(messages: &mut [WireMessage<'_>]) {
 }
 
 /// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
-fn message<'a>(turn: &'a [Message], model: &str) -> Option<WireMessage<'a>> {
+fn message<'a>(turn: &'a [Message], model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
     let first = turn.first()?;
     if first.role == Role::Model {
-        return answer(first, model);
+        return answer(first, model, ids);
     }
-    let content: Vec<_> = turn.iter().flat_map(|message| &message.parts).filter_map(block).collect();
+    let content = turn.iter().flat_map(|message| &message.parts);
+    let content: Vec<_> = content.filter_map(|part| block(part, ids)).collect();
     (!content.is_empty()).then_some(WireMessage { role: "user", content })
 }
 
-fn block(part: &Part) -> Option<Block<'_>> {
+fn block<'a>(part: &'a Part, ids: &Ids<'_>) -> Option<Block<'a>> {
     match part {
         Part::Text { text: words } => text(words.as_str()),
-        Part::ToolResult(result) => Some(tool_result(result).into()),
+        Part::ToolResult(result) => Some(tool_result(result, ids).into()),
         Part::ToolCall(_) | Part::Opaque(_) => None,
     }
 }
 
 /// What the model said, with the thoughts that it wants back where they stood.
-fn answer<'a>(message: &'a Message, model: &str) -> Option<WireMessage<'a>> {
-    let mut content: Vec<_> = layout::pieces(message, ID, model).into_iter().filter_map(piece).collect();
+fn answer<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
+    let pieces = layout::pieces(message, ID, model).into_iter();
+    let mut content: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
     // What follows a thought may have been white space.
     while content.last().is_some_and(|block| block.content.is_thought()) {
         content.pop();
@@ -185,16 +189,12 @@ fn answer<'a>(message: &'a Message, model: &str) -> Option<WireMessage<'a>> {
     (!content.is_empty()).then_some(WireMessage { role: "assistant", content })
 }
 
-fn piece(piece: Piece<'_>) -> Option<Block<'_>> {
+fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Block<'a>> {
     match piece {
         Piece::Text(words, _) => text(words),
         Piece::Call(call, _) => Some(
-            Content::ToolUse {
-                id: words::plain(&call.id),
-                name: words::plain(&call.name),
-                input: &call.args,
-            }
-            .into(),
+            Content::ToolUse { id: ids.plain(&call.id), name: words::plain(&call.name), input: &call.args }
+                .into(),
         ),
         Piece::Raw(thought) => is_thought(thought).then(|| Content::Thought(thought).into()),
     }
@@ -217,10 +217,10 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
     (!text.trim().is_empty()).then(|| Content::Text { text }.into())
 }
 
-fn tool_result(result: &ToolResult) -> Content<'_> {
+fn tool_result<'a>(result: &'a ToolResult, ids: &Ids<'_>) -> Content<'a> {
     let is_error = matches!(result.outcome, ToolOutcome::Error(_));
     Content::ToolResult {
-        tool_use_id: words::plain(&result.id),
+        tool_use_id: ids.plain(&result.id),
         content: words::outcome(result),
         is_error: is_error.then_some(true),
     }

@@ -1,7 +1,10 @@
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{CallIds, ID, LONGEST_CACHE, Options, ThinkingLimit};
+use crate::wire::ids::Ids;
 use crate::wire::layout::{self, Piece};
 use crate::wire::words;
 use crate::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
@@ -107,23 +110,23 @@ struct WirePart<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Data<'a> {
-    Text(std::borrow::Cow<'a, str>),
+    Text(Cow<'a, str>),
     FunctionCall {
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<&'a str>,
+        id: Option<Cow<'a, str>>,
         name: &'a str,
         args: &'a Map<String, Value>,
     },
     FunctionResponse {
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<&'a str>,
+        id: Option<Cow<'a, str>>,
         name: &'a str,
         response: Value,
     },
 }
 
 impl<'a> WirePart<'a> {
-    fn text(text: impl Into<std::borrow::Cow<'a, str>>) -> Self {
+    fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Data::Text(text.into()).into()
     }
 }
@@ -149,13 +152,15 @@ fn prefix(request: &ModelRequest) -> Prefix<'_> {
 }
 
 fn contents(request: &ModelRequest, known: usize, ids: CallIds) -> Vec<Content<'_>> {
-    let encoder = Encoder { ids, model: &request.model };
+    let given = Ids::of(&request.messages, ID, &request.model);
+    let encoder = Encoder { ids, given: &given, model: &request.model };
     words::turns(&request.messages[known..]).filter_map(|turn| encoder.content(turn)).collect()
 }
 
 #[derive(Clone, Copy)]
 struct Encoder<'r> {
     ids: CallIds,
+    given: &'r Ids<'r>,
     model: &'r str,
 }
 
@@ -213,8 +218,8 @@ impl Encoder<'_> {
         Data::FunctionResponse { id: self.id(&result.id), name: &result.name, response }
     }
 
-    fn id(self, id: &str) -> Option<&str> {
-        (self.ids == CallIds::Sent).then_some(id)
+    fn id<'a>(self, id: &'a str) -> Option<Cow<'a, str>> {
+        (self.ids == CallIds::Sent).then(|| self.given.any(id))
     }
 }
 

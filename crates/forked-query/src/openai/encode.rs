@@ -1,9 +1,13 @@
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CacheAnnotations, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions, thoughts,
+    CacheAnnotations, CallIds, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
+    thoughts,
 };
+use crate::wire::ids::Ids;
 use crate::wire::layout;
 use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
@@ -23,7 +27,7 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
         stream_options: (options.stream_usage == StreamUsage::Asked)
             .then_some(StreamOptions { include_usage: true }),
         tools: tools(&request.tools, options.cache),
-        messages: messages(request, in_words, options.cache),
+        messages: messages(request, in_words, options),
         max_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxTokens),
         max_completion_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxCompletionTokens),
         response_format: question.and_then(|schema| response_format(schema, options.structured_output)),
@@ -83,7 +87,7 @@ struct Tool<'a> {
 struct WireMessage<'a> {
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+    tool_call_id: Option<Cow<'a, str>>,
     content: Content,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
@@ -109,7 +113,7 @@ struct Block {
 
 #[derive(Serialize)]
 struct WireCall<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     r#type: &'static str,
     function: WireFunction<'a>,
     /// What the model wants back with the call.
@@ -135,9 +139,11 @@ fn tools(tools: &[ToolSchema], cache: CacheAnnotations) -> Vec<Tool<'_>> {
 fn messages<'a>(
     request: &'a ModelRequest,
     schema_in_words: Option<&Value>,
-    cache: CacheAnnotations,
+    options: &WireOptions,
 ) -> Vec<WireMessage<'a>> {
-    let encoder = MessageEncoder { cache, model: &request.model };
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let encoder =
+        MessageEncoder { cache: options.cache, call_ids: options.call_ids, ids: &ids, model: &request.model };
     let mut list = Vec::new();
     if let Some(system) = &request.system {
         list.push(encoder.message("system", system.clone()));
@@ -170,9 +176,14 @@ fn mark(messages: &mut [WireMessage<'_>]) {
     }
 }
 
+/// The longest id that OpenAI takes.
+const SHORT_ID: usize = 40;
+
 #[derive(Clone, Copy)]
 struct MessageEncoder<'r> {
     cache: CacheAnnotations,
+    call_ids: CallIds,
+    ids: &'r Ids<'r>,
     model: &'r str,
 }
 
@@ -190,7 +201,7 @@ impl MessageEncoder<'_> {
         let text = message.to_text();
         let tool_calls: Vec<_> = layout::with_calls(message, ID, self.model)
             .map(|(call, extra_content)| WireCall {
-                id: &call.id,
+                id: self.id(&call.id),
                 r#type: "function",
                 function: WireFunction { name: &call.name, arguments: words::to_text(&call.args) },
                 extra_content,
@@ -204,7 +215,15 @@ impl MessageEncoder<'_> {
     }
 
     fn result(self, result: &ToolResult) -> WireMessage<'_> {
-        WireMessage { tool_call_id: Some(&result.id), ..self.message("tool", words::outcome(result)) }
+        let id = self.id(&result.id);
+        WireMessage { tool_call_id: Some(id), ..self.message("tool", words::outcome(result)) }
+    }
+
+    fn id<'a>(self, id: &'a str) -> Cow<'a, str> {
+        match self.call_ids {
+            CallIds::AsGiven => self.ids.any(id),
+            CallIds::Short => words::plain_within(id, SHORT_ID),
+        }
     }
 
     fn message<'a>(self, role: &'static str, text: String) -> WireMessage<'a> {

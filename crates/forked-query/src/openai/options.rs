@@ -17,6 +17,18 @@ pub struct WireOptions {
     pub stream_usage: StreamUsage,
     /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
     pub prompt_cache_key: Option<String>,
+    /// How the ids of calls are sent.
+    pub call_ids: CallIds,
+}
+
+/// How the ids of calls are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallIds {
+    /// As the server gave them: some carry data in them.
+    #[default]
+    AsGiven,
+    /// In at most 40 letters, which is all that OpenAI takes.
+    Short,
 }
 
 /// How the prefix is marked for the provider's cache.
@@ -128,6 +140,9 @@ impl StructuredOutput {
     }
 }
 
+/// `messages[2].tool_calls[0].id`, and the id in a result.
+const CALL_IDS: Parameter = Parameter { name: "tool_call_id", also: &["].id"] };
+
 impl WireOptions {
     pub(crate) fn parameters(&self) -> Vec<Parameter> {
         let names = [
@@ -138,7 +153,8 @@ impl WireOptions {
             (self.cache != CacheAnnotations::None).then_some("cache_control"),
             self.prompt_cache_key.is_some().then_some("prompt_cache_key"),
         ];
-        names.into_iter().flatten().map(Parameter::named).collect()
+        let ids = (self.call_ids == CallIds::AsGiven).then_some(CALL_IDS);
+        names.into_iter().flatten().map(Parameter::named).chain(ids).collect()
     }
 
     pub(crate) fn without(&self, refused: &[&str]) -> Self {
@@ -156,6 +172,9 @@ impl WireOptions {
         }
         if has("cache_control") {
             left.cache = CacheAnnotations::None;
+        }
+        if has(CALL_IDS.name) {
+            left.call_ids = CallIds::Short;
         }
         if has("prompt_cache_key") {
             left.prompt_cache_key = None;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ID, Options};
 use crate::openai::StructuredOutput;
+use crate::wire::ids::Ids;
 use crate::wire::layout::{self, Piece};
 use crate::wire::words;
 use crate::{Message, ModelRequest, Role, ToolSchema};
@@ -102,8 +103,9 @@ enum Item<'a> {
 }
 
 fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> {
-    let mut items: Vec<_> =
-        request.messages.iter().flat_map(|message| encode_message(message, &request.model)).collect();
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let items = request.messages.iter().flat_map(|message| encode_message(message, &request.model, &ids));
+    let mut items: Vec<_> = items.collect();
     let in_words = structured != StructuredOutput::JsonSchema;
     if let (true, Some(schema), Some(Item::Message { content, .. })) =
         (in_words, &request.response_schema, items.last_mut())
@@ -113,7 +115,7 @@ fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> 
     items
 }
 
-fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<Item<'a>> {
+fn encode_message<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Vec<Item<'a>> {
     match message.role {
         Role::User => {
             let content = message.to_text();
@@ -121,8 +123,8 @@ fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<Item<'a>> {
             said.into_iter().collect()
         }
         Role::Model => {
-            let mut items: Vec<_> =
-                layout::pieces(message, ID, model).into_iter().filter_map(encode_piece).collect();
+            let pieces = layout::pieces(message, ID, model).into_iter();
+            let mut items: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
             // The provider refuses reasoning that leads to nothing.
             while matches!(items.last(), Some(Item::Reasoning(_))) {
                 items.pop();
@@ -131,14 +133,14 @@ fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<Item<'a>> {
         }
         Role::Tool => words::results(message)
             .map(|result| Item::FunctionCallOutput {
-                call_id: words::plain(&result.id),
+                call_id: ids.plain(&result.id),
                 output: words::outcome(result),
             })
             .collect(),
     }
 }
 
-fn encode_piece(piece: Piece<'_>) -> Option<Item<'_>> {
+fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Item<'a>> {
     match piece {
         Piece::Text(text, phase) => (!text.is_empty()).then(|| Item::Message {
             role: "assistant",
@@ -146,7 +148,7 @@ fn encode_piece(piece: Piece<'_>) -> Option<Item<'_>> {
             phase: phase.and_then(Value::as_str),
         }),
         Piece::Call(call, _) => Some(Item::FunctionCall {
-            call_id: words::plain(&call.id),
+            call_id: ids.plain(&call.id),
             name: words::plain(&call.name),
             arguments: words::to_text(&call.args),
         }),

@@ -137,6 +137,8 @@ impl Answer {
     }
 
     pub(super) fn take_calls(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {
-        self.calls.take(taken)
+        let (calls, settled) = self.calls.take(taken)?;
+        self.layout.settle(settled);
+        Ok(calls)
     }
 }

@@ -2,7 +2,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::arguments;
+use super::layout::Settled;
+use super::{arguments, words};
 use crate::ToolCall;
 use crate::pairing::free_id;
 
@@ -114,13 +115,23 @@ impl Calls {
         })
     }
 
-    /// The calls, whole, in the order they began, each with an id that nobody has. An error where one has no name.
-    pub(super) fn take(&mut self, taken: &mut HashSet<String>) -> Result<Vec<ToolCall>, &'static str> {
-        let calls = std::mem::take(&mut self.calls).into_iter();
-        calls
-            .filter(|call| !call.is_in_doubt || call.has_arguments())
-            .map(|call| call.finished(taken))
-            .collect()
+    /// The calls, whole, in the order they began, each with an id that nobody has; and what became of each that began. An error
+    /// where one has no name.
+    pub(super) fn take(
+        &mut self,
+        taken: &mut HashSet<String>,
+    ) -> Result<(Vec<ToolCall>, Vec<Settled>), &'static str> {
+        let (mut calls, mut settled) = (Vec::new(), Vec::new());
+        for call in std::mem::take(&mut self.calls) {
+            if call.is_in_doubt && !call.has_arguments() {
+                settled.push(Settled::None);
+                continue;
+            }
+            let (call, given) = call.finished(taken)?;
+            calls.push(call);
+            settled.push(Settled::Call { given });
+        }
+        Ok((calls, settled))
     }
 }
 
@@ -139,18 +150,22 @@ impl PartialCall {
         letters.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(letters).is_ok()
     }
 
-    fn finished(self, taken: &mut HashSet<String>) -> Result<ToolCall, &'static str> {
+    /// The call, and the id that the model gave where it is not one that every provider takes.
+    fn finished(self, taken: &mut HashSet<String>) -> Result<(ToolCall, Option<String>), &'static str> {
         if self.name.is_empty() {
             return Err("a tool call has no name");
         }
-        let id = free_id(&self.id, taken);
+        let is_plain = self.id.is_empty() || words::is_plain(&self.id);
+        let id = free_id(if is_plain { &self.id } else { "" }, taken);
         taken.insert(id.clone());
+        // One that was given before would pair with two calls.
+        let given = (!is_plain && taken.insert(self.id.clone())).then_some(self.id);
         // Letters count for more: a format may begin a call with an empty object and then spell it out.
         let args = match self.whole {
             Some(whole) if self.letters.trim().is_empty() => whole,
             _ => arguments::parse(&self.letters),
         };
-        Ok(ToolCall { id, name: self.name, args })
+        Ok((ToolCall { id, name: self.name, args }, given))
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::frames::FrameError;
+use super::ids::Ids;
 use super::stranger::{Stranger, bare_error};
 use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
 use crate::redact::Redactor;
@@ -42,14 +43,15 @@ enum State {
 impl Decoder {
     /// A decoder for the answer to `request`: calls get ids that no call in it has.
     pub fn new(provider: &Provider, request: &ModelRequest) -> Self {
-        let calls = request.messages.iter().flat_map(Message::tool_calls);
+        let calls = request.messages.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str());
+        let given = Ids::of(&request.messages, provider.wire.id(), &request.model);
         Self {
             provider: provider.clone(),
             model: request.model.clone(),
             reader: provider.wire.reader(),
             frames: Frames::new(provider.wire.framing()),
             answer: Answer::default(),
-            ids: calls.map(|call| call.id.clone()).collect(),
+            ids: calls.chain(given.all()).map(str::to_owned).collect(),
             read_bytes: 0,
             state: State::Open,
             stranger: Some(Stranger::default()),

@@ -30,7 +30,7 @@ pub(super) struct Layout {
 enum Grown {
     Raw(Map<String, Value>),
     Text { bytes: usize, with: Option<Value>, is_closed: bool },
-    Call { with: Option<Value> },
+    Call { with: Option<Value>, given: Option<String> },
 }
 
 impl Layout {
@@ -60,16 +60,32 @@ impl Layout {
     pub(super) fn call(&mut self, place: usize, carried: Option<Value>) {
         if place == self.calls {
             self.calls += 1;
-            self.pieces.push(Grown::Call { with: carried });
+            self.pieces.push(Grown::Call { with: carried, given: None });
         } else if carried.is_some() {
             let mut calls = self.pieces.iter_mut().filter_map(|piece| match piece {
-                Grown::Call { with } => Some(with),
+                Grown::Call { with, .. } => Some(with),
                 _ => None,
             });
             if let Some(with) = calls.nth(place) {
                 *with = carried;
             }
         }
+    }
+
+    /// What became of the calls, in their order: the id that the model gave where the call has another, or none of them.
+    pub(super) fn settle(&mut self, calls: Vec<Settled>) {
+        let mut calls = calls.into_iter();
+        self.pieces.retain_mut(|piece| match piece {
+            Grown::Call { given, .. } => match calls.next() {
+                Some(Settled::Call { given: id }) => {
+                    *given = id;
+                    true
+                }
+                Some(Settled::None) => false,
+                None => true,
+            },
+            _ => true,
+        });
     }
 
     /// A piece that is neither words nor a call.
@@ -101,7 +117,8 @@ impl Layout {
         let pieces = std::mem::take(self).pieces;
         let is_wanted = |piece: &Grown| match piece {
             Grown::Raw(fields) => !fields.is_empty(),
-            Grown::Text { with, .. } | Grown::Call { with } => with.is_some(),
+            Grown::Text { with, .. } => with.is_some(),
+            Grown::Call { with, given } => with.is_some() || given.is_some(),
         };
         if !pieces.iter().any(is_wanted) {
             return None;
@@ -117,13 +134,36 @@ impl From<Grown> for Value {
         let (mut json, with) = match piece {
             Grown::Raw(fields) => return json!({ RAW: fields }),
             Grown::Text { bytes, with, .. } => (json!({ TEXT: bytes }), with),
-            Grown::Call { with } => (json!({ CALL: true }), with),
+            Grown::Call { with, given: None } => (json!({ CALL: true }), with),
+            Grown::Call { with, given: Some(id) } => (json!({ CALL: id }), with),
         };
         if let Some(with) = with {
             json[WITH] = with;
         }
         json
     }
+}
+
+/// What became of a call that began.
+#[derive(Debug, PartialEq)]
+pub(super) enum Settled {
+    Call {
+        given: Option<String>,
+    },
+    /// It was none.
+    None,
+}
+
+/// The ids that this model gave in this format for calls of the message which have others there: theirs, and the given ones.
+pub(crate) fn given_ids<'a>(
+    message: &'a Message,
+    format: &str,
+    model: &str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let own = message.opaque().filter(|opaque| is_own(opaque, format, model));
+    let places = own.and_then(|opaque| opaque.data.as_array()).into_iter().flatten();
+    let given = places.filter_map(|place| place.get(CALL));
+    message.tool_calls().zip(given).filter_map(|(call, given)| Some((call.id.as_str(), given.as_str()?)))
 }
 
 /// A piece of a message, as a format sends it.

@@ -77,7 +77,7 @@ fn named_by_field(body: &str) -> Option<String> {
 /// Whether a refusal is about what a server does not know, in the words that servers have for that. A value that is too large is
 /// refused with others.
 fn says_unsupported(body: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 15] = [
         "unsupported",
         "not support",
         "unrecognized",
@@ -92,6 +92,8 @@ fn says_unsupported(body: &str) -> bool {
         "not implemented",
         "cannot find field",
         "only works in",
+        // Of an id; a conversation that is too long is said to be that in other words.
+        "string too long",
     ];
     let body = body.to_lowercase();
     WORDS.iter().any(|word| body.contains(word))
@@ -101,7 +103,7 @@ fn says_unsupported(body: &str) -> bool {
 fn has_word(text: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word).any(|(start, _)| {
-        let before = text[..start].chars().next_back();
+        let before = text[..start].chars().next_back().filter(|_| word.starts_with(is_letter));
         let after = text[start + word.len()..].chars().next();
         !before.is_some_and(is_letter) && !after.is_some_and(is_letter)
     })

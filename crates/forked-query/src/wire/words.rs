@@ -56,12 +56,29 @@ pub(crate) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
 /// The id of a call or the name of a tool in the letters that every provider takes: those of another provider, or of a
 /// file that a hand wrote, may have others. It depends on nothing but the id, and two ids stay two.
 pub(crate) fn plain(id: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 64;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain) {
+    plain_within(id, LONGEST)
+}
+
+/// So long an id or name may be with every provider but one.
+const LONGEST: usize = 64;
+
+/// Whether every provider takes this id as it is.
+pub(crate) fn is_plain(id: &str) -> bool {
+    !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain_letter)
+}
+
+fn is_plain_letter(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// The same within so many letters, at least 17.
+pub(crate) fn plain_within(id: &str, longest: usize) -> Cow<'_, str> {
+    if is_plain(id) && id.len() <= longest {
         return Cow::Borrowed(id);
     }
-    let start: String = id.chars().take(40).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    // Behind it stand a hyphen and a number of sixteen letters.
+    let start = longest.min(57) - 17;
+    let start: String = id.chars().take(start).map(|c| if is_plain_letter(c) { c } else { '_' }).collect();
     // FNV-1a.
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -5,6 +5,7 @@ mod asked;
 mod faults;
 mod formats;
 mod habits;
+mod ids;
 mod keeper;
 mod matrix;
 mod refused;

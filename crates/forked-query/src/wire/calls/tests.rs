@@ -16,7 +16,7 @@ fn read(pieces: Pieces<'_>) -> Vec<(String, String)> {
             ..Fragment::default()
         });
     }
-    let calls = calls.take(&mut HashSet::new()).unwrap();
+    let calls = calls.take(&mut HashSet::new()).unwrap().0;
     calls.into_iter().map(|call| (call.name, Value::Object(call.args).to_string())).collect()
 }
 
