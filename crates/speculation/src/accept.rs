@@ -5,10 +5,11 @@ use headstart_overlay_fs::{
     ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
     resolve_conflicts,
 };
-use headstart_tool_gate::{BuiltinTool, CallRef, Decision, Gate, GateContext, Verdict};
+use headstart_tool_gate::{BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::answers::{Answers, AsksFirst};
 use crate::{Ending, Finished, Transcript};
 
 /// How an accept ended, when nothing went wrong.
@@ -28,6 +29,9 @@ pub enum Acceptance {
         /// What the gate says of it now.
         verdict: Verdict,
     },
+    /// The work wrote where the mode asks before a write, and the user has not been asked. Nothing was changed: show
+    /// them what it would, and accept with their [`Answers`].
+    AsksFirst(AsksFirst),
     /// There is nothing to give: nothing was done, or it was aborted.
     Nothing,
     /// The work stopped at a call that needs consent, and the host wants none of such work
@@ -140,15 +144,15 @@ pub enum StartError {
 }
 
 /// Hands finished work over: judges again, by the rules in force now, every call that ran and every path that was written
-/// or read, then commits all of the changes or none. `choices` is what the user said to the conflicts that an accept before this
-/// one reported ([`resolve_conflicts`]); a choice that cannot be made is a conflict again.
+/// or read, looks for the user's yes where the mode wants it, then commits all of the changes or none. A choice of theirs that
+/// cannot be made is a conflict again.
 pub async fn accept(
     finished: &Finished,
+    answers: &Answers,
     workspace: &dyn Workspace,
     gate: &Gate,
     context: &GateContext,
     options: CommitOptions,
-    choices: &[Choice],
 ) -> Result<Acceptance, AcceptError> {
     let transcript = &finished.transcript;
     if !finished.has_something_to_give() {
@@ -160,6 +164,10 @@ pub async fn accept(
     if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
+    if asks_first(finished, gate, context) && !answers.agree_to(finished) {
+        return Ok(Acceptance::AsksFirst(AsksFirst::of(finished)));
+    }
+    let choices = answers.choices();
     let resolved = match choices {
         [] => None,
         choices => Some(resolve_conflicts(workspace, &finished.changes, choices).await?),
@@ -199,7 +207,7 @@ fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<
     let ran: HashSet<&str> = results.chain(ready).filter_map(ran_call).collect();
     let calls = messages.iter().flat_map(Message::tool_calls).chain(finished.transcript.waiting_calls());
     calls.filter(|call| ran.contains(call.id.as_str())).find_map(|call| {
-        let verdict = gate.judge(CallRef { name: &call.name, args: &call.args }, context);
+        let verdict = gate.judge_ahead(CallRef { name: &call.name, args: &call.args }, context);
         (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
     })
 }
@@ -210,11 +218,28 @@ fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Op
     let written = finished.changes.changes.iter().map(|change| (BuiltinTool::WriteFile, &change.path));
     let read = finished.changes.reads.iter().map(|seen| (BuiltinTool::ReadFile, &seen.path));
     written.chain(read).find_map(|(tool, path)| {
-        let args = Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
-        let verdict = gate.judge(CallRef { name: tool.name(), args: &args }, context);
-        let call = ToolCall { id: String::new(), name: tool.name().to_owned(), args };
+        let (call, verdict) = judged(tool, path, gate, context);
         (verdict.decision == Decision::Boundary).then_some((call, verdict))
     })
+}
+
+/// Whether a path that is written is one that the user is asked about, by the mode in force now.
+fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
+    finished.changes.changes.iter().any(|change| {
+        judged(BuiltinTool::WriteFile, &change.path, gate, context).1.reason == Reason::StagedAsksFirst
+    })
+}
+
+/// The plain call that reaches a path, and what the gate says of it.
+fn judged(
+    tool: BuiltinTool,
+    path: &WorkspacePath,
+    gate: &Gate,
+    context: &GateContext,
+) -> (ToolCall, Verdict) {
+    let args = Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
+    let verdict = gate.judge_ahead(CallRef { name: tool.name(), args: &args }, context);
+    (ToolCall { id: String::new(), name: tool.name().to_owned(), args }, verdict)
 }
 
 fn ran_call(result: &ToolResult) -> Option<&str> {

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
-use headstart_overlay_fs::{Choice, Overlay, Workspace};
+use headstart_overlay_fs::{Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 
@@ -13,8 +13,8 @@ use crate::run::{Progress, Run, lock};
 use crate::seen::Seen;
 use crate::transcript::call_ids;
 use crate::{
-    AcceptError, Acceptance, AtBoundary, Cost, Driver, Ending, Events, Finished, Host, Limits, Speculation,
-    StartError, Status, Transcript,
+    AcceptError, Acceptance, Answers, AtBoundary, Cost, Driver, Ending, Events, Finished, Host, Limits,
+    Speculation, StartError, Status, Transcript,
 };
 
 /// Everything that a speculation and a foreground turn run with. Cheap to clone.
@@ -52,21 +52,22 @@ impl Engine {
     ///
     /// Of steps that stand on each other, the lower one comes first.
     pub async fn accept(&self, finished: &Finished) -> Result<Acceptance, AcceptError> {
-        self.accept_with(finished, &[]).await
+        self.accept_with(finished, &Answers::default()).await
     }
 
-    /// The same with what the user says to the conflicts that an accept before this one reported.
+    /// As [`accept`](Self::accept), with what the user answered to the accept before.
     pub async fn accept_with(
         &self,
         finished: &Finished,
-        choices: &[Choice],
+        answers: &Answers,
     ) -> Result<Acceptance, AcceptError> {
         let stopped = finished.ending.status() == Status::Boundary;
         if stopped && self.host.at_boundary() == AtBoundary::Discard {
             return Ok(Acceptance::Discarded);
         }
         let context = self.host.gate_context();
-        accept(finished, &*self.workspace, &self.gate, &context, self.host.commit_options(), choices).await
+        let options = self.host.commit_options();
+        accept(finished, answers, &*self.workspace, &self.gate, &context, options).await
     }
 
     /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the

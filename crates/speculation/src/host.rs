@@ -24,7 +24,8 @@ pub trait Host: Send + Sync {
     /// Resolves after `time`.
     async fn sleep(&self, time: Duration);
 
-    /// The approval mode, workspace and deny rules in force now.
+    /// The approval mode, workspace and deny rules in force now, and with
+    /// [`AheadWrites`](headstart_tool_gate::AheadWrites) whether edits of work ahead are staged where the mode asks.
     fn gate_context(&self) -> GateContext;
 
     /// What becomes of files that the user changed while the work was under way.

@@ -73,6 +73,7 @@
 
 mod above;
 mod accept;
+mod answers;
 mod calls;
 mod candidates;
 mod clock;
@@ -95,6 +96,7 @@ mod undone;
 mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, Kept, StartError, accept};
+pub use answers::{Answers, AsksFirst};
 pub use candidates::{Candidate, Candidates};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};

@@ -87,9 +87,14 @@ impl Tools {
         }
     }
 
-    fn judge(&self, call: &ToolCall) -> (GateContext, Verdict) {
+    /// What the gate says of a call, and by which rules.
+    fn judge(
+        &self,
+        call: &ToolCall,
+        judge: fn(&Gate, CallRef<'_>, &GateContext) -> Verdict,
+    ) -> (GateContext, Verdict) {
         let context = self.host.gate_context();
-        let verdict = self.gate.judge(CallRef { name: &call.name, args: &call.args }, &context);
+        let verdict = judge(&self.gate, CallRef { name: &call.name, args: &call.args }, &context);
         (context, verdict)
     }
 
@@ -134,7 +139,7 @@ impl Permits for Speculative {
         if let Some(message) = self.tools.nobody_offers(call) {
             return Permit::Refuse(message);
         }
-        let (context, verdict) = self.tools.judge(call);
+        let (context, verdict) = self.tools.judge(call, Gate::judge_ahead);
         if verdict.decision == Decision::Boundary {
             return Permit::Stop(verdict);
         }
@@ -282,7 +287,7 @@ impl Permits for Foreground {
         if let Some(message) = self.tools.nobody_offers(call) {
             return Permit::Refuse(message);
         }
-        let (context, verdict) = self.tools.judge(call);
+        let (context, verdict) = self.tools.judge(call, Gate::judge);
         if verdict.decision != Decision::Boundary {
             return Permit::Run(Permitted { context, verdict, consented: false });
         }

@@ -6,7 +6,7 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::CacheSafeParams;
-use headstart_overlay_fs::{ChangeSet, Choice, Overlay, Tree};
+use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 
 use crate::above::Above;
 use crate::driver::{Driver, Slot};
@@ -15,7 +15,7 @@ use crate::footing::Footing;
 use crate::run::{Progress, SharedProgress, lock, millis};
 use crate::work::{Tell, Work};
 use crate::{
-    AcceptError, Acceptance, Cost, Ending, Engine, Events, Finished, StartError, Status, Transcript,
+    AcceptError, Acceptance, Answers, Cost, Ending, Engine, Events, Finished, StartError, Status, Transcript,
 };
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
@@ -221,14 +221,19 @@ impl Speculation {
     /// ([`Workspace::commit`](headstart_overlay_fs::Workspace::commit)): nothing or all on disk and in memory, some of the
     /// changes with [`commit_through`](headstart_overlay_fs::commit_through); another accept then finds these as conflicts.
     /// Spawn it, and wait for the task under whatever timeout there is. An [`abort`](Self::abort) never cuts a commit.
+    ///
+    /// Work that wrote in a mode which asks before a write ([`AheadWrites::Ask`](headstart_tool_gate::AheadWrites)) is
+    /// not handed over by this: the answer is [`Acceptance::AsksFirst`], and once the user has agreed to what that shows,
+    /// [`accept_with`](Self::accept_with) takes their word.
     pub async fn accept(&self) -> Result<Acceptance, AcceptError> {
-        self.accept_with(&[]).await
+        self.accept_with(&Answers::default()).await
     }
 
-    /// The same with what the user says to the conflicts that an accept before this one reported
-    /// ([`Acceptance::Conflict`]): which side is kept, or both with markers. A path that was edited since they looked, and one
-    /// to which they said nothing, is a conflict again. [`Accepted::note`](crate::Accepted::note) has the words for the model.
-    pub async fn accept_with(&self, choices: &[Choice]) -> Result<Acceptance, AcceptError> {
+    /// As [`accept`](Self::accept), with what the user answered to the accept before: their yes
+    /// ([`Acceptance::AsksFirst`]), and which side of each conflict is kept, or both with markers
+    /// ([`Acceptance::Conflict`]). A path that was edited since they looked, and one to which they said nothing, is a
+    /// conflict again. [`Accepted::note`](crate::Accepted::note) has the words for the model.
+    pub async fn accept_with(&self, answers: &Answers) -> Result<Acceptance, AcceptError> {
         if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
             && self.status() != Status::Aborted
         {
@@ -246,7 +251,7 @@ impl Speculation {
             self.shared.handed_over.store(false, Ordering::SeqCst);
         }
         let finished = self.finished().await;
-        let mut acceptance = self.shared.engine.accept_with(&finished, choices).await?;
+        let mut acceptance = self.shared.engine.accept_with(&finished, answers).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
             give_back.disarm();
             self.shared.footing.accept();

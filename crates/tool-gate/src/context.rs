@@ -27,11 +27,25 @@ impl ApprovalMode {
     }
 }
 
+/// What becomes of an edit of work that runs ahead in [`ApprovalMode::Default`], where nobody is there to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AheadWrites {
+    /// The work stops there.
+    #[default]
+    Boundary,
+    /// It is staged, and the user is asked before any of it is applied. Only for whoever does ask: see
+    /// [`Gate::judge_ahead`](crate::Gate::judge_ahead).
+    Ask,
+}
+
 /// What a verdict depends on besides the call.
 #[derive(Debug, Clone, Default)]
 pub struct GateContext {
     /// The approval mode in force now.
     pub mode: ApprovalMode,
+    /// What becomes of an edit of work that runs ahead where the mode asks.
+    pub ahead_writes: AheadWrites,
     /// The workspace root: an absolute path without `.` or `..`.
     pub workspace: String,
     /// Paths that no tool may touch.

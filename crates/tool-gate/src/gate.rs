@@ -8,7 +8,10 @@ use serde_json::{Map, Value};
 use crate::builtin::one_text;
 #[cfg(feature = "shell")]
 use crate::shell::Witness;
-use crate::{BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason, Verdict};
+use crate::{
+    AheadWrites, ApprovalMode, BuiltinTool, CallRef, Decision, EffectKind, GateContext, GateError, Reason,
+    Verdict,
+};
 #[cfg(feature = "shell")]
 use crate::{decide, shell};
 
@@ -62,7 +65,7 @@ impl Gate {
         match BuiltinTool::from_name(call.name) {
             Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context),
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
-                judge_write(tool, call.args, context)
+                judge_write(tool, call.args, context, context.mode)
             }
             Some(tool) => judge_read(tool, call.args, context),
             None if call.name == "lsp" => judge_lsp(call.args, context),
@@ -75,6 +78,26 @@ impl Gate {
                     .with_effect(EffectKind::Unknown, "an unknown tool may do anything")
             }
         }
+    }
+
+    /// The verdict on a call of work that runs ahead of the user.
+    ///
+    /// As [`judge`](Self::judge), but for an edit in [`ApprovalMode::Default`] with [`AheadWrites::Ask`]: that is staged
+    /// as in [`ApprovalMode::AutoEdit`], with [`Reason::StagedAsksFirst`]. Whoever applies such work must have shown
+    /// the user what it changes and got their yes. For a call that runs at once this is the wrong question.
+    pub fn judge_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
+        let asks_when_taken =
+            context.mode == ApprovalMode::Default && context.ahead_writes == AheadWrites::Ask;
+        let tool = match BuiltinTool::from_name(call.name) {
+            Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) if asks_when_taken => tool,
+            _ => return self.judge(call, context),
+        };
+        let mut verdict = judge_write(tool, call.args, context, ApprovalMode::AutoEdit);
+        if verdict.decision == Decision::Redirect {
+            verdict.reason = Reason::StagedAsksFirst;
+            verdict.detail = format!("{} is staged, and asks before it is applied", tool.name());
+        }
+        verdict
     }
 
     /// The verdict on a shell command in the workspace root.
@@ -186,14 +209,19 @@ fn judge_lsp(args: &Map<String, Value>, context: &GateContext) -> Verdict {
     judge_read(BuiltinTool::Ls, args, context)
 }
 
-fn judge_write(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+fn judge_write(
+    tool: BuiltinTool,
+    args: &Map<String, Value>,
+    context: &GateContext,
+    mode: ApprovalMode,
+) -> Verdict {
     let asks = || {
         let path = tool.path_arg(args).unwrap_or("a file");
         let detail = format!("{} asks first in this mode", tool.name());
         Verdict::boundary(Reason::WriteToolNoAuto, detail)
             .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"))
     };
-    let asks_first = !context.mode.edits_files();
+    let asks_first = !mode.edits_files();
     let path = match tool.path_argument(args) {
         Ok(Some(path)) => path,
         _ if asks_first => return asks(),

@@ -60,7 +60,7 @@ mod verdict;
 
 pub use builtin::BuiltinTool;
 pub use call::{CallRef, OwnedCall, rewrite_paths};
-pub use context::{ApprovalMode, GateContext};
+pub use context::{AheadWrites, ApprovalMode, GateContext};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;

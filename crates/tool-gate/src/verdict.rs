@@ -35,6 +35,8 @@ pub enum Reason {
     ReadOnly,
     /// A write that the overlay stages.
     StagedWrite,
+    /// A write of work that runs ahead: the overlay stages it, and the user is asked before any of it is applied.
+    StagedAsksFirst,
     /// An argument is missing or of the wrong type. A read or write tool is let run, because it finds no path
     /// either and answers with an error that the model can act on; a shell call is a boundary.
     InvalidArgument,
@@ -80,6 +82,7 @@ impl Reason {
         match self {
             Self::ReadOnly => "read_only",
             Self::StagedWrite => "staged_write",
+            Self::StagedAsksFirst => "staged_asks_first",
             Self::InvalidArgument => "invalid_argument",
             Self::AmbiguousPath => "ambiguous_path",
             Self::WriteToolNoAuto => "write_tool_no_auto",
@@ -268,6 +271,7 @@ mod tests {
             &[
                 Reason::ReadOnly,
                 Reason::StagedWrite,
+                Reason::StagedAsksFirst,
                 Reason::InvalidArgument,
                 Reason::AmbiguousPath,
                 Reason::WriteToolNoAuto,

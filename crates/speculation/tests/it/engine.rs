@@ -401,7 +401,7 @@ fn what_the_user_says_to_a_conflict_is_accepted_with_the_rest() {
         bench.tree.write(&path("src/lib.rs"), mine.as_str());
         let Acceptance::Conflict(conflicts) = block_on(speculation.accept()).unwrap() else { panic!() };
         let choices: Vec<_> = conflicts.into_iter().map(|conflict| Choice { conflict, keep }).collect();
-        let accepted = accepted(block_on(speculation.accept_with(&choices)).unwrap());
+        let accepted = accepted(block_on(speculation.accept_with(&choices.into())).unwrap());
         assert_eq!(bench.tree.snapshot()["src/lib.rs"], content.as_bytes());
         assert_eq!(bench.tree.snapshot()["NEW.md"], b"x");
         assert_eq!(accepted.kept, [Kept { path: path("src/lib.rs"), keep }]);

@@ -1,5 +1,6 @@
 //! The engine against a scripted model, over trees in memory and on disk.
 
+mod asking;
 mod candidates;
 mod denied;
 mod differential;

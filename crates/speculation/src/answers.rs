@@ -1,0 +1,77 @@
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{ChangeSet, Choice};
+
+use crate::Finished;
+
+/// Work whose changes need the user's yes, and what they are to be shown before they give it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AsksFirst {
+    work: Work,
+    pending_call: Option<ToolCall>,
+}
+
+/// What tells the work that the user was shown from any other.
+#[derive(Debug, Clone, PartialEq)]
+struct Work {
+    id: String,
+    changes: ChangeSet,
+}
+
+/// What the user has answered about work that is to be accepted; by default nothing.
+///
+/// There is no yes but to something that was asked: it comes from an [`AsksFirst`], and counts for the changes in that one
+/// only. Whoever accepts still judges everything again by the rules in force then.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answers {
+    agreed: Option<Work>,
+    choices: Vec<Choice>,
+}
+
+impl AsksFirst {
+    pub(crate) fn of(finished: &Finished) -> Self {
+        Self { work: Work::of(finished), pending_call: finished.pending_call().cloned() }
+    }
+
+    /// What a yes applies.
+    pub fn changes(&self) -> &ChangeSet {
+        &self.work.changes
+    }
+
+    /// The call at which the work stopped, if it stopped at one. It is asked about by itself, after these changes.
+    pub fn pending_call(&self) -> Option<&ToolCall> {
+        self.pending_call.as_ref()
+    }
+
+    /// The user was shown [`changes`](Self::changes), and said yes.
+    pub fn agreed(&self) -> Answers {
+        Answers { agreed: Some(self.work.clone()), choices: Vec::new() }
+    }
+}
+
+impl From<Vec<Choice>> for Answers {
+    fn from(choices: Vec<Choice>) -> Self {
+        Self { agreed: None, choices }
+    }
+}
+
+impl Answers {
+    /// The same, with what the user said to the conflicts of an accept before this one.
+    #[must_use]
+    pub fn with_choices(self, choices: Vec<Choice>) -> Self {
+        Self { choices, ..self }
+    }
+
+    pub(crate) fn choices(&self) -> &[Choice] {
+        &self.choices
+    }
+
+    pub(crate) fn agree_to(&self, finished: &Finished) -> bool {
+        self.agreed.as_ref().is_some_and(|work| work.id == finished.id && work.changes == finished.changes)
+    }
+}
+
+impl Work {
+    fn of(finished: &Finished) -> Self {
+        Self { id: finished.id.clone(), changes: finished.changes.clone() }
+    }
+}
