@@ -1,30 +1,6 @@
-use serde::{Deserialize, Serialize};
-
 use crate::choice::{Choice, Step};
 use crate::event::{AcceptMethod, Event, RequestId};
-use crate::{Effect, Effects, Outcome, Place, Source, Suggestion};
-
-/// Milliseconds on a clock of the host's choice; only differences matter.
-pub type Millis = u64;
-
-/// How the controller waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Config {
-    /// Whether suggestions may show at the start.
-    pub enabled: bool,
-    /// Milliseconds between a suggestion's arrival and its showing, so that it does not flicker.
-    pub show_delay_ms: u64,
-    /// Milliseconds after an accept during which another accept is ignored, so that a key that repeats
-    /// delivers once.
-    pub accept_lock_ms: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { enabled: true, show_delay_ms: 300, accept_lock_ms: 100 }
-    }
-}
+use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion};
 
 /// The machine around the one suggestion on screen, and the candidates beside it.
 ///
@@ -32,13 +8,14 @@ impl Default for Config {
 /// |---|---|
 /// | suggested | drops what waits; starts its speculation (abandoning an older one); shows after the delay. What is on screen stays until then. When disabled: only drops what waits |
 /// | suggested, nothing | drops what waits and what is on screen, and always hides |
-/// | accept | ignored within the lock. Drops what waits. Takes the text on screen, else the fallback, else does nothing; records, hides, inserts (unless skipped) and locks |
+/// | accept | ignored within the lock, and by Tab while what is on screen is new there. Drops what waits. Takes the text on screen, else the fallback, else does nothing; records, hides, inserts (unless skipped) and locks |
 /// | dismiss, typing | drops what waits; if one is on screen, records it as ignored and hides it |
-/// | edited | as typing, unless what waits or is on screen begins with the text: then the rest of it shows |
+/// | edited | what waits or is on screen begins with the text: the rest of it shows. Else a slip, if one key made the difference: hides. Else as typing |
+/// | edited after a slip | begins with the text: all is as before the slip. Else as typing |
 /// | next, previous candidate | shows another one of those that begin with what is typed |
 /// | clear | drops everything, opens the lock, hides, records nothing |
 /// | cleanup | as clear, without touching the screen |
-/// | wake | shows what waits, when its time has come |
+/// | wake | shows what waits, when its time has come; after a slip that nobody took back in time, as typing |
 ///
 /// A speculation is abandoned when its suggestion is replaced, dismissed or cleared, not when it is accepted. When one of
 /// several candidates is accepted, those of the others are abandoned.
@@ -49,8 +26,9 @@ pub struct FollowupController {
     waiting: Option<Waiting>,
     shown: Option<Shown>,
     speculating: Option<Choice>,
-    /// What the input line holds, as far as the host tells. What waits and what is shown begin with it.
+    /// What the input line holds, as far as the host tells. What waits and what is shown begin with it, but for a slip.
     typed: String,
+    slip: Option<Slip>,
     accepted_at: Option<Millis>,
     newest_request: Option<RequestId>,
     settled_request: Option<RequestId>,
@@ -60,6 +38,14 @@ pub struct FollowupController {
 struct Waiting {
     choice: Choice,
     since: Millis,
+}
+
+/// One key led away from all that waits or is shown. They are kept for a while: the key may be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slip {
+    at: Millis,
+    /// How long the suggestion on screen was, in characters.
+    length: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +65,7 @@ impl FollowupController {
             shown: None,
             speculating: None,
             typed: String::new(),
+            slip: None,
             accepted_at: None,
             newest_request: None,
             settled_request: None,
@@ -133,8 +120,14 @@ impl FollowupController {
         self.visible().and_then(|suggestion| suggestion.rest_after(&self.typed))
     }
 
+    /// Whether one is on screen, or was until a typing slip that can still be taken back.
+    pub fn is_on_offer(&self) -> bool {
+        self.shown.is_some()
+    }
+
     /// Which of the candidates it is.
     pub fn place(&self) -> Option<Place> {
+        self.visible()?;
         self.shown.as_ref().map(|shown| shown.choice.place(&self.typed))
     }
 
@@ -162,12 +155,17 @@ impl FollowupController {
         self.waiting = None;
         let Some(choice) = choice else {
             self.shown = None;
+            self.slip = None;
             self.abandon(effects);
             effects.push(Effect::Hide);
             return;
         };
         if !self.enabled {
             return;
+        }
+        if self.slip.is_some() {
+            // Something else is on offer now: there is nothing to come back to.
+            self.ignore(now, effects);
         }
         if choice.current(&self.typed).is_none() {
             // The user is typing something else already.
@@ -186,6 +184,16 @@ impl FollowupController {
     }
 
     fn wake(&mut self, now: Millis, effects: &mut Effects) {
+        if let Some(slip) = &mut self.slip {
+            slip.at = slip.at.min(now);
+            let over_at = slip.at.saturating_add(self.config.slip_ms);
+            if now < over_at {
+                effects.push(Effect::WakeAt { at: over_at });
+            } else {
+                self.dismiss(now, effects);
+            }
+            return;
+        }
         let Some(mut waiting) = self.waiting.take() else { return };
         // After a clock that jumped back the wait begins anew instead of lasting until the clock caught up.
         waiting.since = waiting.since.min(now);
@@ -209,6 +217,9 @@ impl FollowupController {
     }
 
     fn turn(&mut self, now: Millis, step: Step, effects: &mut Effects) {
+        if self.slip.is_some() {
+            return;
+        }
         let Some(shown) = &mut self.shown else { return };
         shown.first_keystroke.get_or_insert(now);
         if shown.choice.turn(&self.typed, step) {
@@ -225,14 +236,32 @@ impl FollowupController {
             shown.first_keystroke.get_or_insert(now);
         }
         let goes_past = |choice: &Choice| choice.current(&text).is_none();
+        match self.slip {
+            Some(slip) if self.config.slip_ms <= now.saturating_sub(slip.at) => {
+                // Its wake is late, or never came.
+                self.dismiss(now, effects);
+                self.typed = text;
+                return;
+            }
+            None if self.leads_away(&text) && is_one_key(&self.typed, &text) => {
+                return self.begin_slip(now, text, effects);
+            }
+            _ => {}
+        }
         let dropped = self.waiting.take_if(|waiting| goes_past(&waiting.choice));
         if self.shown.as_ref().is_some_and(|shown| goes_past(&shown.choice)) {
             self.ignore(now, effects);
         }
+        let is_back = self.slip.take().is_some();
         self.typed = text;
         if self.shown.is_some() {
             effects.push(Effect::Hide);
             self.show(effects);
+        }
+        if let Some(waiting) = self.waiting.as_ref().filter(|_| is_back) {
+            // Its own wake may have come during the slip.
+            let at = waiting.since.saturating_add(self.config.show_delay_ms);
+            effects.push(Effect::WakeAt { at: at.max(now) });
         }
         if self.waiting.is_none() && (dropped.is_some() || self.shown.is_none()) {
             self.abandon(effects);
@@ -240,6 +269,23 @@ impl FollowupController {
         if self.waiting.is_none() && self.shown.is_none() && !self.typed.is_empty() {
             self.settle();
         }
+    }
+
+    /// Whether nothing that waits or is shown goes with the text, while something did before.
+    fn leads_away(&self, text: &str) -> bool {
+        let waiting = self.waiting.iter().map(|waiting| &waiting.choice);
+        let mut choices = waiting.chain(self.shown.iter().map(|shown| &shown.choice)).peekable();
+        choices.peek().is_some() && choices.all(|choice| choice.current(text).is_none())
+    }
+
+    fn begin_slip(&mut self, now: Millis, text: String, effects: &mut Effects) {
+        let length = self.visible().map_or(0, Suggestion::char_count);
+        self.slip = Some(Slip { at: now, length });
+        self.typed = text;
+        if self.shown.is_some() {
+            effects.push(Effect::Hide);
+        }
+        effects.push(Effect::WakeAt { at: now.saturating_add(self.config.slip_ms) });
     }
 
     fn accept(
@@ -250,10 +296,13 @@ impl FollowupController {
         skip_insert: bool,
         effects: &mut Effects,
     ) {
-        if self.accept_is_locked(now) {
+        if self.accept_is_locked(now) || self.tab_is_early(now, method) {
             return;
         }
         self.waiting = None;
+        if self.slip.is_some() {
+            self.ignore(now, effects);
+        }
         let live = self.visible().map(|suggestion| suggestion.as_str().to_owned());
         let shown = self.shown.take();
         let fallback = fallback.filter(|text| !text.is_empty());
@@ -298,6 +347,19 @@ impl FollowupController {
         self.accepted_at.is_some_and(|at| at <= now && now - at < self.config.accept_lock_ms)
     }
 
+    /// Whether the key was on its way before its user could see what it takes.
+    fn tab_is_early(&mut self, now: Millis, method: AcceptMethod) -> bool {
+        let Some(shown) = self.shown.as_mut().filter(|_| self.slip.is_none() && method == AcceptMethod::Tab)
+        else {
+            return false;
+        };
+        let is_early = shown.at <= now && now - shown.at < self.config.tab_delay_ms;
+        if is_early {
+            shown.first_keystroke.get_or_insert(now);
+        }
+        is_early
+    }
+
     fn dismiss(&mut self, now: Millis, effects: &mut Effects) {
         self.waiting = None;
         self.settle();
@@ -305,17 +367,21 @@ impl FollowupController {
         self.abandon(effects);
     }
 
-    /// The user went past what is on screen.
+    /// The user went past what is on screen: now, or with a slip that was the beginning of something else.
     fn ignore(&mut self, now: Millis, effects: &mut Effects) {
-        let length = self.visible().map_or(0, Suggestion::char_count);
+        let slip = self.slip.take();
+        let length =
+            slip.map_or_else(|| self.visible().map_or(0, Suggestion::char_count), |slip| slip.length);
         let Some(shown) = self.shown.take() else { return };
         let outcome = Outcome::Ignored {
-            time_to_ignore_ms: now.saturating_sub(shown.at),
+            time_to_ignore_ms: slip.map_or(now, |slip| slip.at).saturating_sub(shown.at),
             time_to_first_keystroke_ms: shown.time_to_first_keystroke(),
             suggestion_length: length,
         };
         effects.push(Effect::Record { outcome });
-        effects.push(Effect::Hide);
+        if slip.is_none() {
+            effects.push(Effect::Hide);
+        }
     }
 
     fn keystroke(&mut self, now: Millis, typed: bool, effects: &mut Effects) {
@@ -340,6 +406,9 @@ impl FollowupController {
     }
 
     fn reset(&mut self, effects: &mut Effects) {
+        if let Some(slip) = self.slip {
+            self.ignore(slip.at, effects);
+        }
         self.waiting = None;
         self.shown = None;
         self.accepted_at = None;
@@ -358,4 +427,14 @@ impl Shown {
     fn time_to_first_keystroke(&self) -> Option<u64> {
         self.first_keystroke.map(|at| at.saturating_sub(self.at))
     }
+}
+
+/// Whether one text came of the other by one key: a character more, less, or another one.
+fn is_one_key(before: &str, after: &str) -> bool {
+    let same = |(a, b): &(char, char)| a == b;
+    let start = before.chars().zip(after.chars()).take_while(same).count();
+    let (before_left, after_left) = (before.chars().count() - start, after.chars().count() - start);
+    let end = before.chars().rev().zip(after.chars().rev()).take_while(same).count();
+    let end = end.min(before_left).min(after_left);
+    before_left - end <= 1 && after_left - end <= 1
 }

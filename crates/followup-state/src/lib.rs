@@ -37,6 +37,7 @@
 //! None. The crate builds for `wasm32-unknown-unknown`.
 
 mod choice;
+mod config;
 mod controller;
 mod effect;
 mod event;
@@ -47,7 +48,8 @@ mod reason;
 mod suggestion;
 
 pub use choice::{MAX_CANDIDATES, Place};
-pub use controller::{Config, FollowupController, Millis};
+pub use config::{Config, Millis};
+pub use controller::FollowupController;
 pub use effect::{Effect, Effects};
 pub use event::{AcceptMethod, Event, RequestId};
 pub use filter::{MAX_BYTES, MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, MAX_WORDS, filter};

@@ -134,7 +134,7 @@ fn turning_stays_within_what_matches_and_is_remembered() {
 #[test]
 fn a_text_that_none_begins_with_dismisses_all() {
     for (before, text, length) in
-        [("", "x", 13), ("commit t", "commit tx", 11), ("", " run", 13), ("", "run the testss", 13)]
+        [("", "xy", 13), ("commit t", "commit txx", 11), ("", " run", 13), ("", "run the testss", 13)]
     {
         let mut controller = showing(&TEXTS);
         controller.handle(400, edited(before));
@@ -162,7 +162,7 @@ fn the_one_on_screen_is_taken_and_the_work_for_the_others_dropped() {
         for _ in 0..turns {
             controller.handle(450, Event::NextCandidate);
         }
-        let effects = controller.handle(500, Event::accept(AcceptMethod::Tab));
+        let effects = controller.handle(800, Event::accept(AcceptMethod::Tab));
         let taken = suggestion(TEXTS[expected]);
         let [Effect::Record { .. }, Effect::Hide, others, insert] = &effects[..] else {
             panic!("{effects:?}")
@@ -174,7 +174,7 @@ fn the_one_on_screen_is_taken_and_the_work_for_the_others_dropped() {
             "all of it, in its own spelling"
         );
         // What is accepted is not abandoned by what comes after.
-        assert_eq!(controller.handle(600, Event::Clear).to_vec(), [Effect::Hide]);
+        assert_eq!(controller.handle(900, Event::Clear).to_vec(), [Effect::Hide]);
     }
 }
 
@@ -193,7 +193,7 @@ fn what_waits_is_narrowed_too() {
 
     let mut controller = FollowupController::new(Config::default());
     controller.handle(0, suggested(1, &TEXTS));
-    assert_eq!(controller.handle(100, edited("x")).to_vec(), [Effect::AbandonSpeculation]);
+    assert_eq!(controller.handle(100, edited("xy")).to_vec(), [Effect::AbandonSpeculation]);
     assert!(controller.handle(300, Event::Wake).is_empty());
     // Whoever types is not disturbed by an answer that is late.
     assert!(controller.handle(400, suggested(1, &TEXTS)).is_empty());
@@ -297,7 +297,7 @@ fn the_time_to_the_first_key_counts_from_the_first_of_any_kind() {
         let mut controller = showing(&TEXTS);
         controller.handle(350, event.clone());
         controller.handle(400, edited("ru"));
-        let effects = controller.handle(500 as Millis, edited("x"));
+        let effects = controller.handle(500 as Millis, edited("x y"));
         let Effect::Record { outcome: Outcome::Ignored { time_to_first_keystroke_ms, .. } } = &effects[0]
         else {
             panic!("{effects:?}")

@@ -58,7 +58,8 @@ fn fallback(text: &str) -> Event {
 
 /// Plays a log and compares the effects of every event.
 fn check(log: impl IntoIterator<Item = (Millis, Event, Vec<Effect>)>) -> FollowupController {
-    let mut controller = FollowupController::new(Config::default());
+    // Tab waits for nothing here; that it does by itself has a test of its own.
+    let mut controller = FollowupController::new(Config { tab_delay_ms: 0, ..Config::default() });
     for (step, (now, event, expected)) in log.into_iter().enumerate() {
         let effects = controller.handle(now, event.clone());
         assert_eq!(effects.to_vec(), expected, "step {step}: {event:?} at {now}");
@@ -178,6 +179,39 @@ fn accept_does_not_abandon_the_speculation_of_what_it_accepts() {
             ],
         ),
     ]);
+}
+
+#[test]
+fn tab_takes_nothing_that_has_only_just_come_on_screen() {
+    let showing = || {
+        let mut controller = FollowupController::new(Config::default());
+        controller.handle(0, suggested(1, "run it"));
+        controller.handle(300, Event::Wake);
+        controller
+    };
+    for (now, takes) in [(300, false), (699, false), (700, true), (9_000, true)] {
+        let effects = showing().handle(now, Event::accept(AcceptMethod::Tab));
+        assert_eq!(effects.contains(&insert("run it")), takes, "{now}");
+        assert!(takes || effects.is_empty(), "{now}: {effects:?}");
+    }
+    // What takes nothing away from the user waits for nothing, and neither does what they knew already.
+    for method in [AcceptMethod::Right, AcceptMethod::Enter] {
+        assert!(showing().handle(301, Event::accept(method)).contains(&insert("run it")));
+    }
+    let mut narrowed = showing();
+    narrowed.handle(690, Event::Edited { text: "ru".into() });
+    assert!(narrowed.handle(700, Event::accept(AcceptMethod::Tab)).contains(&insert("run it")));
+    // A successor is new.
+    let mut replaced = showing();
+    replaced.handle(800, suggested(2, "push it"));
+    replaced.handle(1_100, Event::Wake);
+    assert!(replaced.handle(1_499, Event::accept(AcceptMethod::Tab)).is_empty());
+    assert!(replaced.handle(1_500, Event::accept(AcceptMethod::Tab)).contains(&insert("push it")));
+    // With nothing on screen there is nothing to wait for.
+    let mut empty = FollowupController::new(Config::default());
+    assert!(empty.handle(0, fallback("now")).contains(&insert("now")));
+    // The clock jumped back.
+    assert!(showing().handle(5, Event::accept(AcceptMethod::Tab)).contains(&insert("run it")));
 }
 
 #[test]
@@ -323,7 +357,8 @@ fn a_clock_that_jumps_back_does_no_harm() {
 
 #[test]
 fn the_waits_come_from_the_configuration() {
-    let config: Config = serde_json::from_str(r#"{"showDelayMs":0,"acceptLockMs":0}"#).unwrap();
+    let config: Config =
+        serde_json::from_str(r#"{"showDelayMs":0,"acceptLockMs":0,"tabDelayMs":0}"#).unwrap();
     let mut controller = FollowupController::new(config);
     controller.handle(7, suggested(1, "run it"));
     assert_eq!(controller.handle(7, Event::Wake).to_vec(), [show("run it")]);

@@ -86,6 +86,8 @@ fn play(log: &[(Millis, Event)]) -> Vec<Vec<Effect>> {
 #[derive(Default)]
 struct Host {
     screen: Option<Suggestion>,
+    /// What a typing slip took off the screen.
+    slipped: Option<Suggestion>,
     speculating: Vec<Suggestion>,
     prompt: String,
     last_accept: Option<Millis>,
@@ -93,7 +95,8 @@ struct Host {
 
 impl Host {
     fn obey(&mut self, now: Millis, event: &Event, effects: &[Effect]) -> Result<(), TestCaseError> {
-        let before = self.screen.clone();
+        let before = self.screen.clone().or_else(|| self.slipped.clone());
+        let on_screen = self.screen.clone();
         if let Event::Edited { text } = event {
             self.prompt.clone_from(text);
         }
@@ -113,9 +116,12 @@ impl Host {
                     self.screen = Some(suggestion.clone());
                 }
                 Effect::Hide => self.screen = None,
-                Effect::Insert { text } => self.check_insert(now, event, before.as_ref(), text)?,
+                Effect::Insert { text } => self.check_insert(now, event, on_screen.as_ref(), text)?,
                 Effect::WakeAt { at } => prop_assert!(now <= *at),
-                Effect::Record { outcome } => Self::check_record(event, before.as_ref(), outcome)?,
+                Effect::Record { outcome } => {
+                    Self::check_record(event, before.as_ref(), outcome)?;
+                    self.slipped = None;
+                }
                 Effect::StartSpeculation { suggestion, others } => {
                     prop_assert!(self.speculating.is_empty(), "two at a time");
                     self.speculating = [std::slice::from_ref(suggestion), others].concat();
@@ -134,6 +140,9 @@ impl Host {
                 }
                 _ => prop_assert!(false, "unknown effect"),
             }
+        }
+        if self.screen.is_none() && effects.contains(&Effect::Hide) && matches!(event, Event::Edited { .. }) {
+            self.slipped = on_screen;
         }
         let accepted =
             effects.iter().any(|e| matches!(e, Effect::Record { outcome: Outcome::Accepted { .. } }));
@@ -222,6 +231,61 @@ proptest! {
             let effects = controller.handle(*now, event.clone());
             host.obey(*now, event, &effects)?;
             prop_assert_eq!(host.screen.as_ref(), controller.visible());
+        }
+    }
+
+    /// Whatever stands in the line, however many candidates there are: a key that leads away from them and is taken back in
+    /// time changes nothing for whoever obeys, and one that is not gives all up, once.
+    #[test]
+    fn a_slip_that_is_taken_back_in_time_changes_nothing(
+        texts in proptest::collection::vec(a_suggestion(), 1..5),
+        length in 0_usize..8,
+        turns in 0_usize..3,
+        is_shown in any::<bool>(),
+        key in "[xyz.ß ]",
+        time in 0_u64..4_000,
+        second in any::<bool>(),
+    ) {
+        let mut controller = FollowupController::new(Config::default());
+        let typed: String = texts[0].as_str().chars().take(length).collect();
+        let slipped = typed.clone() + &key;
+        prop_assume!(texts.iter().all(|text| text.rest_after(&slipped).is_none()));
+        controller.handle(0, Event::suggested(RequestId(1), texts));
+        if is_shown {
+            controller.handle(300, Event::Wake);
+        }
+        controller.handle(310, Event::Edited { text: typed.clone() });
+        for _ in 0..turns {
+            controller.handle(320, Event::NextCandidate);
+        }
+        let before = controller.clone();
+        let mut effects: Vec<Effect> = Vec::new();
+        effects.extend(controller.handle(330, Event::Edited { text: slipped.clone() }));
+        prop_assert!(controller.visible().is_none());
+        prop_assert_eq!(controller.is_on_offer(), is_shown);
+        if second {
+            effects.extend(controller.handle(340, Event::Edited { text: slipped + "q" }));
+        }
+        // The host wakes it when it asked for that, or not.
+        if time % 2 == 0 && 2_000 <= time {
+            effects.extend(controller.handle(2_330, Event::Wake));
+        }
+        effects.extend(controller.handle(330 + time, Event::Edited { text: typed.clone() }));
+        let given_up = effects.iter().filter(|effect| **effect == Effect::AbandonSpeculation).count();
+        let ignored = effects.iter().filter(|effect| matches!(effect, Effect::Record { .. })).count();
+        if second || 2_000 <= time {
+            prop_assert_eq!((given_up, ignored), (1, usize::from(is_shown)));
+            prop_assert!(controller.visible().is_none() && !controller.is_on_offer());
+            prop_assert!(controller.handle(9_000, Event::Wake).is_empty());
+        } else {
+            prop_assert_eq!((given_up, ignored), (0, 0));
+            if is_shown {
+                prop_assert_eq!(controller.visible(), before.visible());
+                prop_assert_eq!((controller.rest(), controller.place()), (before.rest(), before.place()));
+            } else {
+                controller.handle(9_000, Event::Wake);
+                prop_assert!(controller.visible().is_some());
+            }
         }
     }
 
