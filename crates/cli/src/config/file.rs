@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use headstart_followup_state::MAX_CANDIDATES;
 use headstart_speculation::AtBoundary;
 use headstart_speculation::policy::Mode;
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
+use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -16,7 +16,7 @@ use super::limits::LimitField;
 use super::per_model::ModelTable;
 use super::requests::RequestField;
 use super::several::SeveralField;
-use super::{parse_at_boundary, parse_base_url, parse_mode};
+use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -48,6 +48,8 @@ struct Fields {
     suggestions: Option<bool>,
     speculation: Option<bool>,
     at_boundary: Option<Spanned<String>>,
+    ahead_writes: Option<Spanned<String>>,
+    tab: Option<Spanned<String>>,
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
@@ -144,6 +146,14 @@ impl File {
 
     pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
         self.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
+    }
+
+    pub(super) fn ahead_writes(&self) -> Result<Option<Placed<AheadWrites>>, CliError> {
+        self.parsed("ahead_writes", self.fields.ahead_writes.as_ref(), parse_ahead_writes)
+    }
+
+    pub(super) fn tab(&self) -> Result<Option<Placed<TabKey>>, CliError> {
+        self.parsed("tab", self.fields.tab.as_ref(), parse_tab)
     }
 
     pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use headstart_speculation::policy::Policy;
 use headstart_speculation::{AtBoundary, Limits};
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
+use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 pub(crate) use self::dialect::HeaderText;
@@ -44,6 +44,16 @@ pub(crate) struct Flags {
     pub(crate) cache_seconds: Option<u32>,
 }
 
+/// What the Tab key does with a suggestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum TabKey {
+    /// Takes it, and the work behind it.
+    #[default]
+    Take,
+    /// Puts it into the prompt; pressed again, it takes what stands there.
+    Insert,
+}
+
 /// The configuration in force.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
@@ -62,6 +72,10 @@ pub(crate) struct Config {
     pub(crate) speculation: bool,
     /// What an accept does with work that stopped at a call which needs consent.
     pub(crate) at_boundary: AtBoundary,
+    /// What becomes of edits of work ahead in a mode that asks before them.
+    pub(crate) ahead_writes: AheadWrites,
+    /// What the Tab key does with a suggestion.
+    pub(crate) tab: TabKey,
     /// How many suggestions are asked for at a time.
     pub(crate) candidates: usize,
     /// How many of them run ahead at the same time.
@@ -91,7 +105,13 @@ impl Config {
     pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
         let deny = DenyRules::new(self.deny.iter().cloned())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        Ok(GateContext { mode: self.mode, workspace, deny, policies: self.policies.clone() })
+        Ok(GateContext {
+            mode: self.mode,
+            ahead_writes: self.ahead_writes,
+            workspace,
+            deny,
+            policies: self.policies.clone(),
+        })
     }
 
     /// The defaults and the user's file.
@@ -109,6 +129,8 @@ impl Config {
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
+        config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
+        config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
         for (field, value) in file.several()? {
             *field.of(&mut config) = value.value;
         }
@@ -167,6 +189,8 @@ impl Default for Config {
             suggestions: true,
             speculation: true,
             at_boundary: AtBoundary::default(),
+            ahead_writes: AheadWrites::Ask,
+            tab: TabKey::default(),
             candidates: 1,
             parallel: 1,
             limits: Limits::default(),
@@ -224,6 +248,29 @@ fn parse_at_boundary(name: &str) -> Result<AtBoundary, String> {
         "commit" => AtBoundary::Commit,
         "discard" => AtBoundary::Discard,
         _ => return Err(format!("{name:?} is none of commit and discard")),
+    })
+}
+
+/// What becomes of edits of work ahead, by its name.
+fn parse_ahead_writes(name: &str) -> Result<AheadWrites, String> {
+    Ok(match name {
+        "ask" => AheadWrites::Ask,
+        "boundary" => AheadWrites::Boundary,
+        _ => {
+            return Err(format!(
+                "{name:?} is none of ask (edits are staged, and you are asked once when you take them) and boundary \
+                 (the work stops at its first edit)"
+            ));
+        }
+    })
+}
+
+/// What the Tab key does, by its name.
+fn parse_tab(name: &str) -> Result<TabKey, String> {
+    Ok(match name {
+        "take" => TabKey::Take,
+        "insert" => TabKey::Insert,
+        _ => return Err(format!("{name:?} is none of take and insert")),
     })
 }
 

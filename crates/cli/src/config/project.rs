@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use headstart_speculation::AtBoundary;
-use headstart_tool_gate::{ApprovalMode, Policies, PolicyOrigin};
+use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
 use super::{Config, Flags, budget, per_model};
@@ -40,6 +40,17 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
             return Err(file.refuse(choice.line, "at_boundary", problem));
         }
         config.at_boundary = choice.value;
+    }
+    if let Some(choice) = file.ahead_writes()? {
+        if config.ahead_writes == AheadWrites::Boundary && choice.value == AheadWrites::Ask {
+            let problem = "a project can only have less done ahead, and yours is boundary";
+            return Err(file.refuse(choice.line, "ahead_writes", problem));
+        }
+        config.ahead_writes = choice.value;
+    }
+    if let Some(choice) = file.tab()? {
+        let problem = "a project cannot say what your keys do; set it in your own file";
+        return Err(file.refuse(choice.line, "tab", problem));
     }
     for (field, value) in file.several()? {
         let users = field.of(config);

@@ -69,6 +69,27 @@ fn later_layers_win() {
 }
 
 #[test]
+fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
+    let ahead = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.ahead_writes);
+    assert_eq!(ahead("", ""), Ok(AheadWrites::Ask));
+    assert_eq!(ahead("ahead_writes = 'boundary'", ""), Ok(AheadWrites::Boundary));
+    assert_eq!(ahead("", "ahead_writes = 'boundary'"), Ok(AheadWrites::Boundary));
+    assert_eq!(ahead("", "ahead_writes = 'ask'"), Ok(AheadWrites::Ask));
+    let refused = ahead("ahead_writes = 'boundary'", "mode = 'default'\nahead_writes = 'ask'").unwrap_err();
+    assert!(refused.starts_with("project/.headstart/config.toml:2: ahead_writes: "), "{refused}");
+    let refused = ahead("ahead_writes = 'yes'", "").unwrap_err();
+    assert!(refused.starts_with("user/headstart/config.toml:1: ahead_writes: \"yes\" is none of ask"), "{refused}");
+    let context = Case::new("", "").load().unwrap().gate_context("/w".into()).unwrap();
+    assert_eq!(context.ahead_writes, AheadWrites::Ask);
+
+    let tab = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.tab);
+    assert_eq!((tab("", ""), tab("tab = 'insert'", "")), (Ok(TabKey::Take), Ok(TabKey::Insert)));
+    let refused = tab("", "tab = 'take'").unwrap_err();
+    assert!(refused.contains("a project cannot say what your keys do"), "{refused}");
+    assert!(tab("tab = 'both'", "").unwrap_err().contains("none of take and insert"));
+}
+
+#[test]
 fn background_work_is_off_as_soon_as_a_file_says_so_and_the_user_has_the_last_word() {
     assert!(Case::new("", "").load().unwrap().speculation);
     assert!(!Case::new("speculation = false", "speculation = true").load().unwrap().speculation);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::OsTree;
+use headstart_overlay_fs::{OsTree, Tree};
 use headstart_speculation::{
     Acceptance, Answers, AsksFirst, Consent, Ending, Finished, Speculation, Status, Transcript,
 };
@@ -226,25 +226,28 @@ fn a_turn_in_the_foreground_asks_for_each_edit_as_ever() {
 #[test]
 fn a_disk_is_as_untouched_as_memory_until_the_yes() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("src")).unwrap();
-    std::fs::write(folder.path().join("src/lib.rs"), "pub fn one() -> u32 {\n    1\n}\n").unwrap();
+    let before = "pub fn one() -> u32 {\n    1\n}\n";
     let tree = Arc::new(OsTree::open(folder.path()).unwrap());
-    let memory = Arc::default();
-    let bench = Bench::over(tree, memory, ApprovalMode::Default, edits());
+    let bench = Bench::over(
+        Arc::<OsTree>::clone(&tree),
+        Arc::default(),
+        ApprovalMode::AutoEdit,
+        [
+            calls([write("src/lib.rs", before)]),
+            says("Done."),
+            calls([edit(), write("NEW.md", "x\n")]),
+            says("Done."),
+        ],
+    );
+    accepted(block_on(bench.speculate("begin").0.accept()).unwrap());
+    bench.host.rules.lock().unwrap().mode = ApprovalMode::Default;
     bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Ask;
-    let names = || {
-        let mut names: Vec<_> =
-            std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        names.sort();
-        names
-    };
+    let now = |name: &str| block_on(tree.read(&path(name))).ok();
+
     let (speculation, _) = bench.speculate("do it");
     let asks = asked(&speculation);
-    assert_eq!(names(), ["src"]);
-    assert_eq!(
-        std::fs::read_to_string(folder.path().join("src/lib.rs")).unwrap(),
-        "pub fn one() -> u32 {\n    1\n}\n"
-    );
+    assert_eq!((now("src/lib.rs").as_deref(), now("NEW.md")), (Some(before.as_bytes()), None));
     accepted(block_on(speculation.accept_with(&asks.agreed())).unwrap());
-    assert_eq!(std::fs::read_to_string(folder.path().join("NEW.md")).unwrap(), "x\n");
+    assert_eq!(now("NEW.md").as_deref(), Some(&b"x\n"[..]));
+    assert_ne!(now("src/lib.rs").as_deref(), Some(before.as_bytes()));
 }
