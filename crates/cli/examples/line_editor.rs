@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, Ghost, GhostKey, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
+    Action, Answer, Consent, Ghost, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
     TerminalGuard, Turn, View, render, sanitize,
 };
 
@@ -102,11 +102,11 @@ impl Demo {
 
     /// Whether to go on.
     fn take(&mut self, event: &Event) -> io::Result<bool> {
-        if let (Some(consent), Event::Key(_)) = (&self.consent, event) {
+        if let (Some(consent), Event::Key(_)) = (&mut self.consent, event) {
             match consent.handle(Instant::now(), event) {
                 Some(Answer::Yes) => self.screen.print_above("you said yes", Style::Added)?,
                 Some(Answer::No) => self.screen.print_above("you said no", Style::Removed)?,
-                None => return Ok(true),
+                Some(Answer::Diff) | None => return Ok(true),
             }
             self.consent = None;
             return Ok(true);
@@ -120,14 +120,11 @@ impl Demo {
             | Action::DismissGhost
             | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
-            Action::AcceptGhost(key) => {
+            action @ (Action::Tab | Action::InsertGhost) => {
                 let rest = self.editor.ghost().map_or("", |ghost| &ghost.rest);
                 let text = [self.editor.text(), rest].concat();
                 self.editor.replace(&text);
-                let name = match key {
-                    GhostKey::Tab => "Tab",
-                    GhostKey::Right => "Right",
-                };
+                let name = if action == Action::Tab { "Tab" } else { "Right" };
                 self.screen.print_above(&format!("accepted with {name}"), Style::Dim)?;
             }
             Action::Interrupt | Action::EndOfInput => return Ok(false),

@@ -97,7 +97,10 @@ impl Choice {
     }
 
     fn matching(&self, typed: &str) -> impl Iterator<Item = usize> {
-        (0..self.all.len()).filter(move |index| self.all[*index].rest_after(typed).is_some())
+        (0..self.all.len()).filter(move |index| {
+            let suggestion = &self.all[*index];
+            suggestion.rest_after(typed).is_some() || suggestion.is_same_as(typed)
+        })
     }
 }
 

@@ -117,7 +117,8 @@ impl FollowupController {
 
     /// What of it is not typed yet.
     pub fn rest(&self) -> Option<&str> {
-        self.visible().and_then(|suggestion| suggestion.rest_after(&self.typed))
+        // All of it is typed where it is the same but for blanks or a full stop.
+        self.visible().map(|suggestion| suggestion.rest_after(&self.typed).unwrap_or_default())
     }
 
     /// Whether one is on screen, or was until a typing slip that can still be taken back.

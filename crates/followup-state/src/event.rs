@@ -78,7 +78,7 @@ pub enum Event {
         typed: bool,
     },
     /// The input line holds this text now. Candidates that begin with it stay, without regard to case, and the rest of one
-    /// shows. With an empty line all of them are back. A key that leads away from all of them hides them; taken back within
+    /// shows; so does one that is all typed but for blanks around it or a full stop. With an empty line all of them are back. A key that leads away from all of them hides them; taken back within
     /// [`Config::slip_ms`](crate::Config::slip_ms) it brings them back, and a second such key, or a longer text at once,
     /// dismisses.
     Edited {

@@ -82,7 +82,7 @@ fn only_one_key_is_a_slip() {
         ("", "x", true),
         ("run", "rn", true),
         ("run", "ran", true),
-        ("run it", "run it.", true),
+        ("run it", "run its", true),
         ("r", "é", true),
         ("", "xy", false),
         ("run", "x", false),
@@ -94,6 +94,17 @@ fn only_one_key_is_a_slip() {
         let effects = words(&mut controller, 1_000, edited(after));
         let expected = if is_slip { "hide wake@3000" } else { "ignored:700 hide abandon" };
         assert_eq!(effects, expected, "{before:?} {after:?}");
+    }
+}
+
+/// Whoever sends these sends the suggestion, so its work is what they want.
+#[test]
+fn blanks_and_a_full_stop_around_all_of_it_are_no_slip() {
+    let mut controller = showing();
+    controller.handle(900, edited("run it"));
+    for text in ["run it.", "run it. ", "run it .", " run it"] {
+        assert_eq!(words(&mut controller, 1_000, edited(text)), "hide show[]", "{text:?}");
+        assert_eq!((controller.visible().unwrap().as_str(), controller.rest()), ("run it", Some("")));
     }
 }
 

@@ -65,7 +65,8 @@ Examples:
   headstart demo";
 
 pub(super) const CHAT: &str = "\
-Tab or Right takes the grey suggestion, Esc dismisses it, typing something else drops the work done ahead. \
+Tab takes the grey suggestion and the work done ahead for it; in default mode you are asked once before anything is written. \
+Right puts it into the prompt to be edited, Esc dismisses it, typing something else drops the work. \
 With `candidates = 3` in your configuration Alt-N (or Down) and Alt-P turn to another suggestion.
 
 Examples:

@@ -6,6 +6,7 @@ use futures::{FutureExt, StreamExt};
 use headstart_speculation::{Event, Events, Speculation, Status};
 
 use super::books::Account;
+use super::card::Card;
 
 /// The speculation behind the suggestion, with what it has told so far, and the steps on top of it.
 pub(super) struct Ahead {
@@ -13,6 +14,7 @@ pub(super) struct Ahead {
     pub(super) events: Events,
     /// In order; shown only when the user takes the work.
     pub(super) told: Vec<Event>,
+    card: Card,
     /// Whether there is nothing more to tell.
     pub(super) ended: bool,
     pub(super) account: Account,
@@ -27,7 +29,8 @@ impl Ahead {
         let account = Account::new(speculation.id().to_owned());
         let below = speculation.clone();
         let rising = Some(async move { below.above().await }.boxed());
-        Self { speculation, events, told: Vec::new(), ended: false, account, above: None, rising }
+        let (told, card) = (Vec::new(), Card::default());
+        Self { speculation, events, told, card, ended: false, account, above: None, rising }
     }
 
     /// A step that the engine started on top of another.
@@ -43,7 +46,10 @@ impl Ahead {
             && let Poll::Ready(told) = self.events.poll_next_unpin(context)
         {
             match told {
-                Some(event) => self.told.push(event),
+                Some(event) => {
+                    self.card.tell(&event, || self.speculation.changes().summary());
+                    self.told.push(event);
+                }
                 None => self.ended = true,
             }
             return Poll::Ready(());
@@ -63,17 +69,10 @@ impl Ahead {
         std::iter::successors(Some(self), |step| step.above.as_deref())
     }
 
-    /// A line for the status above the prompt. It does not tell the prompt before the suggestion shows.
+    /// A line for the status above the prompt.
     pub(super) fn status(&self) -> String {
-        let calls = self.told.iter().filter(|event| matches!(event, Event::ToolResult { .. })).count();
-        let staged = self.speculation.changes().changes.len();
-        let word = match self.speculation.status() {
-            Status::Running => "working ahead",
-            Status::Completed => "ready",
-            Status::Boundary => "waits for you",
-            _ => "stopped early",
-        };
-        let here = format!("{word}: {}, {} staged", counted(calls, "call"), counted(staged, "change"));
+        let finished = self.speculation.finished().now_or_never();
+        let here = self.card.row(finished.as_deref());
         let above = self.steps().skip(1).count();
         let working = self.steps().skip(1).any(|step| step.speculation.status() == Status::Running);
         match (above, if working { "at work" } else { "ready" }) {
@@ -82,8 +81,4 @@ impl Ahead {
             (_, word) => format!("{here}; next {above} steps {word}"),
         }
     }
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -3,16 +3,30 @@ use std::time::Instant;
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use headstart_speculation::Consent as Decision;
 
+use super::turn::Working;
 use super::{Chat, show};
 use crate::error::CliError;
 use crate::host::Ask;
 use crate::terminal::{Answer, Consent, Style};
 
+/// What the user is asked, in place of the prompt.
+pub(super) struct Question {
+    about: About,
+    pub(super) consent: Consent,
+}
+
+enum About {
+    /// A call of the turn that runs.
+    Call(Ask),
+    /// The changes of work that they have taken, which waits in [`Working::Asked`].
+    Changes,
+}
+
 impl Chat {
     /// A call needs the user's consent.
     pub(super) fn on_ask(&mut self, ask: Ask) -> Result<(), CliError> {
         // What the turn told before it asked is shown before the question.
-        while let Some(event) = self.working.as_mut().and_then(super::Working::told) {
+        while let Some(event) = self.working.as_mut().and_then(Working::told) {
             self.tell(&event)?;
         }
         if ask.answer.is_closed() {
@@ -23,7 +37,8 @@ impl Chat {
         self.face.say(&show::whole_call(&ask.call), Style::Strong)?;
         self.face.say(&format!("  {}", ask.verdict.detail), Style::Dim)?;
         if self.face.is_terminal() {
-            self.question = Some((ask, Consent::new("run this?", Instant::now())));
+            let consent = Consent::new("run this?", Instant::now());
+            self.question = Some(Question { about: About::Call(ask), consent });
             return Ok(());
         }
         // Nobody answers on a pipe: what is not allowed by the mode does not run.
@@ -33,26 +48,42 @@ impl Chat {
         Ok(())
     }
 
+    /// Work that the user has taken waits for their yes to what it changes.
+    pub(super) fn ask_about_changes(&mut self) {
+        let consent = Consent::about_changes("write this?", Instant::now());
+        self.question = Some(Question { about: About::Changes, consent });
+    }
+
     /// Ctrl-C says no to the call and interrupts the turn.
     pub(super) fn on_key_of_question(&mut self, event: &Event) -> Result<(), CliError> {
-        let Some((_, question)) = &self.question else { return Ok(()) };
-        let Some(answer) = question.handle(Instant::now(), event) else { return Ok(()) };
+        let Some(question) = &mut self.question else { return Ok(()) };
+        let Some(answer) = question.consent.handle(Instant::now(), event) else { return Ok(()) };
         // First, so that the turn does not go on with the answer.
-        if is_interrupt(event) {
+        if is_interrupt(event) && matches!(question.about, About::Call(_)) {
             self.on_interrupt()?;
         }
         self.on_answer(answer)
     }
 
     fn on_answer(&mut self, answer: Answer) -> Result<(), CliError> {
-        let Some((ask, _)) = self.question.take() else { return Ok(()) };
-        let (decision, told) = match answer {
-            Answer::Yes => (Decision::Run, "  yes"),
-            Answer::No => (Decision::Decline, "  no"),
-        };
-        // The turn may have ended meanwhile; then nobody waits for the answer.
-        let _ = ask.answer.send(decision);
-        self.face.say(told, Style::Dim)
+        let Some(question) = self.question.take() else { return Ok(()) };
+        match (question.about, answer) {
+            (about @ About::Changes, Answer::Diff) => {
+                self.question = Some(Question { about, ..question });
+                self.show_whole_diff()
+            }
+            (About::Changes, Answer::Yes) => self.on_agreed(),
+            (About::Changes, Answer::No) => self.on_declined(),
+            (About::Call(ask), answer) => {
+                let (decision, told) = match answer {
+                    Answer::Yes => (Decision::Run, "  yes"),
+                    Answer::No | Answer::Diff => (Decision::Decline, "  no"),
+                };
+                // The turn may have ended meanwhile; then nobody waits for the answer.
+                let _ = ask.answer.send(decision);
+                self.face.say(told, Style::Dim)
+            }
+        }
     }
 }
 

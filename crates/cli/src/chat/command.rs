@@ -30,7 +30,8 @@ pub(super) const HELP: &str = "\
 /background  how work ahead stands; with off, auto or always: what is done from now on
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
-Tab or Right takes the suggestion, Enter sends the prompt, Esc dismisses the suggestion.
+Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
+Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisses the suggestion.
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
 Alt-Enter begins a new line, Up and Down go through what was sent.
 Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it empties the prompt.";
@@ -123,19 +124,11 @@ impl Chat {
     }
 
     fn show_diff(&mut self) -> Result<(), CliError> {
-        let diff = self.ahead().map(|ahead| ahead.speculation.changes().diff()).unwrap_or_default();
-        if diff.is_empty() {
+        let changes = self.ahead().map(|ahead| ahead.speculation.changes()).unwrap_or_default();
+        if changes.diff().is_empty() {
             return self.face.say("nothing is staged", Style::Dim);
         }
-        for line in diff.lines() {
-            let style = match line.as_bytes().first() {
-                Some(b'+') => Style::Added,
-                Some(b'-') => Style::Removed,
-                _ => Style::Dim,
-            };
-            self.face.say(line, style)?;
-        }
-        Ok(())
+        self.say_diff(&changes, usize::MAX)
     }
 }
 

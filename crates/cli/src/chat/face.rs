@@ -46,6 +46,14 @@ impl Face {
         matches!(self, Self::Terminal(_))
     }
 
+    /// How many rows the terminal has; a pipe has any number.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Terminal(terminal) => usize::from(terminal.screen.size().rows),
+            Self::Lines { .. } => usize::MAX,
+        }
+    }
+
     /// The answers go to standard output, everything else to standard error.
     pub(crate) fn lines(output: Output) -> Self {
         Self::Lines { output, open: false }

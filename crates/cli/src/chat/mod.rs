@@ -6,6 +6,7 @@
 mod ahead;
 mod asking;
 mod books;
+mod card;
 mod command;
 mod face;
 mod offer;
@@ -13,6 +14,7 @@ mod opening;
 mod show;
 mod steps;
 mod suggest;
+mod taking;
 mod turn;
 mod waiting;
 
@@ -20,20 +22,21 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-use headstart_followup_state::{AcceptMethod, Config, Event as Followup, FollowupController, OutcomeLedger};
+use headstart_followup_state::{AcceptMethod, Config, Effect, Event as Followup, FollowupController};
 use headstart_speculation::Event;
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::policy::Mode;
 use tokio::sync::mpsc;
 
-use crate::config::Config as Settings;
+use crate::config::{Config as Settings, TabKey};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::{Ask, AskStep};
 use crate::session::Session;
 use crate::signals::Signals;
-use crate::terminal::{Action, Consent, GhostKey, Input, InputEvent, LineEditor, Style, Turn};
+use crate::terminal::{Action, Input, InputEvent, LineEditor, Style, Turn};
 use ahead::Ahead;
+use asking::Question;
 pub(crate) use books::Books;
 pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
@@ -45,6 +48,8 @@ pub(crate) use waiting::Holds;
 
 /// What is told to stop has stopped long before.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held.
+const SECOND_TAB: Duration = Duration::from_millis(400);
 
 /// A chat and everything that is going on in it.
 pub(crate) struct Chat {
@@ -56,7 +61,6 @@ pub(crate) struct Chat {
     editor: LineEditor,
     started: Instant,
     controller: FollowupController,
-    ledger: OutcomeLedger,
     wake_at: Option<u64>,
     request: u64,
     asked: Option<Asked>,
@@ -64,10 +68,10 @@ pub(crate) struct Chat {
     /// Suggestions that the controller is about to be told.
     incoming: Offers,
     offers: Offers,
-    /// Whether the suggestion that is left stands in the prompt, put there by the user's key.
-    inserted: bool,
+    /// When a key put the suggestion into the prompt.
+    inserted_at: Option<Instant>,
     working: Option<Working>,
-    question: Option<(Ask, Consent)>,
+    question: Option<Question>,
     /// The id of the call that was shown last.
     shown_call: Option<String>,
     /// Prompts that were sent while a turn was running.
@@ -103,14 +107,13 @@ impl Chat {
             editor: LineEditor::new(Vec::new()),
             started: Instant::now(),
             controller,
-            ledger: OutcomeLedger::default(),
             wake_at: None,
             request: 0,
             asked: None,
             books,
             incoming: Offers::default(),
             offers: Offers::default(),
-            inserted: false,
+            inserted_at: None,
             working: None,
             question: None,
             shown_call: None,
@@ -188,11 +191,15 @@ impl Chat {
             speculation.finished().await;
         }
         if let Some(mut working) = self.working.take() {
-            if let Working::Accept { speculation, account, above, .. } = &mut working {
-                self.books.closed(account, speculation, Outcome::Aborted, 0);
-                self.close_steps(speculation, above.take());
+            if let Working::Accept { taken, .. } | Working::Asked { taken, .. } = &mut working {
+                self.books.closed(&mut taken.account, &taken.speculation, Outcome::Aborted, 0);
+                let above = taken.above.take();
+                self.close_steps(&taken.speculation, above);
             }
             working.interrupt();
+            if matches!(working, Working::Asked { .. }) {
+                return;
+            }
             while let Step::Event(_) = working.next().await {}
             if let Working::Turn { turn, .. } = &working {
                 self.books.turn(&turn.cost(), true);
@@ -208,7 +215,7 @@ impl Chat {
             (None, Some(ahead)) => Some(ahead.status()),
             (None, None) => None,
         };
-        let question = self.question.as_ref().map(|(_, question)| question);
+        let question = self.question.as_ref().map(|question| &question.consent);
         self.face.draw(&self.editor, question, status.as_deref())
     }
 
@@ -231,10 +238,8 @@ impl Chat {
             Action::Inserted => self.on_edited(true),
             Action::Edited => self.on_edited(false),
             Action::Submit(text) => self.on_submit(text)?,
-            Action::AcceptGhost(key) => self.followup(Followup::accept(match key {
-                GhostKey::Tab => AcceptMethod::Tab,
-                GhostKey::Right => AcceptMethod::Right,
-            })),
+            Action::Tab => self.on_tab()?,
+            Action::InsertGhost => self.insert_suggestion(),
             Action::TurnGhost(Turn::Next) => self.followup(Followup::NextCandidate),
             Action::TurnGhost(Turn::Previous) => self.followup(Followup::PreviousCandidate),
             Action::DismissGhost => self.followup(Followup::Dismiss),
@@ -242,6 +247,37 @@ impl Chat {
             Action::EndOfInput => self.over = true,
         }
         Ok(())
+    }
+
+    /// Takes the suggestion and the work behind it; for whoever prefers that, first only puts it into the prompt.
+    fn on_tab(&mut self) -> Result<(), CliError> {
+        let Some(suggestion) = self.controller.visible().cloned() else { return Ok(()) };
+        if self.settings.tab == TabKey::Insert {
+            if !suggestion.is_same_as(self.editor.text()) {
+                self.insert_suggestion();
+                return Ok(());
+            }
+            // A key that is held is no second one.
+            if self.inserted_at.is_some_and(|at| at.elapsed() < SECOND_TAB) {
+                return Ok(());
+            }
+        }
+        let effects = self.controller.handle(self.now(), Followup::accept(AcceptMethod::Tab));
+        let is_taken = effects.iter().any(|effect| matches!(effect, Effect::Insert { .. }));
+        self.act_on(effects, Outcome::Aborted);
+        match if is_taken { self.editor.send() } else { None } {
+            Some(prompt) => self.on_submit(prompt),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the suggestion into the prompt, as if the user had typed it.
+    fn insert_suggestion(&mut self) {
+        let Some(text) = self.controller.visible().map(ToString::to_string) else { return };
+        self.editor.replace(&text);
+        self.inserted_at = Some(Instant::now());
+        self.followup(Followup::Edited { text });
+        self.show_ghost();
     }
 
     fn on_interrupt(&mut self) -> Result<(), CliError> {

@@ -18,7 +18,6 @@ impl Chat {
 
     /// The suggestions are gone, and the work behind them with them.
     pub(super) fn settle(&mut self, outcome: Outcome) {
-        self.inserted = false;
         let given_up = self.offers.give_up(outcome);
         self.close(given_up);
     }

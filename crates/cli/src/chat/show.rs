@@ -56,6 +56,28 @@ pub(super) fn changes(changes: &[ChangeSummary], merged: &[WorkspacePath]) -> St
     changes.iter().map(change_line).chain(merged).collect::<Vec<_>>().join("\n")
 }
 
+/// How much it is, in a few words: `2 files +14 -3`.
+pub(super) fn counts(changes: &[ChangeSummary]) -> String {
+    let (added, removed) = changes
+        .iter()
+        .fold((0, 0), |(added, removed), change| (added + change.added, removed + change.removed));
+    format!("{} +{added} -{removed}", counted(changes.len(), "file"))
+}
+
+/// A number of things, in words.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How a line of a diff looks.
+pub(super) fn diff_style(line: &str) -> Style {
+    match line.as_bytes().first() {
+        Some(b'+') => Style::Added,
+        Some(b'-') => Style::Removed,
+        _ => Style::Dim,
+    }
+}
+
 /// Why nothing was applied.
 pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n")

@@ -31,10 +31,7 @@ impl Chat {
     fn steps_up_to(&self, id: &str) -> Option<Vec<Speculation>> {
         let offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
         let offered = offered.map(|ahead| (&ahead.speculation, 0));
-        let taken = match &self.working {
-            Some(Working::Accept { speculation, .. }) => Some(speculation),
-            _ => None,
-        };
+        let taken = self.working.as_ref().and_then(Working::taken).map(|taken| &taken.speculation);
         let accepted = self.asked.as_ref().and_then(|asked| asked.after());
         let taken = taken.into_iter().chain(accepted).map(|speculation| (speculation, 1));
         offered.chain(taken).find_map(|(lowest, taken)| {

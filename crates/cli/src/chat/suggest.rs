@@ -151,10 +151,13 @@ impl Chat {
                 }
                 self.incoming = Offers::new(ids.into_iter().zip(suggestions.iter().cloned()));
                 let is_ready = self.adopt(above);
-                self.followup(Followup::suggested(request, suggestions));
-                if is_ready {
-                    self.show_at_once();
-                }
+                // With the next step there already nothing flickers: it shows as if it had come before.
+                let waited = if is_ready { Config::default().show_delay_ms } else { 0 };
+                self.followup_at(
+                    self.now().saturating_sub(waited),
+                    Followup::suggested(request, suggestions),
+                );
+                self.followup(Followup::Wake);
             }
             Err(reason) => {
                 self.adopt(above);
@@ -183,11 +186,7 @@ impl Chat {
 
     /// What became of the suggestion if the user does something else now.
     pub(super) fn fate(&self) -> Outcome {
-        if self.inserted || self.controller.visible().is_some() {
-            Outcome::Ignored
-        } else {
-            Outcome::Replaced
-        }
+        if self.controller.is_on_offer() { Outcome::Ignored } else { Outcome::Replaced }
     }
 
     /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
@@ -210,14 +209,14 @@ impl Chat {
             self.drop_asked();
         }
         let text = self.editor.text().to_owned();
-        let goes_with_it = self.offers.iter().any(|offer| offer.suggestion.rest_after(&text).is_some());
-        if text.is_empty() || goes_with_it || (typed && typing) {
-            self.followup(Followup::Edited { text: text.clone() });
+        let goes_with_it = self
+            .offers
+            .iter()
+            .any(|offer| offer.suggestion.rest_after(&text).is_some() || offer.suggestion.is_same_as(&text));
+        if text.is_empty() || goes_with_it || (typing && !self.editor.is_recalled()) {
+            self.followup(Followup::Edited { text });
         } else {
             self.followup(Followup::Keystroke { typed: false });
-        }
-        if self.inserted && self.offers.get(&text).is_none() {
-            self.settle(Outcome::Ignored);
         }
         self.show_ghost();
     }
@@ -234,9 +233,15 @@ impl Chat {
 
     /// Tells the controller, and does what it asks for.
     pub(super) fn followup(&mut self, event: Followup) {
-        let now = self.now();
+        self.followup_at(self.now(), event);
+    }
+
+    fn followup_at(&mut self, now: u64, event: Followup) {
         let fate = match event {
-            Followup::Dismiss | Followup::Keystroke { .. } | Followup::Edited { .. } => self.fate(),
+            // A wake comes for a typing slip that nobody took back, too.
+            Followup::Dismiss | Followup::Keystroke { .. } | Followup::Edited { .. } | Followup::Wake => {
+                self.fate()
+            }
             Followup::Suggested { .. } => Outcome::Replaced,
             _ => Outcome::Aborted,
         };
@@ -244,14 +249,7 @@ impl Chat {
         self.act_on(effects, fate);
     }
 
-    /// Shows what waits to be shown: after an accept, with the next step there already, nothing flickers.
-    fn show_at_once(&mut self) {
-        let later = self.now().saturating_add(Config::default().show_delay_ms);
-        let effects = self.controller.handle(later, Followup::Wake);
-        self.act_on(effects, Outcome::Aborted);
-    }
-
-    fn act_on(&mut self, effects: Effects, fate: Outcome) {
+    pub(super) fn act_on(&mut self, effects: Effects, fate: Outcome) {
         for effect in effects {
             match effect {
                 Effect::Show { suggestion, .. } => {
@@ -259,12 +257,8 @@ impl Chat {
                     self.show_ghost();
                 }
                 Effect::Hide => self.show_ghost(),
-                Effect::Insert { text } => {
-                    self.editor.replace(&text);
-                    self.inserted = !self.offers.is_empty();
-                }
+                Effect::Insert { text } => self.editor.replace(&text),
                 Effect::WakeAt { at } => self.wake_at = Some(at),
-                Effect::Record { outcome } => self.ledger.record(&outcome),
                 Effect::StartSpeculation { .. } => self.start_ahead(),
                 Effect::AbandonSpeculation => self.settle(fate),
                 Effect::AbandonOthers { suggestion } => self.choose(suggestion.as_str()),
@@ -309,7 +303,7 @@ impl Chat {
     }
 
     /// The controller's clock.
-    fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }

@@ -1,36 +1,30 @@
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, Ending, Event, Events, Limit, Speculation, Status, Transcript, Turn,
+    AcceptError, Acceptance, Accepted, AsksFirst, Ending, Event, Events, Limit, Speculation, Status,
+    Transcript, Turn,
 };
 use tokio::task::{JoinError, JoinHandle};
 
-use super::ahead::Ahead;
-use super::books::Account;
+use super::taking::Taken;
 use super::{Chat, show};
 use crate::clerk;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::terminal::Style;
 
-/// What the user waits for.
+/// What the user waits for, or what waits for the user.
 pub(super) enum Working {
     /// A turn in the foreground.
     Turn { turn: Arc<Turn>, events: Events, task: JoinHandle<Ending> },
     /// An accept, of work that may still be running.
-    Accept {
-        speculation: Speculation,
-        /// What the work told before; shown when it is applied.
-        told: Vec<Event>,
-        events: Events,
-        account: Account,
-        /// The next step, on top of the work.
-        above: Option<Box<Ahead>>,
-        task: JoinHandle<Result<Acceptance, AcceptError>>,
-    },
+    Accept { taken: Taken, task: JoinHandle<Result<Acceptance, AcceptError>> },
+    /// Work that is taken, and whose changes the user is asked about.
+    Asked { taken: Taken, asks: AsksFirst },
 }
 
 /// What came of it.
@@ -49,17 +43,21 @@ impl Working {
                 Some(event) = events.next() => Step::Event(event),
                 ended = task => Step::TurnEnded(ended),
             },
-            Self::Accept { events, task, .. } => tokio::select! {
+            Self::Accept { taken, task } => tokio::select! {
                 biased;
-                Some(event) = events.next() => Step::Event(event),
+                Some(event) = taken.events.next() => Step::Event(event),
                 ended = task => Step::AcceptEnded(Box::new(ended)),
             },
+            Self::Asked { .. } => pending().await,
         }
     }
 
     /// An event that is there already.
     pub(super) fn told(&mut self) -> Option<Event> {
-        let (Self::Turn { events, .. } | Self::Accept { events, .. }) = self;
+        let events = match self {
+            Self::Turn { events, .. } => events,
+            Self::Accept { taken, .. } | Self::Asked { taken, .. } => &mut taken.events,
+        };
         events.next().now_or_never().flatten()
     }
 
@@ -67,7 +65,15 @@ impl Working {
     pub(super) fn interrupt(&self) {
         match self {
             Self::Turn { task, .. } => task.abort(),
-            Self::Accept { speculation, .. } => speculation.abort(),
+            Self::Accept { taken, .. } | Self::Asked { taken, .. } => taken.speculation.abort(),
+        }
+    }
+
+    /// The work that the user has taken.
+    pub(super) fn taken(&self) -> Option<&Taken> {
+        match self {
+            Self::Turn { .. } => None,
+            Self::Accept { taken, .. } | Self::Asked { taken, .. } => Some(taken),
         }
     }
 
@@ -75,6 +81,7 @@ impl Working {
         match self {
             Self::Turn { .. } => "working (Ctrl-C interrupts)".into(),
             Self::Accept { .. } => "finishing what runs already (Ctrl-C interrupts)".into(),
+            Self::Asked { .. } => "asks before it writes".into(),
         }
     }
 }
@@ -103,23 +110,6 @@ impl Chat {
         self.working = Some(Working::Turn { turn, events, task });
     }
 
-    /// Takes the work that ran ahead. Of work that still runs, what it has told is shown at once, what is still to come
-    /// as it comes; of work that is done, when it is applied: a conflict may come first.
-    pub(super) fn take(&mut self, ahead: Ahead) -> Result<(), CliError> {
-        let Ahead { speculation, events, mut told, ended, mut account, above, .. } = ahead;
-        account.joined = speculation.status() == Status::Running;
-        self.shown_call = None;
-        if !ended {
-            for event in told.drain(..) {
-                self.tell(&event)?;
-            }
-        }
-        let accepted = speculation.clone();
-        let task = tokio::spawn(async move { accepted.accept().await });
-        self.working = Some(Working::Accept { speculation, told, events, account, above, task });
-        Ok(())
-    }
-
     pub(super) fn on_step(&mut self, step: Step) -> Result<(), CliError> {
         match step {
             Step::Event(event) => return self.tell(&event),
@@ -133,19 +123,8 @@ impl Chat {
                 }
             }
             Step::AcceptEnded(ended) => {
-                let Some(Working::Accept { speculation, told, mut account, above, .. }) = self.working.take()
-                else {
-                    return Ok(());
-                };
-                let (outcome, saved_ms) = decision(&speculation, &account, &ended);
-                self.books.closed(&mut account, &speculation, outcome, saved_ms);
-                if let Ok(Ok(Acceptance::Accepted(accepted))) = *ended {
-                    self.hand_over(speculation, &told, account, above, accepted)?;
-                } else {
-                    self.close_steps(&speculation, above);
-                    self.on_not_accepted(&speculation, *ended)?;
-                    speculation.abort();
-                }
+                let Some(Working::Accept { taken, .. }) = self.working.take() else { return Ok(()) };
+                self.on_accept_ended(taken, *ended)?;
             }
         }
         if self.working.is_none() && std::mem::take(&mut self.interrupted) {
@@ -159,8 +138,31 @@ impl Chat {
         Ok(())
     }
 
+    fn on_accept_ended(
+        &mut self,
+        mut taken: Taken,
+        ended: Result<Result<Acceptance, AcceptError>, JoinError>,
+    ) -> Result<(), CliError> {
+        let given_up = taken.speculation.status() == Status::Aborted;
+        let ended = match ended {
+            Ok(Ok(Acceptance::AsksFirst(asks))) if !given_up && self.face.is_terminal() => {
+                return self.ask_before(taken, asks);
+            }
+            ended => ended,
+        };
+        let (outcome, saved_ms) = decision(&taken, &ended);
+        self.books.closed(&mut taken.account, &taken.speculation, outcome, saved_ms);
+        if let Ok(Ok(Acceptance::Accepted(accepted))) = ended {
+            return self.hand_over(taken, accepted);
+        }
+        self.close_steps(&taken.speculation, taken.above);
+        self.on_not_accepted(&taken.speculation, ended)?;
+        taken.speculation.abort();
+        Ok(())
+    }
+
     /// Whoever stopped a turn decides anew about what was to follow: it is in the prompt again, before what is typed there.
-    fn unqueue(&mut self) {
+    pub(super) fn unqueue(&mut self) {
         if self.queued.is_empty() {
             return;
         }
@@ -200,15 +202,9 @@ impl Chat {
     }
 
     /// The work ahead is the user's now; a turn goes on where it had stopped.
-    fn hand_over(
-        &mut self,
-        speculation: Speculation,
-        told: &[Event],
-        account: Account,
-        above: Option<Box<Ahead>>,
-        accepted: Accepted,
-    ) -> Result<(), CliError> {
-        for event in told {
+    fn hand_over(&mut self, taken: Taken, accepted: Accepted) -> Result<(), CliError> {
+        let Taken { speculation, told, account, above, .. } = taken;
+        for event in &told {
             self.tell(event)?;
         }
         self.face.end_line()?;
@@ -258,15 +254,11 @@ impl Chat {
 }
 
 /// What the ledger is told of an accept.
-fn decision(
-    speculation: &Speculation,
-    account: &Account,
-    ended: &Result<Result<Acceptance, AcceptError>, JoinError>,
-) -> (Outcome, u64) {
+fn decision(taken: &Taken, ended: &Result<Result<Acceptance, AcceptError>, JoinError>) -> (Outcome, u64) {
     match ended {
-        Ok(Ok(_)) | Err(_) if speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
+        Ok(Ok(_)) | Err(_) if taken.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
         Ok(Ok(acceptance)) => match clerk::of_acceptance(acceptance) {
-            (Outcome::Accepted, saved_ms) if account.joined => (Outcome::Joined, saved_ms),
+            (Outcome::Accepted, saved_ms) if taken.account.joined => (Outcome::Joined, saved_ms),
             other => other,
         },
         _ => (Outcome::Failed, 0),

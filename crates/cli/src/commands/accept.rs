@@ -95,7 +95,12 @@ async fn accept(
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
     let engine = setup::engine(tree, &workspace, silent, host, config.limits);
-    engine.accept(finished).await.map_err(|error| match error {
+    let accepted = match engine.accept(finished).await {
+        // Whoever names the work on a command line means it: the command is their yes.
+        Ok(Acceptance::AsksFirst(asks)) => engine.accept_with(finished, &asks.agreed()).await,
+        accepted => accepted,
+    };
+    accepted.map_err(|error| match error {
         AcceptError::Tree(TreeError::Io { path, message }) if is_refused(&message) => {
             CliError::NotAccepted { id: record.id.to_string(), workspace: workspace.into(), path, message }
         }

@@ -78,7 +78,10 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     let refused = ahead("ahead_writes = 'boundary'", "mode = 'default'\nahead_writes = 'ask'").unwrap_err();
     assert!(refused.starts_with("project/.headstart/config.toml:2: ahead_writes: "), "{refused}");
     let refused = ahead("ahead_writes = 'yes'", "").unwrap_err();
-    assert!(refused.starts_with("user/headstart/config.toml:1: ahead_writes: \"yes\" is none of ask"), "{refused}");
+    assert!(
+        refused.starts_with("user/headstart/config.toml:1: ahead_writes: \"yes\" is none of ask"),
+        "{refused}"
+    );
     let context = Case::new("", "").load().unwrap().gate_context("/w".into()).unwrap();
     assert_eq!(context.ahead_writes, AheadWrites::Ask);
 

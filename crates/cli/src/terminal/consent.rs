@@ -7,45 +7,80 @@ use super::layout::Wrapper;
 
 /// A key that was on its way when the question came up is no answer to it.
 const DEAF: Duration = Duration::from_millis(400);
-const KEYS: &str = " [y]es / [n]o ";
 
 /// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Yes,
     No,
+    /// Show all of what is asked about; the question stands.
+    Diff,
 }
 
 /// A question that one key answers: `run this? [y]es / [n]o`.
 ///
-/// Only the key y says yes; n, Esc, Ctrl-C and Ctrl-D say no; Enter, pasted text and all other keys say nothing, and
-/// neither do y and n before the question has been there for a moment: the user may have been typing. What the question is about (a long command, a diff) is for the
-/// host to print above in full.
+/// Only the letter of an answer gives it; n, Esc, Ctrl-C and Ctrl-D say no; Enter, pasted text and all other keys say
+/// nothing. No letter counts before the keyboard was quiet for a moment, from the question on: the user may have been
+/// typing, or may hold a key. What the question is about (a long command, a diff) is for the host to print above in full.
 #[derive(Debug, Clone)]
 pub(crate) struct Consent {
     question: String,
-    asked: Instant,
+    answers: &'static [Answer],
+    /// Since when no letter came.
+    quiet_from: Instant,
+}
+
+impl Answer {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Yes => "[y]es",
+            Self::No => "[n]o",
+            Self::Diff => "[d]iff",
+        }
+    }
+
+    fn letter(self) -> char {
+        match self {
+            Self::Yes => 'y',
+            Self::No => 'n',
+            Self::Diff => 'd',
+        }
+    }
 }
 
 impl Consent {
     /// Asks `question`, such as `run this?`, from now on.
     pub(crate) fn new(question: &str, now: Instant) -> Self {
-        Self { question: question.to_owned(), asked: now }
+        Self::with_answers(question, &[Answer::Yes, Answer::No], now)
+    }
+
+    /// The same about changes, of which the user may want to see all.
+    pub(crate) fn about_changes(question: &str, now: Instant) -> Self {
+        Self::with_answers(question, &[Answer::Yes, Answer::Diff, Answer::No], now)
+    }
+
+    fn with_answers(question: &str, answers: &'static [Answer], now: Instant) -> Self {
+        Self { question: question.to_owned(), answers, quiet_from: now }
     }
 
     /// The answer, if the event is one.
-    pub(crate) fn handle(&self, now: Instant, event: &Event) -> Option<Answer> {
+    pub(crate) fn handle(&mut self, now: Instant, event: &Event) -> Option<Answer> {
         let Event::Key(key) = event else { return None };
         if key.kind == KeyEventKind::Release {
             return None;
         }
-        let too_early = now.saturating_duration_since(self.asked) < DEAF;
         match (key.code, key.modifiers.difference(KeyModifiers::SHIFT)) {
-            (KeyCode::Char('y' | 'Y' | 'n' | 'N'), KeyModifiers::NONE) if too_early => None,
-            (KeyCode::Char('y' | 'Y'), KeyModifiers::NONE) => Some(Answer::Yes),
-            (KeyCode::Char('n' | 'N') | KeyCode::Esc, KeyModifiers::NONE)
-            | (KeyCode::Char('c' | 'd'), KeyModifiers::CONTROL) => Some(Answer::No),
-            _ => None,
+            (KeyCode::Esc, KeyModifiers::NONE) | (KeyCode::Char('c' | 'd'), KeyModifiers::CONTROL) => {
+                Some(Answer::No)
+            }
+            (code, modifiers) => {
+                let was_quiet = DEAF <= now.saturating_duration_since(self.quiet_from);
+                self.quiet_from = now;
+                let KeyCode::Char(letter) = code else { return None };
+                let answers = modifiers == KeyModifiers::NONE && was_quiet;
+                let meant = |answer: &&Answer| answer.letter() == letter.to_ascii_lowercase();
+                self.answers.iter().find(meant).copied().filter(|_| answers)
+            }
         }
     }
 
@@ -53,7 +88,9 @@ impl Consent {
     pub(crate) fn render(&self, view: &View) -> Frame {
         let mut wrapper = Wrapper::new(view.size.columns, 0);
         wrapper.push(&self.question, Style::Strong);
-        let cursor = wrapper.push_around(KEYS, KEYS.len(), Style::Plain);
+        let labels: Vec<_> = self.answers.iter().map(|answer| answer.label()).collect();
+        let keys = format!(" {} ", labels.join(" / "));
+        let cursor = wrapper.push_around(&keys, keys.len(), Style::Plain);
         Frame { rows: wrapper.into_rows(), cursor }.within(view)
     }
 }
@@ -68,6 +105,7 @@ mod tests {
     fn only_a_deliberate_y_says_yes() {
         let asked = Instant::now();
         let consent = Consent::new("run this?", asked);
+        let handle = |now, event: &Event| consent.clone().handle(now, event);
         let later = asked + DEAF;
         let too_early = asked + DEAF / 2;
         let cases = [
@@ -76,6 +114,7 @@ mod tests {
             (KeyCode::Char('y'), KeyModifiers::CONTROL, None),
             (KeyCode::Char('y'), KeyModifiers::ALT, None),
             (KeyCode::Char('n'), KeyModifiers::NONE, Some(Answer::No)),
+            (KeyCode::Char('d'), KeyModifiers::NONE, None),
             (KeyCode::Esc, KeyModifiers::NONE, Some(Answer::No)),
             (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(Answer::No)),
             (KeyCode::Char('d'), KeyModifiers::CONTROL, Some(Answer::No)),
@@ -85,14 +124,30 @@ mod tests {
         ];
         for (code, modifiers, expected) in cases {
             let event = Event::Key(KeyEvent::new(code, modifiers));
-            assert_eq!(consent.handle(later, &event), expected, "{event:?}");
+            assert_eq!(handle(later, &event), expected, "{event:?}");
             let letter = matches!(code, KeyCode::Char(_)) && modifiers != KeyModifiers::CONTROL;
             let early = expected.filter(|_| !letter);
-            assert_eq!(consent.handle(too_early, &event), early, "early {event:?}");
+            assert_eq!(handle(too_early, &event), early, "early {event:?}");
         }
-        assert_eq!(consent.handle(later, &Event::Paste("y".to_owned())), None);
+        assert_eq!(handle(later, &Event::Paste("y".to_owned())), None);
         let mut release = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
         release.kind = KeyEventKind::Release;
-        assert_eq!(consent.handle(later, &Event::Key(release)), None);
+        assert_eq!(handle(later, &Event::Key(release)), None);
+    }
+
+    /// A key that is held, or a word that is typed on: each key finds that the one before was just there.
+    #[test]
+    fn no_letter_answers_before_the_keyboard_was_quiet() {
+        let asked = Instant::now();
+        let mut consent = Consent::about_changes("take it?", asked);
+        let key = |letter| Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
+        for repeat in 1..40_u32 {
+            assert_eq!(consent.handle(asked + Duration::from_millis(30) * repeat, &key('y')), None);
+        }
+        let typed = asked + Duration::from_secs(9);
+        assert_eq!(consent.handle(typed, &key('b')), None);
+        assert_eq!(consent.handle(typed + Duration::from_millis(90), &key('y')), None);
+        assert_eq!(consent.handle(typed + Duration::from_millis(90) + DEAF, &key('d')), Some(Answer::Diff));
+        assert_eq!(consent.handle(typed + Duration::from_secs(1), &key('y')), Some(Answer::Yes));
     }
 }

@@ -17,8 +17,10 @@ pub(crate) enum Action {
     Edited,
     /// Enter: this text, never blank, left the buffer and is in the history.
     Submit(String),
-    /// The shown ghost is wanted. It stays until the host inserts its text or takes it away.
-    AcceptGhost(GhostKey),
+    /// Tab, which takes what is suggested: the ghost, or what stands in the buffer already. Nothing changed.
+    Tab,
+    /// The shown ghost is wanted in the buffer. It stays until the host inserts its text or takes it away.
+    InsertGhost,
     /// The ghost after or before the shown one is wanted in its place.
     TurnGhost(Turn),
     /// Esc: the ghost that was shown is gone.
@@ -29,13 +31,6 @@ pub(crate) enum Action {
     EndOfInput,
     /// The terminal has another size.
     Resized(Size),
-}
-
-/// The key that accepts a ghost. Enter is none of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GhostKey {
-    Tab,
-    Right,
 }
 
 /// Which other ghost is wanted.
@@ -108,6 +103,19 @@ impl LineEditor {
         self.own_text();
     }
 
+    /// Whether an entry of the history stands in the buffer as it was.
+    pub(crate) fn is_recalled(&self) -> bool {
+        self.history.is_recalled()
+    }
+
+    /// Takes the text out as Enter does, if there is any.
+    pub(crate) fn send(&mut self) -> Option<String> {
+        match self.submit() {
+            Action::Submit(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Takes one event. Never panics, whatever comes in whichever order.
     pub(crate) fn handle(&mut self, event: &Event) -> Action {
         match event {
@@ -124,15 +132,15 @@ impl LineEditor {
             Command::Insert(c) => return self.type_in(c.encode_utf8(&mut [0; 4])),
             Command::NewLine => return self.type_in("\n"),
             Command::Enter => return self.submit(),
-            Command::Tab if self.ghost.is_some() => return Action::AcceptGhost(GhostKey::Tab),
+            Command::Tab => return Action::Tab,
             Command::Right if self.ghost.is_some() && self.cursor() == self.text().len() => {
-                return Action::AcceptGhost(GhostKey::Right);
+                return Action::InsertGhost;
             }
             Command::NextGhost | Command::PreviousGhost if self.ghost.is_none() => return Action::None,
             Command::NextGhost => return Action::TurnGhost(Turn::Next),
             Command::PreviousGhost => return Action::TurnGhost(Turn::Previous),
             Command::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
-            Command::Tab | Command::Escape => return Action::None,
+            Command::Escape => return Action::None,
             Command::Interrupt if empty => return Action::Interrupt,
             Command::EndOfInput if empty => return Action::EndOfInput,
             _ => {}

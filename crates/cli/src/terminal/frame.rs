@@ -94,7 +94,7 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
         let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
         match view.palette {
             Palette::Styled => wrapper.push(&format!("{gap}{rest}  [Tab]{place}"), Style::Dim),
-            Palette::Plain => wrapper.push(&format!("{gap}[Tab{place}: {rest}]"), Style::Plain),
+            Palette::Plain => wrapper.push(&format!("{gap}[{rest}]  [Tab]{place}"), Style::Plain),
         }
     }
     Frame { rows: wrapper.into_rows(), cursor }.within(view)

@@ -35,6 +35,11 @@ impl History {
         Some(entry.clone())
     }
 
+    /// Whether an entry is shown.
+    pub(super) fn is_recalled(&self) -> bool {
+        self.shown.is_some()
+    }
+
     /// The buffer is the user's own again.
     pub(super) fn leave(&mut self) {
         self.shown = None;

@@ -29,7 +29,7 @@ mod screen;
 mod tests;
 
 pub(crate) use consent::{Answer, Consent};
-pub(crate) use editor::{Action, Ghost, GhostKey, LineEditor, Turn};
+pub(crate) use editor::{Action, Ghost, LineEditor, Turn};
 pub(crate) use frame::{Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};

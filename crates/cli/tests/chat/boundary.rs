@@ -10,10 +10,10 @@ fn asked_for_the_command() -> Chat {
         .says(0, "The model was asked once more.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("waits for you: 1 call, 1 change staged");
+    chat.wait_for("ready, then asks: touch made.txt && echo done (writes) · 1 file");
     chat.settle();
     assert_eq!(chat.project.session.tree(), before);
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("shell wants to run\n  command: touch made.txt && echo done\n");
     chat.wait_for("run this? [y]es / [n]o");
     // What was finished is applied, the command did not run, and it is shown once.

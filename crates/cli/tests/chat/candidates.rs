@@ -30,7 +30,7 @@ fn begun(project: Project) -> Chat {
     let mut chat = project.chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for_row("> add tests  [Tab] 1/3");
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -0");
     chat
 }
 
@@ -69,7 +69,7 @@ fn keys_turn_to_the_other_suggestions_round_and_round() {
         chat.wait_for_row(row);
     }
     assert_eq!(chat.project.session.tree(), before);
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("of this was done ahead");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(outcomes(&chat), ["accepted", "replaced", "replaced"]);
@@ -83,11 +83,9 @@ fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
     chat.send(NEXT);
     chat.wait_for_row("> commit this  [Tab] 2/3");
     // The work ahead is that of another one.
-    chat.wait_until_gone("ready:");
-    chat.send("\t");
-    chat.wait_for_row("> commit this");
-    chat.send("\r");
-    chat.wait_for("It is committed.");
+    chat.wait_until_gone("✓ ready");
+    chat.take();
+    chat.wait_for("> commit this\nIt is committed.");
     assert_eq!(chat.count("done ahead"), 0);
     assert_eq!(chat.project.session.tree(), before);
     assert_eq!(outcomes(&chat), ["replaced", "accepted", "aborted"]);
@@ -117,10 +115,8 @@ fn typing_narrows_them_and_the_rest_of_one_shows() {
         let dim = |column| screen.cell(row, column).is_some_and(vt100::Cell::dim);
         column == 6 && !dim(5) && dim(6)
     });
-    chat.wait_for("ready: 1 call, 1 change staged");
-    chat.send("\t");
-    chat.wait_for_row("> add tests");
-    chat.send("\r");
+    chat.wait_for("ready · 1 file +1 -0");
+    chat.take();
     chat.wait_for("of this was done ahead");
     chat.leave();
 }
@@ -130,9 +126,9 @@ fn tab_brings_the_suggestions_own_spelling_so_that_its_work_is_taken() {
     let mut chat = begun(project_with_three());
     chat.send("ADD");
     chat.wait_for_row("> ADD tests  [Tab]");
+    chat.settle();
     chat.send("\x01\t");
-    chat.wait_for_row("> add tests");
-    chat.send("\r");
+    chat.wait_for("> add tests\n");
     chat.wait_for("of this was done ahead");
     chat.leave();
 }
@@ -146,7 +142,7 @@ fn who_types_a_suggestion_to_its_end_takes_its_work() {
         chat.send(keys);
         if !keys.ends_with('\r') {
             chat.wait_for_row("> add tests");
-            chat.wait_for("ready: 1 call, 1 change staged");
+            chat.wait_for("ready · 1 file +1 -0");
             chat.send("\r");
         }
         chat.wait_for("of this was done ahead");
@@ -159,12 +155,13 @@ fn who_types_a_suggestion_to_its_end_takes_its_work() {
 fn what_none_begins_with_gives_all_of_them_up() {
     for (keys, row, expected) in [
         ("x", "> x", ["ignored", "aborted", "aborted"]),
+        ("xy", "> xy", ["ignored", "aborted", "aborted"]),
         ("commit thus", "> commit thus", ["replaced", "ignored", "aborted"]),
         ("\x1b", ">", ["ignored", "aborted", "aborted"]),
     ] {
         let mut chat = begun(project_with_three());
         chat.send(keys);
-        chat.wait_until_gone("ready:");
+        chat.wait_until_gone("✓ ready");
         chat.wait_for_row(row);
         chat.send(EMPTY_THE_LINE);
         chat.settle();
@@ -192,7 +189,7 @@ fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
 #[test]
 fn one_query_is_one_query_in_the_ledger() {
     let mut chat = begun(project_with_three().suggests("run the linter").says(60_000, "never"));
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for_row("> run the linter  [Tab]");
     let suggestions = lines(&chat, "suggestion");
     assert_eq!(suggestions[0].get("beside"), None);
@@ -208,7 +205,7 @@ fn one_query_is_one_query_in_the_ledger() {
 #[test]
 fn what_comes_after_accepted_work_comes_in_several_too() {
     let mut chat = begun(project_with_three().suggests("run the linter\npush it").says(60_000, "never"));
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for_row("> run the linter  [Tab] 1/2");
     chat.send(NEXT);
     chat.wait_for_row("> push it  [Tab] 2/2");

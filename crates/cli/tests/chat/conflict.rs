@@ -13,9 +13,9 @@ fn the_users_edit_wins_and_the_prompt_runs_anew() {
         .says(0, "The notes say two.")
         .says(0, "I leave the notes to you.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -1");
     chat.project.session.write("project/notes.txt", "mine\n");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for(
         "notes.txt was changed meanwhile\nnothing of the work ahead was applied; running it anew\n",
     );
@@ -33,9 +33,9 @@ fn a_file_that_was_only_read_counts_too() {
         .says(0, "The notes say one.")
         .says(0, "The notes say mine.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("ready: 1 call, 0 changes staged");
+    chat.wait_for("ready · an answer of 4 words");
     chat.project.session.write("project/notes.txt", "mine\n");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("notes.txt was read, and was changed meanwhile\n");
     chat.wait_for("The notes say mine.");
     chat.leave();

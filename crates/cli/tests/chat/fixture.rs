@@ -152,9 +152,31 @@ impl Chat {
         self.project.read(path)
     }
 
+    /// Tab takes the suggestion, when it has been on screen for as long as a key that was meant for something else takes.
+    pub(crate) fn take(&mut self) {
+        self.wait_for("[Tab]");
+        std::thread::sleep(Duration::from_millis(450));
+        self.send("\t");
+    }
+
+    /// Right puts the suggestion into the prompt.
+    pub(crate) fn insert(&mut self) {
+        self.wait_for("[Tab]");
+        self.send("\x1b[C");
+    }
+
     /// Sends a key to a question, when it is no longer deaf to keys that were typed for something else.
     pub(crate) fn answer(&mut self, key: &str) {
-        self.wait_for("run this? [y]es / [n]o");
+        self.answer_to("run this? [y]es / [n]o", key);
+    }
+
+    /// The same to the question about the changes of work ahead.
+    pub(crate) fn answer_about_changes(&mut self, key: &str) {
+        self.answer_to("write this? [y]es / [d]iff / [n]o", key);
+    }
+
+    fn answer_to(&mut self, question: &str, key: &str) {
+        self.wait_for(question);
         std::thread::sleep(Duration::from_millis(500));
         self.send(key);
     }

@@ -20,7 +20,7 @@ fn a_turn_shows_its_calls_as_they_run_and_then_suggests_and_works_ahead() {
     });
     assert_eq!(chat.count("[Tab]"), 0);
     chat.wait_for("First answer.");
-    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.wait_for("working · 1 file +1 -0");
     chat.wait_for(GHOST);
     // The answer came after its delay, the ghost after another 300 ms.
     assert!(Duration::from_millis(900) <= started.elapsed());
@@ -30,7 +30,7 @@ fn a_turn_shows_its_calls_as_they_run_and_then_suggests_and_works_ahead() {
 }
 
 #[test]
-fn tab_and_enter_hand_the_work_over_and_the_next_suggestion_is_there_already_twice() {
+fn tab_hands_the_work_over_and_right_with_enter_does_and_the_next_suggestion_is_there_already_twice() {
     let mut chat = project_with_suggestion()
         .writes(0, "tests.txt", "tests\n")
         .says(0, "Tests are written.")
@@ -41,19 +41,17 @@ fn tab_and_enter_hand_the_work_over_and_the_next_suggestion_is_there_already_twi
         .says(60_000, "never")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("ready: 1 call, 1 change staged");
-    chat.send("\t");
-    chat.wait_for_row("> add tests");
+    chat.wait_for("ready · 1 file +1 -0");
     assert_eq!(chat.project.session.tree(), before);
-    chat.send("\r");
+    chat.take();
     chat.wait_for("• write_file tests.txt\nTests are written.\ncreate");
     chat.wait_for("of this was done ahead");
     chat.wait_for("> run the linter  [Tab]");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
 
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -0");
     assert_eq!(chat.read("lint.txt"), None);
-    // The right arrow is as good.
+    // Right puts it into the prompt only.
     chat.send("\x1b[C");
     chat.wait_for_row("> run the linter");
     chat.send("\r");
@@ -70,7 +68,7 @@ fn enter_on_an_empty_line_accepts_and_sends_nothing() {
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("ready:");
+    chat.wait_for("✓ ready");
     chat.send("\r\r");
     chat.settle();
     chat.wait_for(GHOST);
@@ -92,8 +90,8 @@ fn the_same_words_take_the_work_whatever_blanks_and_full_stop_are_around_them() 
             .says(0, "Tests are written.")
             .says(0, "Asked again.")
             .chat_with_ghost("auto-edit");
-        chat.wait_for("ready:");
-        chat.send("\t");
+        chat.wait_for("✓ ready");
+        chat.insert();
         chat.send(added);
         chat.send("\r");
         chat.wait_for("of this was done ahead");
@@ -109,10 +107,11 @@ fn other_words_after_tab_are_a_prompt_of_their_own() {
         .says(0, "Asked again.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("ready:");
-    chat.send("\t for the parser");
+    chat.wait_for("✓ ready");
+    chat.insert();
+    chat.send(" for the parser");
     chat.wait_for_row("> add tests for the parser");
-    chat.wait_until_gone("ready:");
+    chat.wait_until_gone("✓ ready");
     chat.send("\r");
     chat.wait_for("> add tests for the parser\nAsked again.");
     chat.settle();
@@ -133,8 +132,8 @@ fn work_that_still_runs_is_joined() {
         .suggests("run the linter")
         .says(60_000, "never")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("working ahead: 1 call, 1 change staged");
-    chat.send("\t\r");
+    chat.wait_for("working · 1 file +1 -0");
+    chat.take();
     chat.wait_for("I write.\n• write_file tests.txt\nfinishing what runs already (Ctrl-C interrupts)");
     assert_eq!(chat.count("Tests are written."), 0);
     assert_eq!(chat.read("tests.txt"), None);

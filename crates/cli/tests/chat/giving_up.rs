@@ -10,14 +10,14 @@ fn leaves_no_trace(keys: &str, expected_row: &str) {
         .says(0, "Another answer.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.wait_for("working · 1 file +1 -0");
     chat.send(keys);
-    chat.wait_until_gone("working ahead");
+    chat.wait_until_gone("ahead working");
     chat.wait_for_row(expected_row);
     chat.settle();
     assert_eq!(chat.count("[Tab]"), 0);
     // It does not come back with the empty line.
-    chat.send("\x15/diff\r");
+    chat.send("\x05\x15/diff\r");
     chat.wait_for("nothing is staged");
     chat.send("\t\x1b[C\r");
     chat.settle();
@@ -36,7 +36,31 @@ fn esc_dismisses_and_aborts() {
 
 #[test]
 fn typing_aborts() {
+    leaves_no_trace("xy", "> xy");
+}
+
+#[test]
+fn a_slip_that_is_not_taken_back_aborts() {
     leaves_no_trace("x", "> x");
+}
+
+#[test]
+fn a_slip_that_is_taken_back_brings_the_suggestion_and_its_work_back() {
+    for (slip, back) in [("x", "\x7f"), ("add x", "\x7f"), ("add tests!", "\x7f\x15")] {
+        let mut chat = project_with_suggestion()
+            .writes(0, "tests.txt", "tests\n")
+            .says(0, "Tests are written.")
+            .chat_with_ghost("auto-edit");
+        chat.wait_for("ready · 1 file +1 -0");
+        chat.send(slip);
+        chat.wait_until_gone("[Tab]");
+        chat.send(back);
+        chat.wait_for_row(GHOST);
+        chat.take();
+        chat.wait_for("of this was done ahead");
+        assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"), "{slip:?}");
+        chat.leave();
+    }
 }
 
 #[test]
@@ -50,8 +74,24 @@ fn going_past_the_suggestion_aborts() {
 }
 
 #[test]
-fn emptying_the_line_after_tab_aborts() {
-    leaves_no_trace("\t\x15", ">");
+fn editing_what_right_has_put_into_the_prompt_aborts() {
+    leaves_no_trace("\x1b[C\x01my ", "> my add tests");
+}
+
+#[test]
+fn emptying_the_line_after_right_brings_the_suggestion_back() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready · 1 file +1 -0");
+    chat.insert();
+    chat.wait_for_row("> add tests");
+    chat.send("\x15");
+    chat.wait_for_row(GHOST);
+    chat.take();
+    chat.wait_for("of this was done ahead");
+    chat.leave();
 }
 
 #[test]
@@ -60,7 +100,7 @@ fn a_command_leaves_the_suggestion_where_it_is() {
         .writes(0, "tests.txt", "tests\n")
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -0");
     chat.send("/diff\r");
     chat.wait_for("+tests\n");
     chat.wait_for_row(GHOST);
@@ -74,7 +114,7 @@ fn a_command_leaves_the_suggestion_where_it_is() {
     chat.send("\x1b[B");
     chat.wait_for_row(GHOST);
     assert_eq!(chat.read("tests.txt"), None);
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("of this was done ahead");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     chat.leave();
@@ -86,12 +126,12 @@ fn clear_forgets_the_suggestion_too() {
         .writes(0, "tests.txt", "tests\n")
         .says(60_000, "never")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("working ahead: 1 call");
+    chat.wait_for("working · 1 file");
     chat.send("/clear\r");
     chat.wait_for("the conversation is forgotten");
     chat.wait_for_row(">");
     chat.settle();
-    assert_eq!(chat.count("[Tab]") + chat.count("working ahead"), 0);
+    assert_eq!(chat.count("[Tab]") + chat.count("ahead working"), 0);
     assert_eq!(chat.read("tests.txt"), None);
     chat.leave();
 }
@@ -120,7 +160,7 @@ fn whoever_types_already_is_not_disturbed() {
 
 #[test]
 fn giving_up_ends_the_command_that_runs_ahead() {
-    for keys in ["\x1b", "x", "\t\x15", "/clear\r", "/mode plan\r", "something else\r"] {
+    for keys in ["\x1b", "xy", "x", "/clear\r", "/mode plan\r", "something else\r"] {
         let mut chat = project_with_suggestion()
             .shell(0, "sleep 9")
             .says(0, "Another answer.")

@@ -51,7 +51,7 @@ fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
             .shell(0, "sleep 9")
             .chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
-        chat.wait_for("1 change staged");
+        chat.wait_for("1 file +1 -0");
         let id = chat.process_id().to_string();
         let sent = std::process::Command::new("kill").args(["-s", signal, &id]).status();
         assert!(sent.expect("kill is there").success());

@@ -62,7 +62,7 @@ fn history(project: &Project, number: u32, outcome: &str) {
 #[test]
 fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
     let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
-    chat.wait_for("ready:");
+    chat.wait_for("✓ ready");
     // What it cost is there before the user decides.
     let ran = lines(&chat, "speculation", 1).remove(0);
     assert_eq!(
@@ -73,7 +73,7 @@ fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
         (&ran["source"], &ran["kind"], &ran["sharesCache"]),
         (&json!("chat"), &json!("change"), &json!(true))
     );
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("> run the linter  [Tab]");
     let decided = outcome(&chat);
     assert_eq!((&decided["outcome"], &decided["id"]), (&json!("accepted"), &ran["id"]));
@@ -88,8 +88,8 @@ fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
 #[test]
 fn an_accept_that_is_undone_afterwards_is_no_hit() {
     let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
-    chat.wait_for("ready:");
-    chat.send("\t\r");
+    chat.wait_for("✓ ready");
+    chat.take();
     chat.wait_for("> run the linter  [Tab]");
     let taken = outcome(&chat);
     let session = &chat.project.session;
@@ -112,8 +112,8 @@ fn an_accept_that_is_undone_afterwards_is_no_hit() {
 #[test]
 fn work_that_is_taken_while_it_runs_is_joined() {
     let mut chat = slow().chat_with_ghost("auto-edit");
-    chat.wait_for("working ahead: 1 call");
-    chat.send("\t\r");
+    chat.wait_for("working · 1 file");
+    chat.take();
     chat.wait_for("of this was done ahead");
     assert_eq!(outcome(&chat)["outcome"], "joined");
     assert_eq!(lines(&chat, "speculation", 1)[0]["status"], "completed");
@@ -126,9 +126,9 @@ fn work_that_is_taken_while_it_runs_is_joined() {
 fn what_the_user_does_instead_is_told_apart() {
     // Keys, and the outcome.
     let cases = [
-        ("x", "ignored"),
+        ("xy", "ignored"),
         ("\x1b", "ignored"),
-        ("\t for the parser", "ignored"),
+        ("\x1b[C for the parser", "ignored"),
         ("/clear\r", "aborted"),
         ("/mode plan\r", "aborted"),
         ("/background off\r", "aborted"),
@@ -136,7 +136,7 @@ fn what_the_user_does_instead_is_told_apart() {
     ];
     for (keys, expected) in cases {
         let mut chat = slow().chat_with_ghost("auto-edit");
-        chat.wait_for("working ahead: 1 call");
+        chat.wait_for("working · 1 file");
         chat.send(keys);
         assert_eq!(outcome(&chat)["outcome"], expected, "{keys:?}");
         let ran = lines(&chat, "speculation", 1).remove(0);
@@ -148,9 +148,9 @@ fn what_the_user_does_instead_is_told_apart() {
 #[test]
 fn an_edit_of_the_users_makes_it_a_conflict() {
     let mut chat = quick().chat_with_ghost("auto-edit");
-    chat.wait_for("ready:");
+    chat.wait_for("✓ ready");
     chat.project.session.write("project/tests.txt", "mine\n");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("nothing of the work ahead was applied");
     assert_eq!(outcome(&chat)["outcome"], "conflict");
     assert_eq!(outcome(&chat)["savedMs"], 0);
@@ -159,7 +159,7 @@ fn an_edit_of_the_users_makes_it_a_conflict() {
 #[test]
 fn a_suggestion_that_is_not_run_has_an_outcome_too() {
     let mut chat = quick().variable("HEADSTART_SPECULATE", "off").chat_with_ghost("auto-edit");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("Tests are written.");
     assert_eq!(outcome(&chat)["outcome"], "accepted");
     lines(&chat, "speculation", 0);
@@ -174,7 +174,7 @@ fn a_model_of_its_own_for_background_work_shares_no_cache() {
     project.session.write("home/fast.json", fast);
     let name = format!("replay:{}", project.session.home().join("fast.json").display());
     let chat = project.variable("HEADSTART_FAST_MODEL", &name).chat_with_ghost("auto-edit");
-    chat.wait_for("ready:");
+    chat.wait_for("✓ ready");
     let ran = lines(&chat, "speculation", 1).remove(0);
     assert_eq!((&ran["sharesCache"], &ran["model"]), (&json!(false), &json!(name)));
     assert_eq!(lines(&chat, "suggestion", 1)[0]["sharesCache"], false);
@@ -185,7 +185,7 @@ fn a_model_of_its_own_for_background_work_shares_no_cache() {
 #[test]
 fn what_was_spent_is_there_after_the_chat_was_killed() {
     let mut chat = quick().chat_with_ghost("auto-edit");
-    chat.wait_for("ready:");
+    chat.wait_for("✓ ready");
     lines(&chat, "speculation", 1);
     let pid = rustix::process::Pid::from_raw(i32::try_from(chat.process_id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -209,17 +209,17 @@ fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
         chat.send("begin\r");
         chat.wait_for("First answer.");
         chat.settle();
-        assert_eq!(chat.count("[Tab]") + chat.count("ready:"), 0);
+        assert_eq!(chat.count("[Tab]") + chat.count("✓ ready"), 0);
         lines(&chat, "suggestion", 0);
         lines(&chat, "speculation", 0);
         chat.leave();
     }
 
     let mut chat = quick().chat_with_ghost("auto-edit");
-    chat.wait_for("ready:");
+    chat.wait_for("✓ ready");
     chat.send("/background off\r");
     chat.wait_for("background work is off");
-    chat.wait_until_gone("ready:");
+    chat.wait_until_gone("✓ ready");
     assert_eq!(chat.count("add tests"), 0);
     chat.send("/background\r/background auto\r");
     chat.wait_for("background work is on auto: a turn is followed by a suggestion, from the");
@@ -254,7 +254,7 @@ fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
         history(&project, 2, "replaced");
         let chat = project.variable("HEADSTART_BACKGROUND", mode).chat_with_ghost("auto-edit");
         chat.settle();
-        assert_eq!(chat.count("ready:") == 1, runs, "{mode}: {}", chat.contents());
+        assert_eq!(chat.count("✓ ready") == 1, runs, "{mode}: {}", chat.contents());
         assert_eq!(chat.count(GHOST), 1);
         chat.leave();
     }
@@ -266,8 +266,8 @@ fn a_ledger_that_cannot_be_written_is_told_once_and_stops_nothing() {
     project.session.write("home/.local/state/headstart/ledgers", "a file in its place");
     let mut chat = project.chat_with_ghost("auto-edit");
     chat.wait_for("the ledger lacks what this chat costs");
-    chat.wait_for("ready:");
-    chat.send("\t\r");
+    chat.wait_for("✓ ready");
+    chat.take();
     chat.wait_for("of this was done ahead");
     assert_eq!(chat.count("the ledger lacks"), 1);
     chat.leave();

@@ -11,8 +11,9 @@ fn a_narrow_terminal_holds_it_all() {
         .says(60_000, "never")
         .chat_in("auto-edit", 24, 24);
     chat.send("begin\r");
-    chat.wait_for("ready: 1 call, 1 change…\n> add tests  [Tab]");
-    chat.send("\t and more of them, please");
+    chat.wait_for("ahead ✓ ready · 1 file …\n> add tests  [Tab]");
+    chat.insert();
+    chat.send(" and more of them, please");
     chat.wait_for_row("> add tests and more of");
     chat.wait_for_row("  them, please");
     chat.send("\x15");
@@ -36,7 +37,7 @@ fn a_resize_breaks_nothing() {
         assert_eq!(chat.count("[Tab]"), 1, "{columns} columns:\n{}", chat.contents());
         assert_eq!(chat.count("First answer."), 1, "{columns} columns:\n{}", chat.contents());
     }
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("Tests are written.");
     chat.leave();
 }
@@ -49,7 +50,7 @@ fn ghost_text_is_dim_and_what_is_typed_is_not() {
         screen.cell(row, column).is_some_and(vt100::Cell::dim)
     };
     chat.wait_until("dim ghost text", |screen| dim(screen, 2) && !dim(screen, 0));
-    chat.send("\t");
+    chat.insert();
     chat.wait_for_row("> add tests");
     chat.wait_until("typed text", |screen| !dim(screen, 2));
     chat.send("\x15");
@@ -61,7 +62,7 @@ fn without_colors_ghost_text_is_in_brackets() {
     let mut chat =
         project_with_suggestion().says(60_000, "never").variable("NO_COLOR", "1").chat("auto-edit");
     chat.send("begin\r");
-    chat.wait_for_row("> [Tab: add tests]");
+    chat.wait_for_row("> [add tests]  [Tab]");
     chat.wait_until("no attribute anywhere", |screen| {
         let (rows, columns) = screen.size();
         (0..rows.get()).all(|row| {
@@ -72,7 +73,7 @@ fn without_colors_ghost_text_is_in_brackets() {
             })
         })
     });
-    chat.send("\t");
+    chat.insert();
     chat.wait_for_row("> add tests");
     chat.send("\x15");
     chat.leave();
@@ -87,10 +88,10 @@ fn no_escape_sequence_of_a_model_or_a_file_reaches_the_terminal() {
         .says(0, &format!("Written {evil}"))
         .says(0, "never")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -0");
     chat.send("/diff\r");
     chat.wait_for("+\\u{1b}]0;owned\\u{7}");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("of this was done ahead");
     chat.wait_for(&format!("• write_file {shown}"));
     chat.wait_for(&format!("Written {shown}"));

@@ -25,13 +25,12 @@ fn default_mode_asks_before_an_edit_with_the_call_in_full() {
 }
 
 #[test]
-fn in_default_mode_an_edit_ahead_waits_for_the_user() {
-    let mut chat = project_with_suggestion()
-        .writes(0, "tests.txt", "tests\n")
-        .says(0, "Tests are written.")
-        .chat_with_ghost("default");
-    chat.wait_for("waits for you: 0 calls, 0 changes staged");
-    chat.send("\t\r");
+fn where_writes_ahead_are_a_boundary_an_edit_waits_for_the_user() {
+    let project = project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Tests are written.");
+    project.session.write("home/.config/headstart/config.toml", "ahead_writes = 'boundary'\n");
+    let mut chat = project.chat_with_ghost("default");
+    chat.wait_for("ahead ! waits for your yes: write_file tests.txt (edit)");
+    chat.take();
     chat.wait_for("write_file wants to run");
     assert_eq!(chat.read("tests.txt"), None);
     assert_eq!(chat.count("done ahead"), 0);
@@ -68,13 +67,13 @@ fn plan_mode_withdraws_the_suggestion_and_its_work() {
         .says(0, "I only plan.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -0");
     chat.send("/mode plan\r");
     chat.wait_for("what ran ahead is dropped");
     chat.wait_for_row(">");
     chat.send("\t\r");
     chat.settle();
-    assert_eq!(chat.count("[Tab]") + chat.count("ready:"), 0);
+    assert_eq!(chat.count("[Tab]") + chat.count("✓ ready"), 0);
     chat.send("add tests\r");
     chat.wait_for("I only plan.");
     assert_eq!(chat.project.session.tree(), before);
@@ -90,13 +89,14 @@ fn a_stricter_mode_counts_for_work_that_is_done() {
         .says(0, "You said no.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("ready: 1 call, 1 change staged");
+    chat.wait_for("ready · 1 file +1 -0");
     chat.send("/mode default\r");
     chat.wait_for("also for work that ran ahead");
     chat.wait_for("> add tests  [Tab]");
-    chat.send("\t\r");
-    chat.wait_for("write_file is not allowed any more");
-    chat.wait_for("running it anew");
+    chat.take();
+    chat.answer_about_changes("n");
+    chat.wait_for("  no: nothing was written, and what ran ahead is dropped\n> add tests");
+    chat.send("\r");
     chat.answer("n");
     chat.wait_for("You said no.");
     assert_eq!(chat.project.session.tree(), before);
@@ -113,7 +113,7 @@ fn suggestions_can_be_turned_off() {
         chat.send("begin\r");
         chat.wait_for("First answer.");
         chat.settle();
-        assert_eq!(chat.count("add tests") + chat.count("ready:"), 0);
+        assert_eq!(chat.count("add tests") + chat.count("✓ ready"), 0);
         chat.send("\t\radd tests\r");
         chat.wait_for("Asked for it.");
         assert_eq!(chat.count("done ahead"), 0);
@@ -129,8 +129,8 @@ fn speculation_can_be_turned_off() {
     for project in [in_file, project().variable("HEADSTART_SPECULATE", "off")] {
         let mut chat = project.chat_with_ghost("auto-edit");
         chat.settle();
-        assert_eq!(chat.count("ready:") + chat.count("working ahead"), 0);
-        chat.send("\t\r");
+        assert_eq!(chat.count("✓ ready") + chat.count("ahead working"), 0);
+        chat.take();
         chat.wait_for("Asked for it.");
         chat.settle();
         assert_eq!(chat.count("done ahead"), 0);

@@ -137,10 +137,10 @@ fn two_run(server: &Server) -> Chat {
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     chat.send("begin\r");
     chat.wait_for_row("> write the tests  [Tab] 1/3");
-    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.wait_for("working · 1 file +1 -0");
     chat.send("\x1bn");
     chat.wait_for_row("> commit this  [Tab] 2/3");
-    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.wait_for("working · 1 file +1 -0");
     chat.send("\x1bp");
     chat.wait_for_row("> write the tests  [Tab] 1/3");
     assert_eq!(server.asked(), ["begin", "commit this", "write the tests"], "the third does not run");
@@ -171,12 +171,10 @@ fn row(words: [&str; 3]) -> [String; 3] {
 fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     let server = Server::start();
     let mut chat = two_run(&server);
-    chat.send("\t");
-    chat.wait_for_row("> write the tests");
+    chat.take();
     let (left, time) = server.left(1);
     assert_eq!(left.into_iter().collect::<Vec<_>>(), ["commit this"]);
     assert!(time < Duration::from_secs(2), "{time:?}");
-    chat.send("\r");
     chat.wait_for("finishing what runs already");
     server.release();
     chat.wait_for("All of it is done.");
@@ -196,7 +194,7 @@ fn the_second_can_be_taken_as_well() {
     let mut chat = two_run(&server);
     chat.send("com");
     chat.wait_for_row("> commit this  [Tab]");
-    chat.wait_for("working ahead: 1 call, 1 change staged");
+    chat.wait_for("working · 1 file +1 -0");
     chat.send("mit this\r");
     let (left, _) = server.left(1);
     assert_eq!(left.into_iter().collect::<Vec<_>>(), ["write the tests"]);
@@ -209,7 +207,7 @@ fn the_second_can_be_taken_as_well() {
 
 #[test]
 fn giving_up_hangs_up_on_both() {
-    for keys in ["\x1b", "x", "/clear\r", "something else\r", "\x04"] {
+    for keys in ["\x1b", "xy", "/clear\r", "something else\r", "\x04"] {
         let server = Server::start();
         let mut chat = two_run(&server);
         let before = chat.project.session.tree();

@@ -313,9 +313,9 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     chat.send("begin\r");
     chat.wait_for("next step ready\n> add tests  [Tab]");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("> describe the change  [Tab]");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("It is described.\ncreate");
     chat.wait_for_row(">");
     chat.send("and now\r");

@@ -15,8 +15,8 @@ fn a_joined_run_that_comes_to_a_boundary_asks_in_place_and_goes_on() {
         .shell(1_500, "touch made.txt")
         .says(0, "The model was asked once more.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("working ahead: 1 call, 1 change staged");
-    chat.send("\t\r");
+    chat.wait_for("working · 1 file +1 -0");
+    chat.take();
     // What is done already is shown at once, and the rest as it comes.
     chat.wait_for("• write_file tests.txt\nfinishing what runs already");
     chat.answer("y");
@@ -34,8 +34,8 @@ fn a_run_that_reached_a_limit_goes_on_in_the_foreground() {
         .writes(0, "more.txt", "more\n")
         .says(0, "Both are written.");
     let mut chat = configured(project, "[limits]\nturns = 1\n").chat_with_ghost("auto-edit");
-    chat.wait_for("stopped early: 1 call, 1 change staged");
-    chat.send("\t\r");
+    chat.wait_for("stopped · limit of turns · 1 file +1 -0, goes on when you take");
+    chat.take();
     chat.wait_for("the work ahead ended early (stopped at the limit of turns); going on\nfrom there\n");
     chat.wait_for("• write_file more.txt\nBoth are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
@@ -50,8 +50,8 @@ fn a_run_that_failed_goes_on_in_the_foreground() {
         .says(0, " ")
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("stopped early: 1 call, 1 change staged");
-    chat.send("\t\r");
+    chat.wait_for("stopped · the model's answer was empty · 1 file +1 -0, goes on");
+    chat.take();
     chat.wait_for("the work ahead ended early (the model's answer was empty); going on from\nthere\n");
     chat.wait_for("Tests are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
@@ -65,8 +65,8 @@ fn whoever_wants_nothing_of_what_stopped_at_a_boundary_gets_it_anew() {
         .shell(0, "touch made.txt")
         .says(0, "I asked nobody this time.");
     let mut chat = configured(project, "at_boundary = 'discard'\n").chat_with_ghost("auto-edit");
-    chat.wait_for("waits for you: 1 call, 1 change staged");
-    chat.send("\t\r");
+    chat.wait_for("ready, then asks: touch made.txt (writes) · 1 file +1 -0");
+    chat.take();
     chat.wait_for("it stopped at a call that needs your consent\nnothing of the work ahead was applied; running it anew\n");
     chat.wait_for("I asked nobody this time.");
     assert_eq!(chat.read("tests.txt"), None);

@@ -31,9 +31,7 @@ fn steps(depth: u32) -> Project {
 fn take(chat: &mut Chat, suggestion: &str, said: &str, made: &str) {
     chat.wait_for(&format!("> {suggestion}  [Tab]"));
     assert_eq!(chat.read(made), None);
-    chat.send("\t");
-    chat.wait_for_row(&format!("> {suggestion}"));
-    chat.send("\r");
+    chat.take();
     chat.wait_for(said);
     // What was taken before says that it was done ahead, too; this tells that it is applied.
     chat.wait_for(&format!("{made}  +1 -0"));
@@ -46,8 +44,8 @@ fn tab_tab_tab_takes_three_steps_that_are_done_already() {
         let mut chat = steps(depth).chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
         chat.wait_for(match depth {
-            2 => "ready: 1 call, 1 change staged; next step ready",
-            _ => "ready: 1 call, 1 change staged; next 2 steps ready",
+            2 => "ready · 1 file +1 -0; next step ready",
+            _ => "ready · 1 file +1 -0; next 2 steps ready",
         });
         assert_eq!(chat.project.session.tree(), before);
         // What they cost is there before the user decides.
@@ -71,7 +69,7 @@ fn tab_tab_tab_takes_three_steps_that_are_done_already() {
 #[test]
 fn by_default_one_step_runs_ahead() {
     let mut chat = steps(1).chat_with_ghost("auto-edit");
-    chat.wait_for("ready: 1 call, 1 change staged\n");
+    chat.wait_for("ready · 1 file +1 -0\n");
     chat.settle();
     assert_eq!(chat.count("next step"), 0);
     lines(&chat, "speculation", 1);
@@ -85,7 +83,7 @@ fn by_default_one_step_runs_ahead() {
 fn a_careful_policy_runs_no_step_that_the_user_will_hardly_come_to() {
     let project = steps(3).variable("HEADSTART_BACKGROUND", "auto");
     let chat = project.chat_with_ghost("auto-edit");
-    chat.wait_for("ready: 1 call, 1 change staged\n");
+    chat.wait_for("ready · 1 file +1 -0\n");
     chat.settle();
     assert_eq!(chat.count("next step"), 0);
     lines(&chat, "speculation", 1);
@@ -94,7 +92,7 @@ fn a_careful_policy_runs_no_step_that_the_user_will_hardly_come_to() {
 
 #[test]
 fn whoever_does_something_else_gives_all_steps_up() {
-    for (keys, first) in [("x", "ignored"), ("/clear\r", "aborted"), ("\x04", "aborted")] {
+    for (keys, first) in [("xy", "ignored"), ("/clear\r", "aborted"), ("\x04", "aborted")] {
         let mut chat = steps(3).chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
         chat.wait_for("next 2 steps ready");
@@ -116,7 +114,7 @@ fn after_an_accept_the_user_may_still_give_the_next_steps_up() {
     chat.wait_for("next 2 steps ready");
     take(&mut chat, "add tests", "Tests are written.", "tests.txt");
     // The accept made room for one more.
-    chat.wait_for("ready: 2 calls, 1 change staged; next 2 steps at work\n> run the linter  [Tab]");
+    chat.wait_for("ready · 1 file +1 -0; next 2 steps at work\n> run the linter  [Tab]");
     chat.send("\x1b");
     let outcomes = lines(&chat, "outcome", 4);
     let outcomes: Vec<_> = outcomes.iter().map(|line| line["outcome"].as_str().unwrap()).collect();
@@ -133,7 +131,7 @@ fn an_edit_between_two_accepts_is_kept() {
     take(&mut chat, "add tests", "Tests are written.", "tests.txt");
     chat.wait_for("> run the linter  [Tab]");
     chat.project.session.write("project/tests.txt", "mine\n");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("tests.txt was read, and was changed meanwhile\nnothing of the work ahead was applied");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("mine\n"));
     assert_eq!(chat.read("lint.txt"), None);
@@ -144,7 +142,7 @@ fn a_conflict_of_the_first_step_gives_the_next_up() {
     let mut chat = steps(2).chat_with_ghost("auto-edit");
     chat.wait_for("next step ready");
     chat.project.session.write("project/tests.txt", "mine\n");
-    chat.send("\t\r");
+    chat.take();
     chat.wait_for("nothing of the work ahead was applied; running it anew");
     let outcomes = lines(&chat, "outcome", 2);
     assert_eq!((&outcomes[0]["outcome"], &outcomes[1]["outcome"]), (&json!("conflict"), &json!("aborted")));

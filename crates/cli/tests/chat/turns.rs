@@ -77,8 +77,8 @@ fn ctrl_c_gives_joined_work_up_and_says_that_nothing_was_applied() {
         .says(0, "We go on.")
         .chat_with_ghost("auto-edit");
     let before = chat.project.session.tree();
-    chat.wait_for("working ahead: 1 call, 1 change staged");
-    chat.send("\t\r");
+    chat.wait_for("working · 1 file +1 -0");
+    chat.take();
     chat.wait_for("finishing what runs already");
     chat.send("\x03");
     chat.wait_for("interrupted\nnothing of the work ahead was applied\n>");

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{events, play, shown};
-use crate::terminal::{Action, Ghost, GhostKey, LineEditor, Palette, Size, Turn, View, render};
+use crate::terminal::{Action, Ghost, LineEditor, Palette, Size, Turn, View, render};
 
 fn submitted(text: &str) -> Action {
     Action::Submit(text.to_owned())
@@ -87,16 +87,16 @@ fn a_paste_never_submits() {
 #[test]
 fn ghost_text_is_accepted_by_tab_and_right_alone() {
     let cases = [
-        ("Tab", Action::AcceptGhost(GhostKey::Tab), true),
-        ("Right", Action::AcceptGhost(GhostKey::Right), true),
-        ("^F", Action::AcceptGhost(GhostKey::Right), true),
+        ("Tab", Action::Tab, true),
+        ("Right", Action::InsertGhost, true),
+        ("^F", Action::InsertGhost, true),
         ("Enter", Action::None, true),
         ("M-Enter", Action::Inserted, false),
         ("Esc", Action::DismissGhost, false),
         ("x", Action::Inserted, false),
         ("paste:x", Action::Inserted, false),
-        ("x Backspace Tab", Action::None, false),
-        ("Up Tab", Action::None, false),
+        ("x Backspace Tab", Action::Tab, false),
+        ("Up Tab", Action::Tab, false),
         ("Left", Action::None, true),
         ("End", Action::None, true),
         ("Backspace", Action::None, true),
@@ -116,13 +116,13 @@ fn a_ghost_goes_with_the_text_it_was_set_for() {
     let ghost = || Some(Ghost::only(" the tests"));
     // Keys after `run` with its ghost: the action, and whether the ghost is still there.
     let cases = [
-        ("Tab", Action::AcceptGhost(GhostKey::Tab), true),
-        ("Right", Action::AcceptGhost(GhostKey::Right), true),
+        ("Tab", Action::Tab, true),
+        ("Right", Action::InsertGhost, true),
         ("Left", Action::Edited, true),
         // The cursor goes on; only at the end of the text the ghost is next.
         ("Left Right", Action::Edited, true),
-        ("Left Right Right", Action::AcceptGhost(GhostKey::Right), true),
-        ("Left Tab", Action::AcceptGhost(GhostKey::Tab), true),
+        ("Left Right Right", Action::InsertGhost, true),
+        ("Left Tab", Action::Tab, true),
         ("x", Action::Inserted, false),
         ("_", Action::Inserted, false),
         ("Backspace", Action::Edited, false),
@@ -289,7 +289,8 @@ proptest! {
                     let (had_ghost, before) = (editor.ghost().is_some(), editor.text().to_owned());
                     let action = editor.handle(&event);
                     match &action {
-                        Action::AcceptGhost(_) => prop_assert!(had_ghost && editor.text() == before),
+                        Action::InsertGhost => prop_assert!(had_ghost && editor.text() == before),
+                        Action::Tab => prop_assert_eq!((editor.ghost().is_some(), editor.text()), (had_ghost, &*before)),
                         Action::TurnGhost(_) => prop_assert!(had_ghost && editor.ghost().is_some()),
                         Action::Submit(text) => prop_assert_eq!(text, &before),
                         Action::None | Action::DismissGhost => prop_assert_eq!(editor.text(), &before),

@@ -1,0 +1,223 @@
+//! Default mode: edits are staged ahead, and asked about once, when the work is taken.
+
+use serde_json::json;
+
+use crate::fixture::{Chat, GHOST, Project, project_with_suggestion};
+use crate::ledger::lines;
+
+const QUESTION: &str = "write this? [y]es / [d]iff / [n]o";
+
+/// What runs ahead edits a file, makes one, and is done.
+fn project() -> Project {
+    project_with_suggestion()
+        .calls(
+            0,
+            "edit",
+            json!({ "file_path": "notes.txt", "old_string": "one\n", "new_string": "two\nthree\n" }),
+        )
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+}
+
+/// The user has pressed Tab, and is asked.
+fn asked(project: Project) -> Chat {
+    let mut chat = project.chat_with_ghost("default");
+    let before = chat.project.session.tree();
+    chat.wait_for("ahead ✓ ready · 2 files +3 -1");
+    chat.take();
+    chat.wait_for(QUESTION);
+    assert_eq!(chat.project.session.tree(), before, "nothing is written before the answer");
+    chat
+}
+
+fn outcome(chat: &Chat) -> String {
+    lines(chat, "outcome", 1)[0]["outcome"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn yes_writes_all_that_was_shown() {
+    let mut chat = asked(project());
+    chat.wait_for("Take what ran ahead?  2 files +3 -1\nmodify           notes.txt  +2 -1\ncreate           tests.txt  +1 -0\n");
+    chat.wait_for("-one\n+two\n+three\n");
+    chat.wait_for("+tests\n");
+    assert_eq!(chat.count("Tests are written."), 0, "what it says is said when it is so");
+    chat.answer_about_changes("y");
+    chat.wait_for("  yes\n• edit notes.txt\n• write_file tests.txt\nTests are written.\n");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("two\nthree\n"));
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    assert_eq!(chat.count("run this?"), 0);
+    assert_eq!(outcome(&chat), "accepted");
+    chat.leave();
+}
+
+#[test]
+fn no_drops_the_work_and_leaves_the_prompt_to_its_user() {
+    for key in ["n", "\x1b", "\x03", "\x04"] {
+        let mut chat = asked(project().says(0, "Asked anew."));
+        let before = chat.project.session.tree();
+        chat.answer_about_changes(key);
+        chat.wait_for("  no: nothing was written, and what ran ahead is dropped\n> add tests");
+        chat.settle();
+        assert_eq!(chat.project.session.tree(), before, "{key:?}");
+        assert_eq!(chat.count("Asked anew."), 0, "{key:?}");
+        assert_eq!(outcome(&chat), "ignored", "{key:?}");
+        chat.send("\r");
+        chat.wait_for("Asked anew.");
+        chat.leave();
+    }
+}
+
+#[test]
+fn early_keys_a_held_key_enter_tab_and_a_paste_answer_nothing() {
+    let mut chat = project().chat_with_ghost("default");
+    let before = chat.project.session.tree();
+    chat.wait_for("✓ ready");
+    chat.take();
+    // A key that is held, from before the question on: no time at which the keyboard was quiet.
+    for _ in 0..40 {
+        chat.send("y");
+        std::thread::sleep(std::time::Duration::from_millis(30));
+    }
+    chat.answer_about_changes("\x1b[200~y\x1b[201~");
+    chat.send("\r\t\x1b[C x");
+    chat.settle();
+    chat.wait_for(QUESTION);
+    assert_eq!(chat.project.session.tree(), before);
+    chat.answer_about_changes("y");
+    chat.wait_for("of this was done ahead");
+    // What came before the question was typed into the prompt.
+    chat.send("\x15");
+    chat.leave();
+}
+
+#[test]
+fn a_long_diff_is_shown_as_far_as_it_fits_and_d_shows_all() {
+    let content: String = (0..60).map(|line| format!("line {line}\n")).collect();
+    let project = project_with_suggestion().writes(0, "long.txt", &content).says(0, "It is long.");
+    let mut chat = project.chat_in("default", 72, 24);
+    chat.send("begin\r");
+    chat.wait_for_row(GHOST);
+    chat.wait_for("ready · 1 file +60 -0");
+    let before = chat.project.session.tree();
+    chat.take();
+    chat.wait_for("more lines: d shows all");
+    assert_eq!(chat.count("+line 59"), 0);
+    chat.answer_about_changes("d");
+    chat.wait_for("+line 59");
+    chat.wait_for(QUESTION);
+    assert_eq!(chat.project.session.tree(), before);
+    chat.answer_about_changes("y");
+    chat.wait_for("It is long.");
+    assert_eq!(chat.read("long.txt").as_deref(), Some(&*content));
+    chat.leave();
+}
+
+#[test]
+fn a_call_behind_the_changes_is_named_before_and_asked_by_itself() {
+    let project = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .shell(0, "touch made.txt")
+        .says(0, "Both are done.");
+    let mut chat = project.chat_with_ghost("default");
+    chat.wait_for("ahead ✓ ready, then asks: touch made.txt (writes) · 1 file +1 -0");
+    chat.take();
+    chat.wait_for("After that it asks: shell touch made.txt\n");
+    chat.answer_about_changes("y");
+    chat.wait_for("shell wants to run\n  command: touch made.txt\n");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    assert_eq!(chat.read("made.txt"), None);
+    chat.answer("y");
+    chat.wait_for("Both are done.");
+    assert_eq!(chat.read("made.txt").as_deref(), Some(""));
+    chat.leave();
+}
+
+#[test]
+fn work_without_changes_is_not_asked_about() {
+    let mut chat = project_with_suggestion()
+        .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
+        .says(0, "The notes say one.")
+        .chat_with_ghost("default");
+    chat.wait_for("ahead ✓ ready · an answer of 4 words");
+    chat.take();
+    chat.wait_for("The notes say one.");
+    assert_eq!(chat.count("[y]es"), 0);
+    chat.leave();
+}
+
+#[test]
+fn an_edit_while_the_question_stands_is_kept() {
+    let mut chat = asked(project().says(0, "I leave the notes to you."));
+    chat.project.session.write("project/notes.txt", "mine\n");
+    chat.answer_about_changes("y");
+    chat.wait_for("notes.txt was changed meanwhile\n");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("mine\n"));
+    assert_eq!(chat.read("tests.txt"), None);
+}
+
+#[test]
+fn plan_mode_drops_what_was_staged() {
+    let mut chat = project().chat_with_ghost("default");
+    chat.wait_for("ahead ✓ ready · 2 files +3 -1");
+    chat.send("/mode plan\r");
+    chat.wait_for("what ran ahead is dropped");
+    chat.send("\t");
+    chat.settle();
+    assert_eq!(chat.count("[y]es") + chat.count("Take what"), 0);
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("one\n"));
+    chat.leave();
+}
+
+#[test]
+fn whoever_leaves_while_they_are_asked_gets_nothing() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let mut chat = asked(project());
+        let before = chat.project.session.tree();
+        let id = chat.process_id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        assert_ne!(chat.exit_code(), 0, "{signal}");
+        assert_eq!(chat.project.session.tree(), before, "{signal}");
+        chat.nothing_is_left();
+        assert_eq!(outcome(&chat), "aborted");
+    }
+}
+
+#[test]
+fn work_that_still_runs_is_joined_and_then_asked_about() {
+    let project =
+        project_with_suggestion().writes(0, "tests.txt", "tests\n").says(4_000, "Tests are written.");
+    let mut chat = project.chat_with_ghost("default");
+    let before = chat.project.session.tree();
+    chat.wait_for("ahead working · 1 file +1 -0");
+    chat.take();
+    chat.wait_for("finishing what runs already");
+    chat.wait_for(QUESTION);
+    assert_eq!(chat.project.session.tree(), before);
+    chat.answer_about_changes("y");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    assert_eq!(outcome(&chat), "joined");
+    chat.leave();
+}
+
+#[test]
+fn whoever_prefers_it_has_tab_insert_and_a_second_tab_or_enter_take() {
+    for second in ["\t", "\r"] {
+        let project = project();
+        project.session.write("home/.config/headstart/config.toml", "tab = \"insert\"\n");
+        let mut chat = project.chat_with_ghost("auto-edit");
+        let before = chat.project.session.tree();
+        chat.wait_for("ahead ✓ ready · 2 files +3 -1");
+        // Held, it is one key.
+        chat.send("\t\t");
+        chat.wait_for_row("> add tests");
+        chat.settle();
+        chat.wait_for_row("> add tests");
+        assert_eq!(chat.project.session.tree(), before);
+        chat.send(second);
+        chat.wait_for("of this was done ahead");
+        assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"), "{second:?}");
+        chat.leave();
+    }
+}
