@@ -90,8 +90,10 @@ impl Demo {
 
     fn draw(&mut self) -> io::Result<()> {
         self.screen.resize(Size::of_terminal()?);
-        let status =
-            (!self.answer.is_empty()).then(|| format!("answering: {} words left", self.answer.len()));
+        let status = match self.answer.len() {
+            0 => self.editor.is_recalled().then(|| "from the history".to_owned()),
+            left => Some(format!("answering: {left} words left")),
+        };
         let view = View { size: self.screen.size(), palette: self.palette, status: status.as_deref() };
         let frame = match &self.consent {
             Some(consent) => consent.render(&view),
@@ -106,7 +108,11 @@ impl Demo {
             match consent.handle(Instant::now(), event) {
                 Some(Answer::Yes) => self.screen.print_above("you said yes", Style::Added)?,
                 Some(Answer::No) => self.screen.print_above("you said no", Style::Removed)?,
-                Some(Answer::Diff) | None => return Ok(true),
+                Some(Answer::Diff) => {
+                    self.screen.print_above("+all of it", Style::Added)?;
+                    return Ok(true);
+                }
+                None => return Ok(true),
             }
             self.consent = None;
             return Ok(true);
@@ -120,6 +126,11 @@ impl Demo {
             | Action::DismissGhost
             | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
+            Action::Tab if self.editor.ghost().is_none() => {
+                if let Some(text) = self.editor.send() {
+                    self.submit(&text)?;
+                }
+            }
             action @ (Action::Tab | Action::InsertGhost) => {
                 let rest = self.editor.ghost().map_or("", |ghost| &ghost.rest);
                 let text = [self.editor.text(), rest].concat();
@@ -136,6 +147,7 @@ impl Demo {
         self.screen.print_above(&format!("> {text}"), Style::Strong)?;
         match text {
             "ask" => self.consent = Some(Consent::new("run this?", Instant::now())),
+            "write" => self.consent = Some(Consent::about_changes("write this?", Instant::now())),
             "stream" => self.answer = ANSWER.split_inclusive(' ').collect(),
             "panic" => panic!("as you wish"),
             _ => self.screen.print_above(&format!("you said: {text}"), Style::Plain)?,

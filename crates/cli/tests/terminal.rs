@@ -47,8 +47,12 @@ fn tab_takes_the_ghost_over_and_enter_submits_it() {
     pty.send("\t");
     pty.wait_for("accepted with Tab");
     has_row(&pty, "> run the tests");
-    pty.send("!\r");
+    pty.send("!\t");
     pty.wait_for("you said: run the tests!");
+    pty.send("\x1b[A");
+    pty.wait_for("from the history");
+    pty.send("\x15");
+    pty.send("next\r");
     pty.wait_for("> fix the failing test  [Tab]");
     pty.send("\x1b[C");
     pty.wait_for("accepted with Right");
@@ -101,6 +105,10 @@ fn a_question_waits_for_its_key() {
     // Longer than the question is deaf.
     std::thread::sleep(Duration::from_millis(500));
     pty.send("\rx\t");
+    // Nor does it hear a letter that comes close behind another key.
+    pty.send("y");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!pty.contents().contains("you said"), "{}", pty.contents());
     pty.send("y");
     pty.wait_for("you said yes");
     pty.send("\x1b");
@@ -109,6 +117,12 @@ fn a_question_waits_for_its_key() {
     pty.wait_for("run this?");
     pty.send("\x03");
     pty.wait_for("you said no");
+    pty.send("write\r");
+    pty.wait_for("write this? [y]es / [d]iff / [n]o");
+    std::thread::sleep(Duration::from_millis(500));
+    pty.send("d");
+    pty.wait_for("+all of it");
+    pty.wait_for("write this? [y]es / [d]iff / [n]o");
 }
 
 #[test]

@@ -21,12 +21,14 @@ struct ConfigFields {
     enabled: bool,
     show_delay_ms: u64,
     accept_lock_ms: u64,
+    tab_delay_ms: u64,
+    slip_ms: u64,
 }
 
 impl Default for ConfigFields {
     fn default() -> Self {
-        let Config { enabled, show_delay_ms, accept_lock_ms } = Config::default();
-        Self { enabled, show_delay_ms, accept_lock_ms }
+        let Config { enabled, show_delay_ms, accept_lock_ms, tab_delay_ms, slip_ms } = Config::default();
+        Self { enabled, show_delay_ms, accept_lock_ms, tab_delay_ms, slip_ms }
     }
 }
 
@@ -35,8 +37,9 @@ impl FollowupController {
     /// A controller with nothing on screen; `config` is JSON.
     #[wasm_bindgen(constructor)]
     pub fn new(config: &str) -> Result<Self, Failure> {
-        let ConfigFields { enabled, show_delay_ms, accept_lock_ms } = parse("config", config)?;
-        let config = Config { enabled, show_delay_ms, accept_lock_ms };
+        let ConfigFields { enabled, show_delay_ms, accept_lock_ms, tab_delay_ms, slip_ms } =
+            parse("config", config)?;
+        let config = Config { enabled, show_delay_ms, accept_lock_ms, tab_delay_ms, slip_ms };
         Ok(Self { inner: RefCell::new(headstart_followup_state::FollowupController::new(config)) })
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Question {
 
 enum About {
     /// A call of the turn that runs.
-    Call(Ask),
+    Call(Box<Ask>),
     /// The changes of work that they have taken, which waits in [`Working::Asked`].
     Changes,
 }
@@ -38,7 +38,7 @@ impl Chat {
         self.face.say(&format!("  {}", ask.verdict.detail), Style::Dim)?;
         if self.face.is_terminal() {
             let consent = Consent::new("run this?", Instant::now());
-            self.question = Some(Question { about: About::Call(ask), consent });
+            self.question = Some(Question { about: About::Call(Box::new(ask)), consent });
             return Ok(());
         }
         // Nobody answers on a pipe: what is not allowed by the mode does not run.

@@ -44,7 +44,6 @@ impl Card {
                     }
                 }
             }
-            Event::Text { .. } => {}
             _ => {}
         }
     }
@@ -218,7 +217,7 @@ mod tests {
         for (events, finished, expected) in cases {
             let mut card = Card::default();
             for event in events {
-                card.tell(event, || summaries());
+                card.tell(event, summaries);
             }
             assert_eq!(card.row(finished.as_ref()), expected);
         }

@@ -51,7 +51,7 @@ impl Chat {
     }
 
     /// The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes.
-    pub(super) fn ask_before(&mut self, taken: Taken, asks: AsksFirst) -> Result<(), CliError> {
+    pub(super) fn ask_before(&mut self, taken: Taken, asks: Box<AsksFirst>) -> Result<(), CliError> {
         let changes = asks.changes();
         self.face.end_line()?;
         let counts = show::counts(&changes.summary());
@@ -107,7 +107,7 @@ impl Chat {
         }
     }
 
-    fn asked_about(&mut self) -> Option<(Taken, AsksFirst)> {
+    fn asked_about(&mut self) -> Option<(Taken, Box<AsksFirst>)> {
         match self.working.take() {
             Some(Working::Asked { taken, asks }) => Some((taken, asks)),
             other => {

@@ -24,7 +24,7 @@ pub(super) enum Working {
     /// An accept, of work that may still be running.
     Accept { taken: Taken, task: JoinHandle<Result<Acceptance, AcceptError>> },
     /// Work that is taken, and whose changes the user is asked about.
-    Asked { taken: Taken, asks: AsksFirst },
+    Asked { taken: Taken, asks: Box<AsksFirst> },
 }
 
 /// What came of it.
@@ -146,7 +146,7 @@ impl Chat {
         let given_up = taken.speculation.status() == Status::Aborted;
         let ended = match ended {
             Ok(Ok(Acceptance::AsksFirst(asks))) if !given_up && self.face.is_terminal() => {
-                return self.ask_before(taken, asks);
+                return self.ask_before(taken, Box::new(asks));
             }
             ended => ended,
         };

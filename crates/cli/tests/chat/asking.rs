@@ -1,4 +1,5 @@
 //! Default mode: edits are staged ahead, and asked about once, when the work is taken.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::json;
 
@@ -93,7 +94,7 @@ fn early_keys_a_held_key_enter_tab_and_a_paste_answer_nothing() {
 
 #[test]
 fn a_long_diff_is_shown_as_far_as_it_fits_and_d_shows_all() {
-    let content: String = (0..60).map(|line| format!("line {line}\n")).collect();
+    let content = (0..60).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
     let project = project_with_suggestion().writes(0, "long.txt", &content).says(0, "It is long.");
     let mut chat = project.chat_in("default", 72, 24);
     chat.send("begin\r");

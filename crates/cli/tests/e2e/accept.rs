@@ -205,7 +205,7 @@ fn a_mode_withdrawn_meanwhile_counts() {
     let id =
         session.run(&["speculate", "--json", "--model", &model, "say farewell"]).finished()["id"].clone();
     let before = session.hash();
-    let withdrawn = session.run(&["accept", id.as_str().unwrap(), "--json", "--mode", "default"]);
+    let withdrawn = session.run(&["accept", id.as_str().unwrap(), "--json", "--mode", "plan"]);
     assert_eq!(withdrawn.code, Some(3), "{withdrawn}");
     let line = withdrawn.json().pop().unwrap();
     assert_eq!((&line["type"], &line["call"]["name"]), (&json!("withdrawn"), &json!("edit")), "{withdrawn}");
@@ -216,6 +216,33 @@ fn a_mode_withdrawn_meanwhile_counts() {
     assert_eq!(session.hash(), before);
     let session = session.variable("HEADSTART_MODE", "auto-edit");
     accepted_line(&session.run(&["accept", id.as_str().unwrap(), "--json"]));
+}
+
+/// In default mode edits are staged and asked about when they are applied; who names the work to `accept` has answered.
+#[test]
+fn in_default_mode_the_command_is_the_yes_unless_writes_ahead_are_a_boundary() {
+    let mut session = Session::with_project();
+    let before = session.hash();
+    let (outcome, id) = session.speculate(&farewell(), "default");
+    assert_eq!((outcome.code, &outcome.finished()["status"]), (Some(0), &json!("completed")), "{outcome}");
+    assert_eq!(session.hash(), before);
+
+    let config = "home/.config/headstart/config.toml";
+    session.write(config, "ahead_writes = 'boundary'\n");
+    let withdrawn = session.run(&["accept", &id, "--json"]);
+    assert_eq!((withdrawn.code, session.hash() == before), (Some(3), true), "{withdrawn}");
+    session.write(config, "deny = ['src/']\n");
+    let denied = session.run(&["accept", &id, "--json"]);
+    assert_eq!((denied.code, session.hash() == before), (Some(3), true), "{denied}");
+    session.write(config, "");
+    let planned = session.run(&["accept", &id, "--mode", "plan"]);
+    assert_eq!((planned.code, session.hash() == before), (Some(3), true), "{planned}");
+
+    let accepted = session.run(&["accept", &id]);
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    assert!(accepted.stdout.contains("greeting.txt  +1 -1"), "it says what it applied: {accepted}");
+    assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
+    assert_eq!(session.text("src/farewell.txt").unwrap(), "bye\n");
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn boundary_names_the_pending_call() {
 fn a_write_that_the_mode_does_not_allow_is_a_boundary() {
     for mode in ["default", "plan"] {
         let mut session = Session::with_project();
+        session.write("home/.config/headstart/config.toml", "ahead_writes = 'boundary'\n");
         let (outcome, _) = told(&mut session, &farewell(), mode);
         assert_eq!(outcome.code, Some(3), "{outcome}");
         let finished = outcome.finished();

@@ -4,7 +4,9 @@ import { type Fields, plainOptions, required } from "./options.js";
 import { raw } from "./raw.js";
 import type { ControllerConfig, ControllerEvent, Effect } from "./types.js";
 
-const CONFIG: Fields<ControllerConfig> = { enabled: "boolean", showDelayMs: "whole", acceptLockMs: "whole" };
+const CONFIG: Fields<ControllerConfig> = {
+  enabled: "boolean", showDelayMs: "whole", acceptLockMs: "whole", tabDelayMs: "whole", slipMs: "whole",
+};
 
 /**
  * Decides when a suggestion shows and what a key does to it. It has no timer of its own: it is told events, and answers with what to

@@ -13,6 +13,10 @@ export interface ControllerConfig {
   showDelayMs?: number;
   /** Milliseconds after an accept during which another accept is ignored: a key that repeats delivers once. Default: 100. */
   acceptLockMs?: number;
+  /** Milliseconds after a suggestion came on screen during which Tab does not take it: the key may be meant for something else. Default: 400. */
+  tabDelayMs?: number;
+  /** Milliseconds in which a typing slip can be taken back, and brings suggestion and work back. Default: 2000. */
+  slipMs?: number;
 }
 
 /** The key, or gesture, with which the user took the text. */
@@ -58,7 +62,10 @@ export type ControllerEvent =
   | { type: "clear" }
   /** A key was pressed. Where you can tell the text, send `edited` instead. */
   | { type: "keystroke"; /** Whether it put text into the line; such a key dismisses. */ typed: boolean }
-  /** The input line holds this text now. Candidates that begin with it stay, and the rest of one shows. */
+  /**
+   * The input line holds this text now. Candidates that begin with it stay, and the rest of one shows. A key that leads away from all
+   * of them hides them; taken back within `slipMs` it brings them back, and a second such key dismisses.
+   */
   | { type: "edited"; text: string }
   /** Show the next candidate that matches what is typed; after the last comes the first. */
   | { type: "nextCandidate" }

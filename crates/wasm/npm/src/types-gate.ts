@@ -60,6 +60,7 @@ export type EffectKind =
 export type VerdictReason =
   | "read_only"
   | "staged_write"
+  | "staged_asks_first"
   | "invalid_argument"
   | "ambiguous_path"
   | "write_tool_no_auto"
