@@ -1,4 +1,4 @@
-use headstart_tool_gate::{ApprovalMode, DenyRule, DenyRules, GateContext, GateError};
+use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, GateError};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -33,6 +33,7 @@ impl Rules {
         let policies = headstart_tool_gate::Policies::new(self.policies, [])
             .map_err(|error| of_gate(name, &error, &self.deny))?;
         Ok(GateContext {
+            ahead_writes: AheadWrites::default(),
             mode: self.mode,
             workspace,
             deny,

@@ -142,7 +142,7 @@ mod tests {
 
     fn call(name: &str, args: &Value) -> ToolCall {
         let args = args.as_object().cloned().unwrap_or_default();
-        ToolCall { id: "1".into(), name: name.into(), args, signature: None }
+        ToolCall { id: "1".into(), name: name.into(), args }
     }
 
     fn began(name: &str, args: &Value) -> Event {

@@ -55,6 +55,7 @@ fn context(given: &Value) -> GateContext {
         workspace: given["workspace"].as_str().unwrap_or("/workspace").to_owned(),
         deny: DenyRules::new(deny).unwrap(),
         policies: Policies::new(policies, []).unwrap(),
+        ..GateContext::default()
     }
 }
 
