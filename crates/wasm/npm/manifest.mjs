@@ -18,10 +18,14 @@ export function published({ devDependencies, scripts, ...manifest }, entries, ho
 function conditions(entry) {
   const { browser, node, bundled } = filesOf(entry);
   const types = entry.source.replace(".ts", "");
+  const inCode = { types: `./types/${types}.d.ts`, default: `./${bundled}` };
   return {
+    // Without a file to be read Deno needs no permission, and what Bun bundles runs anywhere.
+    deno: inCode,
+    bun: inCode,
     node: {
       // Bundlers know it, Node does not.
-      module: { types: `./types/${types}.d.ts`, default: `./${bundled}` },
+      module: inCode,
       ...typed(types, `./${node}.js`, `./${node}.cjs`),
     },
     ...typed(types, `./${browser}`, `./${browser}`),

@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 837 },
+  "whole module": { goal: 330, limit: 850 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 619 },
-  core: { limit: 473 },
+  "everything else": { goal: 130, limit: 632 },
+  core: { limit: 485 },
   gate: { limit: 428 },
   controller: { limit: 112 },
 };

@@ -1,6 +1,10 @@
 // What a project comes to: as a program, or as a page in a browser.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { serve } from "./browser.mjs";
 
 /** What a program prints, which is JSON; `Error` with all it said where it fails. */
@@ -51,3 +55,10 @@ export const viteOptions = (root) => ({
   worker: { format: "es" },
   build: { target: "es2022", emptyOutDir: true },
 });
+
+/** Builds with webpack, which only some projects have. */
+export async function webpacked(options) {
+  const { default: webpack } = await import(pathToFileURL(createRequire(join(import.meta.dirname, "more/package.json")).resolve("webpack")));
+  const stats = await promisify(webpack)({ mode: "production", performance: { hints: false }, ...options });
+  assert.ok(!stats.hasErrors() && !stats.hasWarnings(), stats.toString());
+}

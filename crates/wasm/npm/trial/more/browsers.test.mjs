@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { nodeResolve } from "@rollup/plugin-node-resolve";
+import { importMetaAssets } from "@web/rollup-plugin-import-meta-assets";
 import * as esbuild from "esbuild";
+import { rollup } from "rollup";
 import { build, createServer } from "vite";
 import { openBrowser } from "../browser.mjs";
-import { node, outcomeOf, served, viteOptions } from "../runs.mjs";
+import { node, outcomeOf, served, viteOptions, webpacked } from "../runs.mjs";
 
 const projects = join(import.meta.dirname, "projects");
 const expected = node(join(import.meta.dirname, "../projects/node-esm/main.mjs"));
@@ -52,4 +55,24 @@ test("esbuild: one classic script with the bytes in it", async () => {
   copyFileSync(join(folder, "index.html"), join(folder, "dist/index.html"));
   assert.ok(!existsSync(join(folder, "dist/headstart.wasm")));
   assert.deepEqual(await served(browser, join(folder, "dist")), expected);
+});
+
+/** The page of `projects/page`, as a bundler built it to a folder. */
+function page(folder) {
+  copyFileSync(join(projects, "page/index.html"), join(folder, "index.html"));
+  return served(browser, folder);
+}
+
+test("webpack", async () => {
+  const path = join(projects, "page/webpack");
+  await webpacked({ context: join(projects, "page"), entry: "./main.js", output: { path } });
+  assert.deepEqual(await page(path), expected);
+});
+
+test("Rollup with node-resolve and import-meta-assets", async () => {
+  const plugins = [nodeResolve({ browser: true }), importMetaAssets()];
+  const bundle = await rollup({ input: join(projects, "page/main.js"), plugins, onwarn: assert.fail });
+  const dir = join(projects, "page/rollup");
+  await bundle.write({ dir });
+  assert.deepEqual(await page(dir), expected);
 });

@@ -1,0 +1,16 @@
+// A server component: what it says is in the page that the server sends.
+import * as headstart from "headstart";
+import { scenario } from "../../../../scenario.mjs";
+import { InBrowser } from "./in-browser.jsx";
+
+// Made for each request, and not when the project is built.
+export const dynamic = "force-dynamic";
+
+export default async function Page() {
+  return (
+    <main>
+      <pre id="server">{JSON.stringify(await scenario(headstart))}</pre>
+      <InBrowser />
+    </main>
+  );
+}
