@@ -1,3 +1,6 @@
+mod slip;
+
+use self::slip::{Slip, is_one_key};
 use crate::choice::{Choice, Step};
 use crate::event::{AcceptMethod, Event, RequestId};
 use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion};
@@ -38,14 +41,6 @@ pub struct FollowupController {
 struct Waiting {
     choice: Choice,
     since: Millis,
-}
-
-/// One key led away from all that waits or is shown. They are kept for a while: the key may be taken back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slip {
-    at: Millis,
-    /// How long the suggestion on screen was, in characters.
-    length: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,15 +180,8 @@ impl FollowupController {
     }
 
     fn wake(&mut self, now: Millis, effects: &mut Effects) {
-        if let Some(slip) = &mut self.slip {
-            slip.at = slip.at.min(now);
-            let over_at = slip.at.saturating_add(self.config.slip_ms);
-            if now < over_at {
-                effects.push(Effect::WakeAt { at: over_at });
-            } else {
-                self.dismiss(now, effects);
-            }
-            return;
+        if self.slip.is_some() {
+            return self.wake_in_slip(now, effects);
         }
         let Some(mut waiting) = self.waiting.take() else { return };
         // After a clock that jumped back the wait begins anew instead of lasting until the clock caught up.
@@ -270,23 +258,6 @@ impl FollowupController {
         if self.waiting.is_none() && self.shown.is_none() && !self.typed.is_empty() {
             self.settle();
         }
-    }
-
-    /// Whether nothing that waits or is shown goes with the text, while something did before.
-    fn leads_away(&self, text: &str) -> bool {
-        let waiting = self.waiting.iter().map(|waiting| &waiting.choice);
-        let mut choices = waiting.chain(self.shown.iter().map(|shown| &shown.choice)).peekable();
-        choices.peek().is_some() && choices.all(|choice| choice.current(text).is_none())
-    }
-
-    fn begin_slip(&mut self, now: Millis, text: String, effects: &mut Effects) {
-        let length = self.visible().map_or(0, Suggestion::char_count);
-        self.slip = Some(Slip { at: now, length });
-        self.typed = text;
-        if self.shown.is_some() {
-            effects.push(Effect::Hide);
-        }
-        effects.push(Effect::WakeAt { at: now.saturating_add(self.config.slip_ms) });
     }
 
     fn accept(
@@ -428,14 +399,4 @@ impl Shown {
     fn time_to_first_keystroke(&self) -> Option<u64> {
         self.first_keystroke.map(|at| at.saturating_sub(self.at))
     }
-}
-
-/// Whether one text came of the other by one key: a character more, less, or another one.
-fn is_one_key(before: &str, after: &str) -> bool {
-    let same = |(a, b): &(char, char)| a == b;
-    let start = before.chars().zip(after.chars()).take_while(same).count();
-    let (before_left, after_left) = (before.chars().count() - start, after.chars().count() - start);
-    let end = before.chars().rev().zip(after.chars().rev()).take_while(same).count();
-    let end = end.min(before_left).min(after_left);
-    before_left - end <= 1 && after_left - end <= 1
 }

@@ -1,0 +1,54 @@
+//! A typing slip: one key that leads away from what is on offer, and may be taken back.
+
+use super::FollowupController;
+use crate::{Effect, Effects, Millis, Suggestion};
+
+/// One key led away from all that waits or is shown. They are kept for a while: the key may be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slip {
+    pub(super) at: Millis,
+    /// How long the suggestion on screen was, in characters.
+    pub(super) length: usize,
+}
+
+impl FollowupController {
+    /// Whether nothing that waits or is shown goes with the text, while something did before.
+    pub(super) fn leads_away(&self, text: &str) -> bool {
+        let waiting = self.waiting.iter().map(|waiting| &waiting.choice);
+        let mut choices = waiting.chain(self.shown.iter().map(|shown| &shown.choice)).peekable();
+        choices.peek().is_some() && choices.all(|choice| choice.current(text).is_none())
+    }
+
+    pub(super) fn begin_slip(&mut self, now: Millis, text: String, effects: &mut Effects) {
+        let length = self.visible().map_or(0, Suggestion::char_count);
+        self.slip = Some(Slip { at: now, length });
+        self.typed = text;
+        if self.shown.is_some() {
+            effects.push(Effect::Hide);
+        }
+        effects.push(Effect::WakeAt { at: now.saturating_add(self.config.slip_ms) });
+    }
+
+    /// Gives all up, once the time in which the key could be taken back is over.
+    pub(super) fn wake_in_slip(&mut self, now: Millis, effects: &mut Effects) {
+        let Some(slip) = &mut self.slip else { return };
+        // After a clock that jumped back the wait begins anew.
+        slip.at = slip.at.min(now);
+        let over_at = slip.at.saturating_add(self.config.slip_ms);
+        if now < over_at {
+            effects.push(Effect::WakeAt { at: over_at });
+        } else {
+            self.dismiss(now, effects);
+        }
+    }
+}
+
+/// Whether one text came of the other by one key: a character more, less, or another one.
+pub(super) fn is_one_key(before: &str, after: &str) -> bool {
+    let same = |(a, b): &(char, char)| a == b;
+    let start = before.chars().zip(after.chars()).take_while(same).count();
+    let (before_left, after_left) = (before.chars().count() - start, after.chars().count() - start);
+    let end = before.chars().rev().zip(after.chars().rev()).take_while(same).count();
+    let end = end.min(before_left).min(after_left);
+    before_left - end <= 1 && after_left - end <= 1
+}
