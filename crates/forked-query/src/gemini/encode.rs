@@ -218,7 +218,7 @@ impl Encoder<'_> {
         Data::FunctionResponse { id: self.id(&result.id), name: &result.name, response }
     }
 
-    fn id<'a>(self, id: &'a str) -> Option<Cow<'a, str>> {
+    fn id(self, id: &str) -> Option<Cow<'_, str>> {
         (self.ids == CallIds::Sent).then(|| self.given.any(id))
     }
 }

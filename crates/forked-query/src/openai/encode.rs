@@ -219,7 +219,7 @@ impl MessageEncoder<'_> {
         WireMessage { tool_call_id: Some(id), ..self.message("tool", words::outcome(result)) }
     }
 
-    fn id<'a>(self, id: &'a str) -> Cow<'a, str> {
+    fn id(self, id: &str) -> Cow<'_, str> {
         match self.call_ids {
             CallIds::AsGiven => self.ids.any(id),
             CallIds::Short => words::plain_within(id, SHORT_ID),
