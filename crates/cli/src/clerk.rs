@@ -117,7 +117,10 @@ impl Clerk {
     }
 
     fn work(&self, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> Work {
-        let money = self.prices.of(model, tokens);
+        // Nothing that was told is no cost of nothing.
+        let told = Usage { untold_requests: 0, ..tokens };
+        let is_known = told != Usage::default() || tokens.untold_requests == 0;
+        let money = self.prices.of(model, tokens).filter(|_| is_known);
         let unmeasured = u32::from(dropped);
         Work { at: clock::unix_ms(), model: model.to_owned(), tokens, money, unmeasured, work_ms }
     }

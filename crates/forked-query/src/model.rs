@@ -61,6 +61,22 @@ pub struct Usage {
     pub cache_token_seconds: u64,
     /// Written by the model.
     pub output_tokens: u64,
+    /// Requests that were answered, in part at least, and of which the server did not say what they cost: it is not known, and not
+    /// nothing. Their tokens are in no other field.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untold_requests: u64,
+}
+
+impl Usage {
+    /// The cost of one request of which it is not known.
+    pub const UNTOLD: Self = Self {
+        input_tokens: 0,
+        cached_input_tokens: 0,
+        cache_creation_tokens: 0,
+        cache_token_seconds: 0,
+        output_tokens: 0,
+        untold_requests: 1,
+    };
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -77,6 +93,7 @@ impl std::ops::AddAssign for Usage {
         add(&mut self.cache_creation_tokens, other.cache_creation_tokens);
         add(&mut self.cache_token_seconds, other.cache_token_seconds);
         add(&mut self.output_tokens, other.output_tokens);
+        add(&mut self.untold_requests, other.untold_requests);
     }
 }
 

@@ -234,5 +234,6 @@ fn beyond(now: Usage, before: Usage) -> Usage {
     more.cache_creation_tokens = now.cache_creation_tokens.saturating_sub(before.cache_creation_tokens);
     more.cache_token_seconds = now.cache_token_seconds.saturating_sub(before.cache_token_seconds);
     more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
+    more.untold_requests = now.untold_requests.saturating_sub(before.untold_requests);
     more
 }

@@ -25,3 +25,4 @@ mod recording_formats;
 mod scope;
 mod suggest;
 mod undo;
+mod untold;

@@ -69,7 +69,7 @@ impl Answer {
             // All that matters has come.
             return self.ready.extend(self.decoder.end());
         }
-        self.ready.push_back(Err(ModelError::Timeout { provider: self.provider.clone(), after }));
-        self.decoder.close();
+        let error = ModelError::Timeout { provider: self.provider.clone(), after };
+        self.ready.extend(self.decoder.fail(error));
     }
 }

@@ -19,6 +19,7 @@ fn params(entries: usize) -> CacheSafeParams {
     CacheSafeParams::new(Some("Be brief.".into()), tools(), &history()[..entries], "main")
 }
 
+#[expect(clippy::result_large_err, reason = "it is what the function under test returns")]
 fn ask(script: &Arc<Script>, entries: usize, guards: Guards) -> Result<Generated, Suppressed> {
     let background = BackgroundModel::main(Arc::clone(script) as Arc<_>, "main");
     block_on(generate_suggestion(&background, &params(entries), guards))
@@ -106,6 +107,7 @@ fn the_next_suggestion_sees_the_speculated_turn_with_its_results() {
     assert_eq!(request.messages[7].to_text(), prompt::PROMPT);
 }
 
+#[expect(clippy::result_large_err, reason = "it is what the function under test returns")]
 fn ask_for(script: &Arc<Script>, speculated: &[Message], count: usize) -> Result<Generated, Suppressed> {
     let background = BackgroundModel::main(Arc::clone(script) as Arc<_>, "main");
     block_on(generate_candidates(&background, &params(4), speculated, Guards::default(), count))

@@ -7,7 +7,7 @@ use super::ids::Ids;
 use super::stranger::{Stranger, bare_error};
 use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
 use crate::redact::Redactor;
-use crate::{FinishReason, Message, ModelError, ModelEvent, ModelRequest, Provider};
+use crate::{FinishReason, Message, ModelError, ModelEvent, ModelRequest, Provider, Usage};
 
 /// The longest answer that is read, all its events together.
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
@@ -32,6 +32,8 @@ pub struct Decoder {
     /// What came so far, until the first event of the format has.
     stranger: Option<Stranger>,
     hide: Redactor,
+    /// Whether the server has said what the request cost.
+    has_cost: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,7 @@ impl Decoder {
             state: State::Open,
             stranger: Some(Stranger::default()),
             hide: Redactor::default(),
+            has_cost: false,
         }
     }
 
@@ -106,6 +109,7 @@ impl Decoder {
         }
         let read = self.read(data);
         let mut events: Vec<_> = self.answer.take_events().into_iter().map(Ok).collect();
+        self.has_cost |= events.iter().any(|event| matches!(event, Ok(ModelEvent::Usage(_))));
         match read {
             Ok(()) if self.answer.has_ended() => events.extend(self.complete()),
             Ok(()) => {}
@@ -172,8 +176,8 @@ impl Decoder {
 
     /// Ends it where it is: the connection failed.
     #[cfg(feature = "http")]
-    pub(crate) fn close(&mut self) {
-        self.state = State::Closed;
+    pub(crate) fn fail(&mut self, error: ModelError) -> Vec<Result<ModelEvent, ModelError>> {
+        self.failed(error)
     }
 
     /// The mark at the end of a stream in the manner of OpenAI.
@@ -191,22 +195,30 @@ impl Decoder {
         }
         self.state = State::Closed;
         let Some(finish) = self.answer.finish_reason() else {
-            return vec![Err(self.incomplete())];
+            return self.failed(self.incomplete());
         };
         match self.answer.take_calls(&mut self.ids) {
             Ok(calls) => {
                 let opaque = self.answer.take_opaque(self.provider.wire.id(), &self.model);
                 let calls = calls.into_iter().map(ModelEvent::ToolCall);
-                let events = opaque.map(ModelEvent::Opaque).into_iter().chain(calls);
+                let events =
+                    opaque.map(ModelEvent::Opaque).into_iter().chain(calls).chain(self.untold_cost());
                 events.chain([ModelEvent::Finished(finish)]).map(Ok).collect()
             }
-            Err(message) => vec![Err(self.malformed(message))],
+            Err(message) => self.failed(self.malformed(message)),
         }
+    }
+
+    /// What to say of the cost, before an end, where the server said nothing and the model was at work.
+    fn untold_cost(&mut self) -> Option<ModelEvent> {
+        let is_untold = !self.has_cost && (0 < self.steps() || self.is_complete());
+        self.has_cost = true;
+        is_untold.then_some(ModelEvent::Usage(Usage::UNTOLD))
     }
 
     fn failed(&mut self, error: ModelError) -> Vec<Result<ModelEvent, ModelError>> {
         self.state = State::Closed;
-        vec![Err(error)]
+        self.untold_cost().map(Ok).into_iter().chain([Err(error)]).collect()
     }
 
     /// What it is that ended before it was complete.

@@ -1,7 +1,7 @@
 //! What servers and gateways do with an answer that the format's own documentation does not: they do not stream, frame it
 //! otherwise, put words into parts, glue calls together, and say what went wrong in places of their own.
 
-use headstart_forked_query::ModelEvent;
+use headstart_forked_query::{ModelEvent, Usage};
 use serde_json::{Value, json};
 
 use crate::Events;
@@ -288,5 +288,45 @@ async fn what_went_wrong_is_shown_as_words_wherever_a_server_says_it() {
         // The key stays hidden in these places, too.
         let events = format.against(bad(&format!("data: {{\"error\": \"bad key {KEY}\"}}\n\n"))).await;
         assert_eq!(error(&events), "rejected the request (400): bad key ***");
+    }
+}
+
+fn costs(events: &Events) -> Vec<Usage> {
+    let costs = without_errors(events).into_iter().filter_map(|event| match event {
+        ModelEvent::Usage(usage) => Some(*usage),
+        _ => None,
+    });
+    costs.collect()
+}
+
+/// The whole answer without what it cost.
+fn untold(format: &Format) -> Value {
+    let mut answer = whole(format);
+    let fields = answer.as_object_mut().unwrap();
+    for name in ["usage", "usageMetadata", "prompt_eval_count", "eval_count"] {
+        fields.remove(name);
+    }
+    answer
+}
+
+#[tokio::test]
+async fn a_cost_that_is_not_told_is_unknown_and_not_nothing() {
+    for format in formats() {
+        let ok = |body: &Value| {
+            let kind = format!("content-type: {}\r\n", format.kind);
+            response("200 OK", &kind, &body.to_string())
+        };
+        let events = format.against(ok(&untold(&format))).await;
+        assert_eq!(costs(&events), [Usage::UNTOLD], "{}", format.name());
+        assert!(matches!(events.last(), Some(Ok(ModelEvent::Finished(_)))), "{events:?}");
+        let told = costs(&format.against(ok(&whole(&format))).await);
+        assert!(told.last().is_some_and(|usage| usage.untold_requests == 0), "{told:?}");
+        // Where it breaks off the model was at work all the same; where nothing came it may not have been.
+        let half = &format.pieces[..format.pieces.len() / 2];
+        let cut = costs(&format.against(format.chunks(half.iter().map(String::as_bytes))).await);
+        assert!(!cut.is_empty(), "{}", format.name());
+        for script in [vec![], response("400 Bad Request", "", r#"{"error":"no"}"#), format.chunks([])] {
+            assert_eq!(costs(&format.against(script).await), [], "{}", format.name());
+        }
     }
 }

@@ -37,7 +37,8 @@ pub struct Figures {
     pub money: Money,
     /// Of this, for nothing.
     pub wasted_money: Money,
-    /// Requests of background work that were dropped half-way; their tokens are in no figure.
+    /// Requests of background work that were dropped half-way, or of which the server did not say what they cost; their tokens
+    /// are in no figure.
     pub unmeasured: u64,
     /// Bytes staged.
     pub staged_bytes: u64,
@@ -119,7 +120,10 @@ impl Figures {
             tokens.cached_input_tokens.saturating_add(work.tokens.cached_input_tokens);
         tokens.output_tokens = tokens.output_tokens.saturating_add(work.tokens.output_tokens);
         self.money = self.money.plus(work.money.unwrap_or_default());
-        self.unmeasured += u64::from(work.unmeasured);
+        self.unmeasured = self
+            .unmeasured
+            .saturating_add(u64::from(work.unmeasured))
+            .saturating_add(work.tokens.untold_requests);
     }
 
     fn waste(&mut self, work: &Work) {

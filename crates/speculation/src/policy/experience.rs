@@ -250,9 +250,10 @@ impl Experience {
         day.extra += cost;
     }
 
-    /// A request that was dropped half-way has read the conversation as a query does.
+    /// A request that was dropped half-way has read the conversation as a query does, and so has one whose cost is not told.
     fn cost(&self, work: &Work) -> f64 {
-        self.tariff.weigh(&work.model, work.tokens) + f64::from(work.unmeasured) * self.query_cost()
+        let unknown = f64::from(work.unmeasured) + float(work.tokens.untold_requests);
+        self.tariff.weigh(&work.model, work.tokens) + unknown * self.query_cost()
     }
 }
 

@@ -57,6 +57,8 @@ export interface Usage {
   cacheTokenSeconds?: number;
   /** Written by the model. */
   outputTokens: number;
+  /** Requests that were answered and of which the server did not say what they cost: it is not known, and not nothing. */
+  untoldRequests?: number;
 }
 
 /** All that a model is asked. */

@@ -85,7 +85,10 @@ fn summary(total: &Figures) -> String {
     if total.unmeasured != 0 {
         row(
             "",
-            format!("{} more requests were dropped half-way; what they cost is not known", total.unmeasured),
+            format!(
+                "what {} more requests cost is not known: dropped half-way, or the server does not say",
+                total.unmeasured
+            ),
         );
     }
     row(
