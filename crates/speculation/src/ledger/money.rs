@@ -220,6 +220,7 @@ mod tests {
                 cache_creation_tokens,
                 cache_token_seconds,
                 output_tokens: 0,
+                ..Usage::default()
             };
             assert_eq!(price.of(usage), money(expected), "{usage:?}");
         }
