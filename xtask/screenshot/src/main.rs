@@ -50,9 +50,8 @@ fn draw(binary: &Path, file: &Path) -> Result<(), Failure> {
     // The work is done before the key is pressed, as when somebody reads the answer.
     terminal.wait_for("ready")?;
     terminal.wait_for("add tests for top  [Tab]")?;
-    terminal.press("\t")?;
     terminal.settle();
-    terminal.press("\r")?;
+    terminal.press("\t")?;
     terminal.wait_for("update the changelog  [Tab]")?;
     terminal.wait_for("ready")?;
     terminal.settle();

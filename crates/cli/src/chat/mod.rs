@@ -9,6 +9,7 @@ mod books;
 mod card;
 mod command;
 mod face;
+mod goodbye;
 mod offer;
 mod opening;
 mod show;
@@ -82,6 +83,7 @@ pub(crate) struct Chat {
     over: bool,
     holds: Holds,
     opening: Opening,
+    tally: goodbye::Tally,
 }
 
 impl Chat {
@@ -123,12 +125,13 @@ impl Chat {
             over: false,
             holds,
             opening: Opening::default(),
+            tally: goodbye::Tally::default(),
         }
     }
 
     /// Talks until the user leaves. Whatever ends the chat, nothing that it began is left at work.
     pub(crate) async fn run(mut self, mut input: Input) -> Result<ExitStatus, CliError> {
-        let ended = self.talk(&mut input).await;
+        let ended = self.talk(&mut input).await.and_then(|()| self.say_goodbye());
         // A process that never ends must not keep the chat from ending.
         let _ = tokio::time::timeout(PATIENCE, self.stop()).await;
         ended.map(|()| self.last)

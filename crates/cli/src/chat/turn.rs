@@ -213,7 +213,9 @@ impl Chat {
         }
         // Work that stopped at its first call saved nothing to speak of.
         if 1 < accepted.transcript.messages.len() {
-            let saved = Duration::from_millis(accepted.time_saved_ms).as_secs_f64();
+            let saved = Duration::from_millis(accepted.time_saved_ms);
+            self.tally.ahead += saved;
+            let saved = saved.as_secs_f64();
             self.face.say(&format!("{saved:.1} s of this was done ahead"), Style::Dim)?;
         }
         match &accepted.ending {
@@ -248,6 +250,7 @@ impl Chat {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
         }
         self.question = None;
+        self.tally.turns += 1;
         self.session.conclude(transcript, ending);
         Ok(())
     }

@@ -49,7 +49,8 @@ async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Re
         environment: context.environment.clone(),
         state_dir: Some(demo.state()),
     };
-    let ended = talk(&apart, config, &demo.workspace()?, &demo.models, demo.opening(args.prompt)).await;
+    let opening = demo.opening(args.prompt, config.mode);
+    let ended = talk(&apart, config, &demo.workspace()?, &demo.models, opening).await;
     drop(demo);
     if ended.is_ok() && context.output.is_terminal() && !context.output.is_json() {
         output::print(&demo::next_steps(After::Chat, context).await)?;

@@ -54,10 +54,16 @@ impl DemoChat {
         self.sample.root().with_file_name("state")
     }
 
-    pub(crate) fn opening(&self, prompt: Option<String>) -> Opening {
+    pub(crate) fn opening(&self, prompt: Option<String>, mode: ApprovalMode) -> Opening {
+        let edits = match mode {
+            ApprovalMode::AutoEdit | ApprovalMode::Yolo => {
+                " Edits do not ask here; elsewhere, in default mode, Tab shows the diff and asks once."
+            }
+            _ => "",
+        };
         let told = format!(
             "A recording answers here, not a model; nothing is sent anywhere. It works in a sample project, {}, which goes \
-             when you leave. Nothing of yours is touched.",
+             when you leave. Nothing of yours is touched.{edits}",
             self.sample.root().display()
         );
         Opening { told, sent: prompt, typed: REQUEST.to_owned() }

@@ -68,7 +68,8 @@ pub(crate) async fn run(context: &Context, speed: f64) -> Result<ExitStatus, Cli
 async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<ExitStatus, CliError> {
     let narrator = Narrator::new(output);
     narrator.heading(
-        "A recording stands in for the model; all else is real, in a sample project that goes afterwards.",
+        "A recording stands in for the model; all else is real, in a sample project that goes afterwards. Edits do not ask \
+         here (auto-edit mode); in default mode Tab shows the diff and asks once.",
     )?;
     let mut stage = Stage::create(speed)?;
     let mut rows = Vec::new();

@@ -150,6 +150,7 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     }
     pty.send("\x04");
     assert_eq!(pty.exit_code(), 0);
+    pty.wait_for("5 turns · ");
     pty.wait_for("What to do next");
     // Nothing of the user's was touched, and nothing is left.
     assert_eq!(session.hash(), before);

@@ -1,0 +1,32 @@
+use std::time::Duration;
+
+use super::Chat;
+use crate::error::CliError;
+use crate::output::{one_line, shortened};
+use crate::terminal::Style;
+
+/// What a chat was good for.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) turns: u32,
+    /// How long the work took that was done ahead and taken.
+    pub(super) ahead: Duration,
+}
+
+impl Chat {
+    /// Tells whoever leaves what there was, and which work ahead they leave behind.
+    pub(super) fn say_goodbye(&mut self) -> Result<(), CliError> {
+        if !self.face.is_terminal() || self.tally.turns == 0 {
+            return Ok(());
+        }
+        let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };
+        let mut told =
+            format!("{turns} · {:.1} s of the work was done ahead", self.tally.ahead.as_secs_f64());
+        let left = self.ahead().filter(|ahead| !ahead.speculation.changes().changes.is_empty());
+        if let Some(left) = left {
+            let prompt = shortened(&one_line(left.speculation.prompt()), 40);
+            told += &format!(" · not taken, and gone: {prompt}");
+        }
+        self.face.say(&told, Style::Dim)
+    }
+}
