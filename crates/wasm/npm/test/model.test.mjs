@@ -18,12 +18,14 @@ process.on("unhandledRejection", (error) => {
 
 test("a model gets the whole request and answers with everything it can", async () => {
   const requests = [];
+  const opaque = { type: "opaque", format: "mine", model: "tiny", data: { signature: "signed" } };
   const answers = [
     [
       { type: "thought", text: "hm" },
+      opaque,
       { type: "text", text: "I look." },
       { type: "toolCall", name: "read_file", args: { file_path: "a.txt" } },
-      { type: "toolCall", id: "mine", name: "ls", args: {}, signature: "signed" },
+      { type: "toolCall", id: "mine", name: "ls", args: {} },
       { type: "usage", usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 2 } },
       stop,
     ],
@@ -41,8 +43,9 @@ test("a model gets the whole request and answers with everything it can", async 
   assert.deepEqual(first.tools.map(({ name }) => name).slice(0, 2), ["read_file", "grep"]);
   assert.deepEqual(first.messages, [...conversation.messages, user("go on")]);
   assert.equal(second.messages.length, 5);
-  const [said, read, list] = second.messages[3].parts;
-  assert.deepEqual([said.text, read.id, list.id, list.signature], ["I look.", "call", "mine", "signed"]);
+  const [back, said, read, list] = second.messages[3].parts;
+  assert.deepEqual([said.text, read.id, list.id], ["I look.", "call", "mine"]);
+  assert.deepEqual(back, opaque);
   assert.deepEqual(second.messages[4].parts.map(({ id }) => id), ["call", "mine"]);
   assert.equal(transcript.messages.at(-1).parts[0].text, "Done.");
   assert.deepEqual([cost.inputTokens, cost.cachedInputTokens, cost.outputTokens, cost.toolCalls], [15, 4, 2, 2]);

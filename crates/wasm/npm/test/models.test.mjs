@@ -186,7 +186,7 @@ test("what a server says no with has its code", async (context) => {
     [302, { location: "https://user:pw@elsewhere/x?token=secret" }, "", "wrong_server", /a redirect \(302\) to https:\/\/elsewhere\/x\)/],
     [200, html, "<html><title>Log in</title>", "wrong_server", /a web page: Log in/],
     [200, html, "hello", "wrong_server", /a web page: hello/],
-    [200, { "content-type": "text/event-stream" }, "", "cut", /cut the answer short/],
+    [200, { "content-type": "text/event-stream" }, "", "cut", /closed the connection before it answered/],
     [200, { "content-type": "text/event-stream" }, "data: {]\n\n", "malformed"],
     [200, { "content-type": "text/event-stream" }, 'data: {"error":{"message":"busy","code":429}}\n\n', "rate_limited", /busy/],
     [200, {}, `hello, your key is ${KEY}`, "wrong_server"],
