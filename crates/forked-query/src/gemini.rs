@@ -12,7 +12,7 @@
 //! # Thoughts
 //!
 //! They are dropped, but for the signatures of calls: newer models refuse a history in which a call of theirs lacks its
-//! signature. It is kept in [`ToolCall::signature`](crate::ToolCall::signature). A call without (of another provider, or
+//! signature. It is kept in an [`Opaque`](crate::Opaque) part. A call without (of another provider, or
 //! written by hand) gets the one that the provider documents for this; only the first of parallel calls needs any.
 
 mod encode;
