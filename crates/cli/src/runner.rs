@@ -4,6 +4,7 @@ mod clean_environment;
 mod confinement;
 mod git_needs;
 mod kept_output;
+mod readable;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -131,7 +132,13 @@ impl CommandRunner for BashRunner {
             Some(confiner) if unasked => {
                 environment.extend(confinement::environment(scratch.path()));
                 let mut process = Command::new(confiner);
-                process.args(confinement::arguments(&self.root, scratch.path(), &bash, &request.command));
+                process.args(confinement::arguments(
+                    &self.root,
+                    scratch.path(),
+                    request.secrets,
+                    &bash,
+                    &request.command,
+                ));
                 process
             }
             _ => {

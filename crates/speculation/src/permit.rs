@@ -8,7 +8,9 @@ use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
 use headstart_overlay_fs::{
     CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
 };
-use headstart_tool_gate::{ApprovalMode, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
+use headstart_tool_gate::{
+    ApprovalMode, BuiltinTool, CallRef, Decision, Effect, EffectKind, Gate, GateContext, Reason, Verdict,
+};
 use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
 
 use crate::run::output;
@@ -294,7 +296,7 @@ impl Permits for Foreground {
         if matches!(verdict.reason, Reason::DeniedPath) {
             return Permit::Refuse(verdict.detail);
         }
-        if context.mode == ApprovalMode::Plan {
+        if context.mode == ApprovalMode::Plan && !reads_a_secret(&verdict) {
             return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
         }
         if context.mode == ApprovalMode::Yolo {
@@ -354,6 +356,12 @@ impl Foreground {
             Err(error) => ToolOutcome::Error(error.to_string()),
         })
     }
+}
+
+/// Plan mode reads, so its user is asked there as everywhere.
+fn reads_a_secret(verdict: &Verdict) -> bool {
+    let reads = |effect: &Effect| effect.kind == EffectKind::ReadOnly;
+    verdict.reason == Reason::SecretPath && verdict.effects.iter().all(reads)
 }
 
 fn changed_meanwhile(paths: &[String]) -> ToolOutcome {

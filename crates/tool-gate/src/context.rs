@@ -48,7 +48,7 @@ pub struct GateContext {
     pub ahead_writes: AheadWrites,
     /// The workspace root: an absolute path without `.` or `..`.
     pub workspace: String,
-    /// Paths that no tool may touch.
+    /// Paths that no tool may touch. By default files that hold a secret by their name.
     pub deny: DenyRules,
     /// What the user and the project add to what the gate knows of programs.
     #[cfg(feature = "shell")]
@@ -64,8 +64,9 @@ impl GateContext {
         WorkspacePath::resolve(path, &self.workspace)
     }
 
-    /// Whether a deny rule matches `path` or a folder that holds it. Searches and listings leave such paths out.
+    /// Whether a deny rule matches `path` or a folder that holds it, or it holds a secret by its name. Searches and listings leave such
+    /// paths out.
     pub fn denies(&self, path: &WorkspacePath) -> bool {
-        self.deny.matching(path).is_some()
+        self.deny.matching(path).is_some() || self.deny.secret(path).is_some()
     }
 }

@@ -33,6 +33,11 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
         let effects = [denied.effects, effects].concat();
         return Verdict { effects, reads, ..denied };
     }
+    if verdict.decision == Decision::Allow
+        && let Some(secret) = secret(accesses.iter().chain(&judged.kept), context)
+    {
+        return Verdict { reads, ..secret };
+    }
     if verdict.decision == Decision::Allow {
         verdict.effects = reading_effects(judged.commands, &accesses, length);
         verdict.hardened = hardened;
@@ -131,6 +136,24 @@ fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verd
         }
     }
     None
+}
+
+/// The first access to what holds a secret by its name. What is read below a folder is for the executor to keep from such files:
+/// their names are not in the text ([`DenyRules::secret`](crate::DenyRules::secret)).
+fn secret<'a>(mut accesses: impl Iterator<Item = &'a Access>, context: &GateContext) -> Option<Verdict> {
+    accesses.find_map(|access| {
+        if access.extent == Extent::Names {
+            return None;
+        }
+        let pattern = context.deny.secret(&access.path)?;
+        let path = &access.path;
+        let detail =
+            format!("the command reads {path}, which may hold a secret, as files named {pattern:?} do");
+        let mut verdict = Verdict::boundary(Reason::SecretPath, detail);
+        let detail = format!("reads {path}");
+        verdict.effects.push(Effect { kind: EffectKind::ReadOnly, detail, span: Some(access.span) });
+        Some(verdict)
+    })
 }
 
 fn read_paths(accesses: &[Access]) -> Vec<String> {

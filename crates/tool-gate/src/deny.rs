@@ -4,6 +4,7 @@ use headstart_workspace_path::{Glob, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use crate::GateError;
+use crate::secrets::pattern_for;
 
 /// A pattern of paths that no tool may touch, written as in `.gitignore`.
 ///
@@ -15,15 +16,38 @@ use crate::GateError;
 pub struct DenyRule(pub String);
 
 /// Deny rules, compiled once.
+///
+/// Besides the rules that are given, files that hold a secret by their name ([`SECRET_FILES`](crate::SECRET_FILES)) are closed, also where
+/// no rule is given: nothing touches them unless its user is asked. A host whose user wants that otherwise says so with
+/// [`with_secrets_open`](Self::with_secrets_open).
 #[derive(Clone, Default)]
 pub struct DenyRules {
     rules: Vec<DenyRule>,
     globs: Vec<Glob>,
     /// For each rule the folders it surely starts with; empty where it may match anywhere.
     anchors: Vec<WorkspacePath>,
+    secrets_open: bool,
 }
 
 impl DenyRules {
+    /// The same rules, but files that hold a secret by their name are as all others: only for a user who said so, never for a
+    /// file that came with a project.
+    #[must_use]
+    pub fn with_secrets_open(self) -> Self {
+        Self { secrets_open: true, ..self }
+    }
+
+    /// Whether files that hold a secret by their name are closed.
+    pub fn closes_secrets(&self) -> bool {
+        !self.secrets_open
+    }
+
+    /// The pattern of [`SECRET_FILES`](crate::SECRET_FILES) that covers `path` or a folder that holds it; `None` where secrets are
+    /// open.
+    pub fn secret(&self, path: &WorkspacePath) -> Option<&'static str> {
+        if self.secrets_open { None } else { pattern_for(path) }
+    }
+
     /// Compiles `rules`; the error names the first pattern that is not one.
     pub fn new(rules: impl IntoIterator<Item = DenyRule>) -> Result<Self, GateError> {
         let mut compiled = Self::default();
@@ -42,7 +66,7 @@ impl DenyRules {
         Self::new(patterns.into_iter().map(|pattern| DenyRule(pattern.into())))
     }
 
-    /// Whether there is no rule.
+    /// Whether no rule was given.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -84,7 +108,7 @@ impl fmt::Debug for DenyRules {
 
 impl PartialEq for DenyRules {
     fn eq(&self, other: &Self) -> bool {
-        self.rules == other.rules
+        self.rules == other.rules && self.secrets_open == other.secrets_open
     }
 }
 

@@ -182,6 +182,9 @@ fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContex
     if let Some(rule) = context.deny.matching(&path) {
         return denied(&path, &rule.0);
     }
+    if let Some(pattern) = context.deny.secret(&path) {
+        return secret(&path, pattern, EffectKind::ReadOnly, "reads");
+    }
     // The tool takes a pattern below its path; one that steps out of the workspace is a read outside.
     let patterns: &[&str] = match tool {
         BuiltinTool::Glob => &["pattern"],
@@ -247,6 +250,9 @@ fn judge_write(
             Verdict::boundary(Reason::ProtectedPath, format!("{path} {why}")).with_effect(kind, effect)
         };
     }
+    if let Some(pattern) = context.deny.secret(&path) {
+        return secret(&path, pattern, EffectKind::WritesWorkspace, "writes");
+    }
     if asks_first {
         return asks();
     }
@@ -304,6 +310,12 @@ fn outside(error: &PathError) -> Verdict {
 
 fn denied(path: &WorkspacePath, rule: &str) -> Verdict {
     Verdict::boundary(Reason::DeniedPath, format!("the deny rule {rule:?} covers {path}"))
+}
+
+/// The user may say yes to this one; nobody else does.
+fn secret(path: &WorkspacePath, pattern: &str, kind: EffectKind, does: &str) -> Verdict {
+    let detail = format!("{path} may hold a secret, as files named {pattern:?} do");
+    Verdict::boundary(Reason::SecretPath, detail).with_effect(kind, format!("{does} {path}"))
 }
 
 /// Whether every path that `pattern` matches is inside: its `..` are counted, its wild cards are names.

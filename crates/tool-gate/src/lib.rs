@@ -54,6 +54,7 @@ pub mod fuzzing;
 mod gate;
 #[cfg(feature = "shell")]
 mod policy;
+mod secrets;
 #[cfg(feature = "shell")]
 mod shell;
 mod verdict;
@@ -67,4 +68,5 @@ pub use error::GateError;
 pub use gate::{Gate, PROTECTED_FOLDERS};
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
+pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};
 pub use verdict::{Decision, Effect, EffectKind, GitNeeds, Hardened, Reason, Verdict};

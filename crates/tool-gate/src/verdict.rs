@@ -48,6 +48,8 @@ pub enum Reason {
     OutsideWorkspace,
     /// A path that a deny rule matches.
     DeniedPath,
+    /// A file that holds a secret by its name ([`SECRET_FILES`](crate::SECRET_FILES)): the user is asked, and nothing ahead touches it.
+    SecretPath,
     /// A write below `.git`, where configuration and hooks name programs that run later.
     ProtectedPath,
     /// A known tool that needs the user or reaches outside.
@@ -88,6 +90,7 @@ impl Reason {
             Self::WriteToolNoAuto => "write_tool_no_auto",
             Self::OutsideWorkspace => "outside_workspace",
             Self::DeniedPath => "denied_path",
+            Self::SecretPath => "secret_path",
             Self::ProtectedPath => "protected_path",
             Self::DeniedTool => "denied_tool",
             Self::UnknownTool => "unknown_tool",
@@ -277,6 +280,7 @@ mod tests {
                 Reason::WriteToolNoAuto,
                 Reason::OutsideWorkspace,
                 Reason::DeniedPath,
+                Reason::SecretPath,
                 Reason::ProtectedPath,
                 Reason::DeniedTool,
                 Reason::UnknownTool,

@@ -1,5 +1,4 @@
 //! Edits of work that runs ahead.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -23,6 +23,10 @@ pub struct CommandRequest {
     pub environment: BTreeMap<String, String>,
     /// What has to hold of git and its repositories, or the runner answers with an error instead.
     pub git: Option<GitNeeds>,
+    /// Whether it may read files that hold a secret by their name
+    /// ([`DenyRules::secret`](headstart_tool_gate::DenyRules::secret)): the gate stops a command that names one, and cannot know which
+    /// ones a command comes by that reads all that is below a folder.
+    pub secrets: Secrets,
     /// It is ended after this time.
     pub time_limit: Duration,
     /// At most so many bytes of output are kept.
@@ -36,6 +40,15 @@ pub enum Surroundings {
     Clean,
     /// The user's own: for a command that the user approved.
     Users,
+}
+
+/// Whether a command may read files that hold a secret by their name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Secrets {
+    /// It must not: nobody was asked about the command.
+    Closed,
+    /// It may: the user approved the command, or has such files open.
+    Open,
 }
 
 /// What came of a command.
@@ -72,6 +85,9 @@ pub struct CommandOutput {
 /// * [`CommandRequest::git`] is looked at right before the command starts: the version of git, and the files that must not
 ///   be there ([`GitNeeds`] says which). Where something does not hold, or cannot be found out, the command does not run,
 ///   and the answer is an error.
+/// * With [`Secrets::Closed`] the command cannot open a file for which [`DenyRules::secret`](headstart_tool_gate::DenyRules::secret) has
+///   a pattern, by whichever name: `grep -r` and `cat *` come by all of them. Without a sandbox that can hide single files, the
+///   command does not run where the folder holds one.
 ///
 /// A runner that cannot do this answers every request with [`Surroundings::Clean`] with an error. A second wall (a sandbox
 /// without a network and without writes) is advisable all the same.

@@ -48,7 +48,7 @@ impl IgnoreRules {
     pub(crate) async fn enter(&self, folder: &WorkspacePath, context: ToolContext<'_>) -> Self {
         let Ok(file) = folder.join(".gitignore") else { return self.clone() };
         // A closed file is not even looked at: that would be a read, and the work would be withdrawn for it.
-        if context.gate.denies(&file) {
+        if context.closes(&file) {
             return self.clone();
         }
         // git itself does not follow a link here.

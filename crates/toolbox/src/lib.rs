@@ -73,7 +73,7 @@ mod toolbox;
 mod tools;
 mod walk;
 
-pub use command::{CommandOutput, CommandRequest, CommandRunner, Surroundings};
+pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
 pub use tool::{Tool, ToolContext, ToolError};
 pub use toolbox::Toolbox;

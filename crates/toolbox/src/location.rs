@@ -48,13 +48,16 @@ fn refuse_denied(
     real: &WorkspacePath,
     context: ToolContext<'_>,
 ) -> Result<(), ToolError> {
-    if !context.gate.denies(real) {
-        return Ok(());
-    }
+    let deny = &context.gate.deny;
+    // The user was asked about the name, and about no other that it may lead to.
+    let is_secret = deny.secret(real).is_some() && !(context.consented && deny.secret(named).is_some());
+    let why = match (deny.matching(real), is_secret) {
+        (Some(_), _) => "closed by a deny rule of the user; go on without it",
+        (None, true) => "closed because files of its name hold secrets; go on without it",
+        (None, false) => return Ok(()),
+    };
     let how = if named == real { "is" } else { "leads through a symbolic link to a path that is" };
-    Err(ToolError::Failed {
-        message: format!("{named} {how} closed by a deny rule of the user; go on without it"),
-    })
+    Err(ToolError::Failed { message: format!("{named} {how} {why}") })
 }
 
 async fn follow_links(path: &WorkspacePath, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_overlay_fs::{Overlay, TreeError};
+use headstart_overlay_fs::{Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
@@ -23,6 +23,15 @@ pub struct ToolContext<'a> {
     pub hardened: Option<&'a Hardened>,
     /// Whether the user approved this very call: a command then runs in the user's own environment.
     pub consented: bool,
+}
+
+impl ToolContext<'_> {
+    /// Whether a path is left out of listings and searches: for a deny rule, or as a file that holds a secret by its name, unless
+    /// the user was asked about this call.
+    pub(crate) fn closes(&self, path: &WorkspacePath) -> bool {
+        let deny = &self.gate.deny;
+        deny.matching(path).is_some() || !self.consented && deny.secret(path).is_some()
+    }
 }
 
 /// Why a tool did not do it, in words for the model.

@@ -104,7 +104,7 @@ fn visible(folder: &Folder, entry: &DirEntry, context: ToolContext<'_>) -> Optio
         return None;
     }
     let path = folder.path.join_bytes(&entry.name).ok()?;
-    let hidden = folder.rules.ignores(&path, entry.kind) || context.gate.denies(&path);
+    let hidden = folder.rules.ignores(&path, entry.kind) || context.closes(&path);
     (!hidden).then_some(path)
 }
 

@@ -11,6 +11,9 @@ pub(crate) struct Rules {
     mode: ApprovalMode,
     workspace: Option<String>,
     deny: Vec<String>,
+    /// `false`: files that hold a secret by their name are as all others.
+    #[serde(rename = "denyDefaults")]
+    deny_defaults: Option<bool>,
     #[cfg(feature = "shell")]
     policies: Vec<headstart_tool_gate::PolicyRule>,
     /// Where no command runs there is nothing to decide.
@@ -29,6 +32,7 @@ impl Rules {
         check_workspace(name, &workspace)?;
         let rules = self.deny.iter().cloned().map(DenyRule);
         let deny = DenyRules::new(rules).map_err(|error| of_gate(name, &error, &self.deny))?;
+        let deny = if self.deny_defaults == Some(false) { deny.with_secrets_open() } else { deny };
         #[cfg(feature = "shell")]
         let policies = headstart_tool_gate::Policies::new(self.policies, [])
             .map_err(|error| of_gate(name, &error, &self.deny))?;

@@ -8,7 +8,8 @@ use futures::future::{Either, select};
 use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::{CallRef, Gate, GateContext, GitNeeds, Reason, clean_environment};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Surroundings, Tool, ToolContext, ToolError, Toolbox,
+    CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
+    Toolbox,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -29,6 +30,7 @@ struct Request {
     directory: String,
     environment: BTreeMap<String, String>,
     consented: bool,
+    secrets: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     git: Option<GitNeeds>,
     time_limit_ms: u64,
@@ -87,6 +89,10 @@ impl Request {
             directory: request.directory.to_string(),
             environment,
             consented,
+            secrets: match request.secrets {
+                Secrets::Closed => "closed",
+                Secrets::Open => "open",
+            },
             git: request.git,
             time_limit_ms: u64::try_from(request.time_limit.as_millis()).unwrap_or(u64::MAX),
             output_limit: request.output_limit,

@@ -36,7 +36,7 @@ Approval modes (--mode):
 
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
-                model, fast_model, base_url, mode, deny, suggestions, speculation; candidates
+                model, fast_model, base_url, mode, deny, deny_defaults, suggestions, speculation; candidates
                 and parallel: how many suggestions at a time, and run ahead; at_boundary =
                 \"commit\" or \"discard\": what becomes of work that needs consent; in [requests]
                 retries, connect_seconds, first_byte_seconds, idle_seconds, stalled_seconds,

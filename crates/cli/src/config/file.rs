@@ -44,6 +44,7 @@ struct Fields {
     base_url: Option<Spanned<String>>,
     mode: Option<Spanned<String>>,
     deny: Vec<Spanned<String>>,
+    deny_defaults: Option<Spanned<bool>>,
     policy: Vec<Spanned<PolicyRule>>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
@@ -121,6 +122,11 @@ impl File {
             rules.extend(self.parsed("deny", Some(pattern), parse_deny_rule)?.map(|rule| rule.value));
         }
         Ok(rules)
+    }
+
+    pub(super) fn deny_defaults(&self) -> Option<Placed<bool>> {
+        let value = self.fields.deny_defaults.as_ref()?;
+        Some(Placed { value: *value.get_ref(), line: line_of(&self.text, value.span().start) })
     }
 
     pub(super) fn policies(&self) -> impl Iterator<Item = PolicyRule> {

@@ -66,6 +66,8 @@ pub(crate) struct Config {
     pub(crate) mode: ApprovalMode,
     /// The rules of all files together.
     pub(crate) deny: Vec<DenyRule>,
+    /// Whether files that hold a secret by their name are closed.
+    pub(crate) deny_defaults: bool,
     /// The policies of all files together.
     pub(crate) policies: Policies,
     pub(crate) suggestions: bool,
@@ -105,6 +107,7 @@ impl Config {
     pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
         let deny = DenyRules::new(self.deny.iter().cloned())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
+        let deny = if self.deny_defaults { deny } else { deny.with_secrets_open() };
         Ok(GateContext {
             mode: self.mode,
             ahead_writes: self.ahead_writes,
@@ -125,6 +128,7 @@ impl Config {
         config.base_url = file.base_url()?.map(|url| url.value);
         config.mode = file.mode()?.map_or(config.mode, |mode| mode.value);
         config.deny = file.deny()?;
+        config.deny_defaults = file.deny_defaults().is_none_or(|defaults| defaults.value);
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
@@ -185,6 +189,7 @@ impl Default for Config {
             base_url: None,
             mode: ApprovalMode::Default,
             deny: Vec::new(),
+            deny_defaults: true,
             policies: Policies::default(),
             suggestions: true,
             speculation: true,

@@ -30,6 +30,13 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         config.mode = lowered_mode(&file, &mode, config.mode)?;
     }
     config.deny.extend(file.deny()?);
+    if let Some(defaults) = file.deny_defaults() {
+        if !defaults.value && config.deny_defaults {
+            let problem = "a project cannot open files that hold secrets; true is allowed here, false only in your own file";
+            return Err(file.refuse(defaults.line, "deny_defaults", problem));
+        }
+        config.deny_defaults = defaults.value;
+    }
     let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.suggestions &= file.suggestions().unwrap_or(true);

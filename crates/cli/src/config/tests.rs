@@ -118,6 +118,11 @@ fn a_project_cannot_loosen_what_the_user_set() {
             "[requests]\nretries = 99",
             "2: requests.retries: a project cannot say how your provider is asked",
         ),
+        (
+            "",
+            "\ndeny_defaults = false",
+            "2: deny_defaults: a project cannot open files that hold secrets; true is allowed here",
+        ),
         ("", "deny = ['!*.pem']", "1: deny: deny rule \"!*.pem\": a rule cannot take back"),
     ];
     for (user, project, expected) in cases {
@@ -143,6 +148,7 @@ fn a_mistake_is_named_by_file_line_and_field() {
         ("base_url = 'localhost:8000'", "1: base_url: \"localhost:8000\" is no base URL"),
         ("deny = ['a', '']", "1: deny: deny rule \"\": it is empty"),
         ("model = 'gpt'", "1: model: \"gpt\" does not say whose model it is"),
+        ("deny_defaults = 'no'", "1: invalid type: string \"no\", expected a boolean"),
         ("model = ", "1: "),
     ];
     for (text, expected) in cases {
@@ -456,4 +462,17 @@ fn a_project_has_no_say_in_how_a_model_is_asked() {
         let expected = "project/.headstart/config.toml:1: models.\"openai:m\": a project cannot say what models cost or how they are asked";
         assert!(error.starts_with(expected), "{line}: {error}");
     }
+}
+
+#[test]
+fn only_the_users_own_file_opens_what_holds_a_secret() {
+    let closes = |user: &str, project: &str| {
+        let config = Case::new(user, project).load().unwrap();
+        config.gate_context("/ws".to_owned()).unwrap().deny.closes_secrets()
+    };
+    assert!(closes("", ""));
+    assert!(closes("deny_defaults = true", ""));
+    assert!(!closes("deny_defaults = false", ""));
+    assert!(!closes("deny_defaults = false", "deny_defaults = false"), "it asks for no more than there is");
+    assert!(closes("deny_defaults = false", "deny_defaults = true"), "a project may be stricter");
 }

@@ -2,7 +2,7 @@
 //!
 //! The gate proves from a command's text that it only reads. This is the second wall, for what that proof may have
 //! missed: such a command runs below Landlock, where it can write nothing but a scratch folder of its own, run no
-//! program of the workspace, read neither the home folder nor anything else outside the workspace and the system's
+//! program of the workspace, read neither files that hold a secret by their name, nor the home folder nor anything else outside the workspace and the system's
 //! folders, open no TCP connection and signal no other process. Resource limits end what would fill memory or disk.
 //!
 //! The binary starts itself for that ([`ENTRY`]): the restrictions are put on by the process that then becomes bash.
@@ -14,7 +14,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use headstart_toolbox::Secrets;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+
+#[cfg(target_os = "linux")]
+use super::readable::Readable;
 
 /// The first argument of this binary when it is started to confine a command; no subcommand has such a name.
 pub(crate) const ENTRY: &str = "__confined";
@@ -34,13 +38,27 @@ const SYSTEM_FOLDERS: [&str; 14] = [
 const MEMORY_LIMIT: u64 = 8 * 1024 * 1024 * 1024;
 const FILE_LIMIT: u64 = 256 * 1024 * 1024;
 
+/// The word for [`Secrets::Closed`] among the arguments; any other is none, and refused.
+const SECRETS_CLOSED: &str = "secrets-closed";
+const SECRETS_OPEN: &str = "secrets-open";
+
 /// The arguments with which this binary runs `command` confined.
-pub(super) fn arguments(workspace: &Path, scratch: &Path, bash: &Path, command: &str) -> [OsString; 9] {
+pub(super) fn arguments(
+    workspace: &Path,
+    scratch: &Path,
+    secrets: Secrets,
+    bash: &Path,
+    command: &str,
+) -> [OsString; 10] {
     let option = |text: &str| OsString::from(text);
     [
         option(ENTRY),
         workspace.into(),
         scratch.into(),
+        option(match secrets {
+            Secrets::Closed => SECRETS_CLOSED,
+            Secrets::Open => SECRETS_OPEN,
+        }),
         bash.into(),
         option("--noprofile"),
         option("--norc"),
@@ -65,12 +83,19 @@ pub(super) fn environment(scratch: &Path) -> [(OsString, OsString); 3] {
 pub(crate) fn enter(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let workspace = arguments.next().map(PathBuf::from);
     let scratch = arguments.next().map(PathBuf::from);
+    let secrets = arguments.next().and_then(|word| match word.to_str()? {
+        SECRETS_CLOSED => Some(Secrets::Closed),
+        SECRETS_OPEN => Some(Secrets::Open),
+        _ => None,
+    });
     let program = arguments.next();
-    let (Some(workspace), Some(scratch), Some(program)) = (workspace, scratch, program) else {
+    let (Some(workspace), Some(scratch), Some(secrets), Some(program)) =
+        (workspace, scratch, secrets, program)
+    else {
         eprintln!("{NOT_CONFINED_MARK}arguments are missing");
         return ExitCode::from(NOT_CONFINED);
     };
-    let Err(error) = become_command(&workspace, &scratch, &program, arguments);
+    let Err(error) = become_command(&workspace, &scratch, secrets, &program, arguments);
     eprintln!("{NOT_CONFINED_MARK}{error}");
     ExitCode::from(NOT_CONFINED)
 }
@@ -78,6 +103,7 @@ pub(crate) fn enter(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn become_command(
     workspace: &Path,
     scratch: &Path,
+    secrets: Secrets,
     program: &OsStr,
     arguments: impl Iterator<Item = OsString>,
 ) -> Result<Infallible, io::Error> {
@@ -86,7 +112,7 @@ fn become_command(
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, FILE_LIMIT)?;
     limit(Resource::As, MEMORY_LIMIT)?;
-    restrict(workspace, scratch)?;
+    restrict(workspace, scratch, secrets)?;
     Err(Command::new(program).args(arguments).exec())
 }
 
@@ -97,16 +123,29 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
 }
 
 #[cfg(target_os = "linux")]
-fn restrict(workspace: &Path, scratch: &Path) -> io::Result<()> {
+fn restrict(workspace: &Path, scratch: &Path, secrets: Secrets) -> io::Result<()> {
     use landlock::{
-        ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-        Scope, path_beneath_rules,
+        ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+        RulesetCreatedAttr, Scope, path_beneath_rules,
     };
     // What newer kernels restrict besides is taken where it is there; the file system is a must.
     let newest = ABI::V6;
     let read_only = AccessFs::ReadFile | AccessFs::ReadDir;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let readable = match secrets {
+        Secrets::Open => Readable::all(workspace),
+        Secrets::Closed => Readable::without_secrets(workspace)?,
+    };
+    // A rule for a folder counts for all below it, and no other rule takes that back.
+    let opens_all = |folder: &Path| folder.canonicalize().is_ok_and(|folder| workspace.starts_with(folder));
+    let system = SYSTEM_FOLDERS.iter().map(Path::new).chain(programs.iter().map(PathBuf::as_path));
+    if let Some(folder) = system.into_iter().find(|folder| readable.hides_something && opens_all(folder)) {
+        let folder = folder.display();
+        return Err(io::Error::other(format!(
+            "the workspace is in {folder}, which programs are read from, so its secrets cannot be closed"
+        )));
+    }
     let restricted = || {
         Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
@@ -118,7 +157,9 @@ fn restrict(workspace: &Path, scratch: &Path) -> io::Result<()> {
             .create()?
             .add_rules(path_beneath_rules(SYSTEM_FOLDERS, AccessFs::from_read(newest)))?
             .add_rules(path_beneath_rules(&programs, AccessFs::from_read(newest)))?
-            .add_rules(path_beneath_rules([workspace], read_only))?
+            .add_rules(path_beneath_rules([workspace], BitFlags::from(AccessFs::ReadDir)))?
+            .add_rules(path_beneath_rules(&readable.folders, read_only))?
+            .add_rules(path_beneath_rules(&readable.files, BitFlags::from(AccessFs::ReadFile)))?
             .add_rules(path_beneath_rules([scratch], AccessFs::from_all(newest) & !AccessFs::Execute))?
             .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(newest)))?
             .restrict_self()
@@ -131,6 +172,6 @@ fn restrict(workspace: &Path, scratch: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn restrict(_workspace: &Path, _scratch: &Path) -> io::Result<()> {
+fn restrict(_workspace: &Path, _scratch: &Path, _secrets: Secrets) -> io::Result<()> {
     Err(io::Error::other("only Linux can, with Landlock"))
 }

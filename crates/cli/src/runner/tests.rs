@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::GitNeeds;
-use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError};
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError};
 
 use super::BashRunner;
 use super::kept_output::KeptOutput;
@@ -18,6 +18,7 @@ fn request(command: &str) -> CommandRequest {
         surroundings: Surroundings::Clean,
         environment: BTreeMap::new(),
         git: None,
+        secrets: Secrets::Closed,
         time_limit: Duration::from_secs(20),
         output_limit: 10_000,
     }

@@ -2,10 +2,17 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Runs a command as the shell tool does when nobody was asked.
 fn confined(command: &str) -> (tempfile::TempDir, Output) {
+    confined_with(command, "secrets-closed", |_| {})
+}
+
+/// The same in a workspace with more in it.
+fn confined_with(command: &str, secrets: &str, prepare: impl FnOnce(&Path)) -> (tempfile::TempDir, Output) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (workspace, scratch) = (folder.path().join("workspace"), folder.path().join("scratch"));
     for made in [&workspace, &scratch, &folder.path().join("elsewhere")] {
@@ -13,9 +20,11 @@ fn confined(command: &str) -> (tempfile::TempDir, Output) {
     }
     fs::write(workspace.join("a.txt"), "inside\n").expect("a file");
     fs::write(folder.path().join("elsewhere/secret"), "outside\n").expect("a file");
+    prepare(&workspace);
     let output = Command::new(env!("CARGO_BIN_EXE_headstart"))
         .arg("__confined")
         .args([&workspace, &scratch])
+        .arg(secrets)
         .args(["/bin/bash", "--noprofile", "--norc", "-c", "--", command])
         .current_dir(&workspace)
         .env_clear()
@@ -86,4 +95,60 @@ fn a_program_of_the_workspace_does_not_run() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("./a.txt"), "{said}");
     assert!(output.stdout.is_empty(), "{output:?}");
+}
+
+/// Secrets at three depths, a form of one, and two other names for one.
+fn with_secrets(workspace: &Path) {
+    for folder in ["src/deep", "keys", "docs", "node_modules/x"] {
+        fs::create_dir_all(workspace.join(folder)).expect("a folder");
+    }
+    let files = [".env", ".ENV.local", "src/deep/server.pem", "keys/id_rsa", "src/credentials.json"];
+    for file in files {
+        fs::write(workspace.join(file), "KEY=hush\n").expect("a file");
+    }
+    for file in [
+        ".env.example",
+        "src/main.rs",
+        "docs/a.md",
+        "keys/id_rsa.pub",
+        "src/deep/x.rs",
+        "node_modules/x/y.js",
+    ] {
+        fs::write(workspace.join(file), "KEY=shown\n").expect("a file");
+    }
+    symlink("../.env", workspace.join("docs/link")).expect("a link");
+    fs::hard_link(workspace.join("docs/a.md"), workspace.join("docs/b.md")).expect("a link");
+}
+
+#[test]
+fn what_holds_a_secret_by_its_name_is_not_read_whatever_the_command() {
+    let commands = [
+        "grep -rh KEY .",
+        "grep -rh KEY . --include='.*'",
+        "cat .env; cat .e*; cat .?nv; cat keys/* src/*.json src/deep/*",
+        "cat docs/link; cat src/../.env; cat \"$PWD/.env\"",
+        "find . -type f -exec cat {} +",
+        "ls -A | xargs cat",
+        "tar cf - . | tr -d '\\0'",
+        "while read -r x; do echo $x; done < .env",
+        "cd keys && cat *",
+    ];
+    for command in commands {
+        let (_folder, output) = confined_with(command, "secrets-closed", with_secrets);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!said.contains("hush"), "{command}: {said}");
+    }
+    // All else is there, and so are the names.
+    let (_folder, output) =
+        confined_with("grep -rh KEY . | sort | uniq -c; ls -A", "secrets-closed", with_secrets);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains(" 7 KEY=shown") && said.contains(".env\n"), "{said}");
+}
+
+#[test]
+fn secrets_that_their_user_opened_are_read() {
+    let (_folder, output) = confined_with("cat .env", "secrets-open", with_secrets);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "KEY=hush\n");
+    let (_folder, output) = confined_with("cat .env", "anything", with_secrets);
+    assert_eq!(output.status.code(), Some(125), "another word runs nothing");
 }

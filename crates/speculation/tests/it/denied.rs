@@ -1,8 +1,8 @@
 //! A deny rule keeps a path closed, and stands in the way of nothing else.
 
 use futures::executor::block_on;
-use headstart_speculation::{Acceptance, Ending};
-use headstart_tool_gate::{ApprovalMode, DenyRules};
+use headstart_speculation::{Acceptance, Consent, Ending, Limits, Transcript};
+use headstart_tool_gate::{ApprovalMode, DenyRules, Reason};
 use serde_json::json;
 
 use crate::support::{Bench, call, calls, path, read, says, write};
@@ -35,6 +35,54 @@ fn what_a_rule_closes_is_not_read_and_withdraws_nothing() {
             }
             let acceptance = block_on(speculation.accept()).unwrap();
             assert!(matches!(acceptance, Acceptance::Accepted(_)), "{rule} {search:?}: {acceptance:?}");
+        }
+    }
+}
+
+#[test]
+fn what_holds_a_secret_by_its_name_is_asked_about_and_never_touched_ahead() {
+    let reads =
+        || [read(".env"), read("keys/a.pem"), call("grep", &json!({ "pattern": "K", "path": ".env" }))];
+    for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Plan, ApprovalMode::Yolo] {
+        for secret in reads() {
+            let bench = Bench::new(mode, [calls([secret.clone()]), says("Done.")]);
+            bench.tree.write(&path(".env"), "KEY=hush\n");
+            bench.tree.write(&path("keys/a.pem"), "KEY=hush\n");
+            let (_, finished) = bench.speculate("do it");
+            let Ending::Boundary { verdict, .. } = &finished.ending else { panic!("{:?}", finished.ending) };
+            assert_eq!(verdict.reason, Reason::SecretPath);
+            assert!(!format!("{:?}", finished.transcript).contains("hush"));
+        }
+        // A search comes by such files, and leaves them out; a link to one does not open it.
+        for search in [call("grep", &json!({ "pattern": "KEY" })), read("notes.txt")] {
+            let bench = Bench::new(mode, [calls([search]), says("Done.")]);
+            bench.tree.write(&path(".env"), "KEY=hush\n");
+            bench.tree.link(&path("notes.txt"), ".env");
+            let (_, finished) = bench.speculate("do it");
+            assert_eq!(finished.ending, Ending::Completed);
+            assert!(!format!("{:?}", finished.transcript).contains("hush"));
+        }
+    }
+}
+
+#[test]
+fn in_a_turn_the_user_says_whether_a_secret_is_read() {
+    for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Plan] {
+        for (consent, is_read) in [(Consent::Run, true), (Consent::Decline, false)] {
+            for secret in [read(".env"), call("grep", &json!({ "pattern": "KEY", "path": ".env" }))] {
+                let bench = Bench::new(mode, [calls([secret]), says("Done.")]);
+                bench.tree.write(&path(".env"), "KEY=hush\n");
+                bench.host.consents.lock().unwrap().push_back(consent);
+                let (turn, _events) = bench.engine.turn(
+                    bench.model.clone(),
+                    bench.request(),
+                    Transcript::new("show it"),
+                    Limits::default(),
+                );
+                block_on(turn.run());
+                let transcript = turn.transcript();
+                assert_eq!(format!("{transcript:?}").contains("hush"), is_read, "{mode:?} {transcript:?}");
+            }
         }
     }
 }

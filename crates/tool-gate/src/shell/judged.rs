@@ -14,6 +14,8 @@ pub(crate) struct Judged {
     pub(crate) unneeded: Vec<usize>,
     /// What a deny rule covers and a command names.
     pub(crate) closed: Vec<Access>,
+    /// What holds a secret by its name and is named as a part of what a repository keeps (`HEAD:.env`).
+    pub(crate) kept: Vec<Access>,
     /// How many there are, with those that wrappers start.
     pub(super) count: usize,
     /// How often a policy vouched for one.

@@ -63,6 +63,9 @@ fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], ca
     };
     judge.judged.command(span, args);
     judge.note_closed(args);
+    if name == "git" {
+        judge.note_kept(args);
+    }
     if !judge.context.policies.is_empty() {
         return by_policy::judge(judge, name, span, args, caller);
     }

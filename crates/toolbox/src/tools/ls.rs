@@ -42,7 +42,7 @@ impl Tool for Ls {
         let (mut shown, mut ignored, mut left_out) = (0, 0, 0);
         for entry in entries {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            if entry.name == b".git" || context.gate.denies(&path) {
+            if entry.name == b".git" || context.closes(&path) {
                 continue;
             }
             if rules.ignores(&path, entry.kind) {

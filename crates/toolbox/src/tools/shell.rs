@@ -12,7 +12,9 @@ use crate::arguments::Arguments;
 use crate::content::cut;
 use crate::location::locate;
 use crate::output::error_within;
-use crate::{CommandOutput, CommandRequest, CommandRunner, Surroundings, Tool, ToolContext, ToolError};
+use crate::{
+    CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
+};
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
 pub(crate) struct Shell {
@@ -67,6 +69,11 @@ impl Tool for Shell {
             surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
             environment: hardened.map(|form| form.environment.as_ref().clone()).unwrap_or_default(),
             git: hardened.and_then(|form| form.git.clone()),
+            secrets: if context.consented || !context.gate.deny.closes_secrets() {
+                Secrets::Open
+            } else {
+                Secrets::Closed
+            },
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use crate::session::Session;
 use async_trait::async_trait;
 use headstart_tool_gate::{GitNeeds, Hardened};
-use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError, Toolbox};
+use headstart_toolbox::{
+    CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError, Toolbox,
+};
 use serde_json::json;
 
 /// Answers every command with what the test set.
@@ -59,6 +61,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         surroundings: Surroundings::Clean,
         environment: BTreeMap::new(),
         git: None,
+        secrets: Secrets::Closed,
         time_limit: limits.command_time,
         output_limit: limits.output_bytes,
     };
@@ -66,6 +69,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         command: "make".to_owned(),
         directory: crate::session::path("src"),
         surroundings: Surroundings::Users,
+        secrets: Secrets::Open,
         ..root.clone()
     };
     let hardened = CommandRequest {

@@ -26,6 +26,7 @@ const ENGINE: Fields<EngineOptions> = {
   mode: "any",
   workspace: "string",
   deny: "list",
+  denyDefaults: "boolean",
   policies: "list",
   runCommand: "function",
   tools: "list",
@@ -68,7 +69,7 @@ export class Engine implements Disposable {
   #handle: raw.EngineHandle | undefined;
 
   constructor(options: EngineOptions) {
-    const { modelName, atBoundary, workspace, deny, policies } = plainOptions("", options, ENGINE);
+    const { modelName, atBoundary, workspace, deny, denyDefaults, policies } = plainOptions("", options, ENGINE);
     const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
     const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
     const commit = plainOptions("commit", options.commit ?? {}, COMMIT);
@@ -81,7 +82,7 @@ export class Engine implements Disposable {
       tools: port.tools,
       runsCommands: typeof options.runCommand === "function",
     });
-    const rules = toJson("options", { workspace, deny, policies });
+    const rules = toJson("options", { workspace, deny, denyDefaults, policies });
     this.#handle = call(() => new raw.EngineHandle(text, rules, port, workspaceOf(options.tree)));
   }
 

@@ -39,6 +39,11 @@ export interface CommandRequest {
    * `environment`, and in a sandbox if you have one.
    */
   consented: boolean;
+  /**
+   * `closed`: it must not read files that hold a secret by their name (`.env`, `*.pem`, …), whatever it looks for them with. Run it in a
+   * sandbox that hides them, or answer with an error where its folder holds one: `judge` says `secret_path` of a read of such a file.
+   */
+  secrets: "closed" | "open";
   /** What has to hold if it starts git; else answer with an error instead. */
   git?: GitNeeds;
   /** End it then. A second later nobody waits for it any more, and the signal fires. */
@@ -87,6 +92,11 @@ export interface EngineOptions {
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`. */
   deny?: string[] | undefined;
+  /**
+   * `false`: files that hold a secret by their name (`.env`, `*.pem`, `id_rsa`, `credentials.json`, …) are as all others. By default
+   * nothing ahead touches them, and a turn asks. Leave it out unless your user said so.
+   */
+  denyDefaults?: boolean | undefined;
   /** What the user adds to what the gate knows of programs. */
   policies?: PolicyRule[] | undefined;
   /**

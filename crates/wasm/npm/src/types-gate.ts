@@ -17,6 +17,11 @@ export interface GateContext {
   workspace?: string | undefined;
   /** Paths that no tool may touch, as in `.gitignore`: `.env`, `*.pem`, `/config/prod.yml`. */
   deny?: string[] | undefined;
+  /**
+   * `false`: files that hold a secret by their name (`.env`, `*.pem`, `id_rsa`, `credentials.json`, …) are as all others. By default
+   * they are boundaries, with the reason `secret_path`. Leave it out unless your user said so.
+   */
+  denyDefaults?: boolean | undefined;
   /** What the user adds to what the gate knows of programs. */
   policies?: PolicyRule[] | undefined;
 }
@@ -66,6 +71,7 @@ export type VerdictReason =
   | "write_tool_no_auto"
   | "outside_workspace"
   | "denied_path"
+  | "secret_path"
   | "protected_path"
   | "denied_tool"
   | "unknown_tool"

@@ -29,7 +29,13 @@ export function classifyShell(command: string, context?: GateContext): Classifie
   return unpackClassified(call(() => raw.classifyShell(required("command", command, "string"), rules(context))));
 }
 
-const CONTEXT: Fields<GateContext> = { mode: "word", workspace: "string", deny: "list", policies: "list" };
+const CONTEXT: Fields<GateContext> = {
+  mode: "word",
+  workspace: "string",
+  deny: "list",
+  denyDefaults: "boolean",
+  policies: "list",
+};
 
 function rules(context: GateContext | undefined): string | undefined {
   return context === undefined ? undefined : toJson("context", plainOptions("context", context, CONTEXT));

@@ -81,6 +81,28 @@ impl Judge<'_> {
         }
     }
 
+    /// Remembers the words that name a secret among what git keeps: `HEAD:.env`, `-- .env`, `:(top).env`.
+    pub(crate) fn note_kept(&mut self, args: &[Arg]) {
+        // These tell of names only.
+        let tells_names =
+            |command: &[u8]| matches!(command, b"check-ignore" | b"ls-files" | b"ls-tree" | b"status");
+        if args.first().and_then(Arg::bytes).is_some_and(tells_names) {
+            return;
+        }
+        for arg in args {
+            let Some(bytes) = arg.bytes() else { continue };
+            let start = bytes.iter().rposition(|byte| matches!(byte, b':' | b')')).map_or(0, |at| at + 1);
+            let mut path = &bytes[start..];
+            while let [b'/' | b'!' | b'^', rest @ ..] = path {
+                path = rest;
+            }
+            let Ok(path) = WorkspacePath::root().join_bytes(path) else { continue };
+            if self.context.deny.secret(&path).is_some() {
+                self.judged.kept.push(Access { path, extent: Extent::File, span: arg.span });
+            }
+        }
+    }
+
     pub(crate) fn note_closed_path(&mut self, path: &[u8], span: Span) {
         for place in 0..self.state.folders.len() {
             let Some(path) = self.resolve(path, &self.state.folders[place]) else { continue };

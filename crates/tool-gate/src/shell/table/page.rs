@@ -6,11 +6,12 @@ use super::{
     TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, refused, search, sed,
     system, variables, versions, wrappers,
 };
-use crate::EffectKind;
 use crate::shell::options::{Operands, Spec};
+use crate::{EffectKind, FORM_ENDINGS, SECRET_FILES};
 
 const PAGE: &str = include_str!("../../../../../docs/gate.md");
 const INTRODUCTION: &str = include_str!("page/introduction.md");
+const SECRETS: &str = include_str!("page/secrets.md");
 const LANGUAGES: &str = include_str!("page/languages.md");
 const LIMITS: &str = include_str!("page/limits.md");
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gate.md");
@@ -29,8 +30,22 @@ fn the_page_is_current() {
     );
 }
 
+/// The files that are closed without a rule.
+fn secrets() -> String {
+    let mut section = SECRETS.to_owned();
+    for files in SECRET_FILES {
+        let names: Vec<_> = files.patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
+        let _ = writeln!(section, "- {}: {}", files.what, names.join(" "));
+    }
+    let endings: Vec<_> = FORM_ENDINGS.iter().map(|ending| format!("`{ending}`")).collect();
+    let _ =
+        writeln!(section, "\nA name that ends in {} is a form to fill in, and open.\n", endings.join(", "));
+    section
+}
+
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
+    page.push_str(&secrets());
     let single: Vec<&Spec> = [
         &archives::CPIO,
         &archives::TAR,

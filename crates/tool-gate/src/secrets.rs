@@ -1,0 +1,335 @@
+//! Files that hold a secret by their name, which nothing touches unless its user is asked.
+
+use std::borrow::Cow;
+
+use headstart_workspace_path::WorkspacePath;
+
+/// Names under which one kind of secret is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretFiles {
+    /// What is in them.
+    pub what: &'static str,
+    /// The names of files, in lower case: `*` at an end stands for any text, `a/b` for `b` in a folder `a`. One that ends in a
+    /// slash is that of a folder, too, and covers all that is below it.
+    pub patterns: &'static [&'static str],
+}
+
+/// All of them. The page `docs/gate.md` is written from this table.
+///
+/// Left out on purpose, though secrets may be found there: what code and its settings mostly are (`config.json`, `settings.json`,
+/// `*.db`), for to ask about each of them teaches a user to agree without reading; and public keys.
+pub const SECRET_FILES: [SecretFiles; 6] = [
+    SecretFiles {
+        what: "variables for programs, which hold passwords and tokens",
+        patterns: &[".env*", "*.env", ".envs/"],
+    },
+    SecretFiles {
+        what: "private keys, and the certificates and stores that hold them",
+        patterns: &[
+            "*.pem",
+            "*.key",
+            "*.p8",
+            "*.p12",
+            "*.pfx",
+            "*.pkcs12",
+            "*.der",
+            "*.crt",
+            "*.cer",
+            "*.jks",
+            "*.keystore",
+            "*.truststore",
+            "*.bks",
+            "*.ppk",
+            "*.kdb",
+            "*.kdbx",
+            "*.keychain",
+            "id_rsa",
+            "id_dsa",
+            "id_ecdsa",
+            "id_ecdsa_sk",
+            "id_ed25519",
+            "id_ed25519_sk",
+            ".ssh/",
+            ".gnupg/",
+        ],
+    },
+    SecretFiles {
+        what: "passwords and tokens of command-line programs",
+        patterns: &[
+            ".netrc",
+            "_netrc",
+            ".npmrc",
+            ".pypirc",
+            ".git-credentials",
+            ".git/config",
+            ".pgpass",
+            ".my.cnf",
+            ".mylogin.cnf",
+            ".s3cfg",
+            ".boto",
+            ".htpasswd",
+            ".dockercfg",
+            ".docker/config.json",
+            ".kube/",
+            "kubeconfig",
+            "*.kubeconfig",
+            ".cargo/credentials",
+            ".cargo/credentials.toml",
+            ".gem/credentials",
+            ".m2/settings.xml",
+            ".composer/auth.json",
+            ".vault-token",
+            ".vault_pass",
+            ".vault_password",
+            ".terraformrc",
+            "terraform.rc",
+        ],
+    },
+    SecretFiles {
+        what: "accounts with providers of machines and services",
+        patterns: &[
+            ".aws/",
+            ".azure/",
+            ".gcloud/",
+            ".config/gcloud/",
+            ".oci/",
+            "credentials",
+            "credentials.json",
+            "credentials.yml",
+            "credentials.yaml",
+            "credentials.toml",
+            "credentials.ini",
+            "credentials.csv",
+            "credentials.xml",
+            "client_secret*",
+            "client-secret*",
+            "service-account*",
+            "service_account*",
+            "serviceaccount*",
+            "*-firebase-adminsdk*",
+            "application_default_credentials.json",
+        ],
+    },
+    SecretFiles {
+        what: "secrets by their own word, and states that repeat them",
+        patterns: &[
+            "secret.json",
+            "secret.yml",
+            "secret.yaml",
+            "secret.toml",
+            "secrets.json",
+            "secrets.yml",
+            "secrets.yaml",
+            "secrets.toml",
+            "secrets.ini",
+            "*.secret",
+            "*.secrets",
+            ".secrets/",
+            "*.tfstate",
+            "*.tfstate.backup",
+            "terraform.tfvars",
+            "wp-config.php",
+        ],
+    },
+    SecretFiles {
+        what: "what was typed, passwords among it",
+        patterns: &[
+            ".bash_history",
+            ".zsh_history",
+            ".psql_history",
+            ".mysql_history",
+            ".sqlite_history",
+            ".python_history",
+            ".node_repl_history",
+            ".rediscli_history",
+        ],
+    },
+];
+
+/// A name that ends so is a form to fill in, without the secret: `.env.example`.
+pub const FORM_ENDINGS: [&str; 8] =
+    [".example", ".sample", ".template", ".tmpl", ".dist", ".schema", ".defaults", ".d.ts"];
+/// These, too, and source code that is named after such a file, like `service-account.ts`.
+const FORMS: [&str; 3] = ["example.env", "sample.env", "template.env"];
+const SOURCES: [&str; 20] = [
+    ".rs", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py", ".go", ".java", ".kt", ".rb", ".php", ".c",
+    ".h", ".cpp", ".cs", ".swift", ".md", ".vue",
+];
+/// What programs add to the name of a copy.
+const COPIES: [&str; 10] = ["~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo", ".tmp", "."];
+
+/// The pattern of the table that covers a path or a folder that holds it.
+///
+/// Names are compared as file systems do that fold case, and Unicode with it: there `.ENV` opens `.env`.
+pub(crate) fn pattern_for(path: &WorkspacePath) -> Option<&'static str> {
+    let names: Vec<_> = path.names().map(folded).collect();
+    (0..names.len()).find_map(|at| {
+        let is_folder = at + 1 < names.len();
+        let name = original(&names[at]);
+        let mut patterns = SECRET_FILES.iter().flat_map(|files| files.patterns);
+        patterns.find(|pattern| covers(pattern, name, &names[..at], is_folder)).copied()
+    })
+}
+
+fn covers(pattern: &str, name: &str, above: &[Cow<'_, str>], is_folder: bool) -> bool {
+    let (pattern, of_folder) = match pattern.strip_suffix('/') {
+        Some(pattern) => (pattern, true),
+        None => (pattern, false),
+    };
+    if is_folder && !of_folder || !is_folder && is_form(name) {
+        return false;
+    }
+    if let Some((folder, name_in_it)) = pattern.rsplit_once('/') {
+        return name == name_in_it && above.last().is_some_and(|last| last == folder);
+    }
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(end), None) => name.ends_with(end) && end.len() < name.len(),
+        (None, Some(".env")) => name.starts_with(".env"),
+        (None, Some(start)) => name.starts_with(start) && !is_source(name),
+        (Some(end), Some(_)) => name.contains(end.trim_end_matches('*')) && !is_source(name),
+        (None, None) => name == pattern,
+    }
+}
+
+fn is_form(name: &str) -> bool {
+    FORM_ENDINGS.iter().any(|end| name.ends_with(end)) || FORMS.contains(&name)
+}
+
+fn is_source(name: &str) -> bool {
+    SOURCES.iter().any(|end| name.ends_with(end))
+}
+
+/// The name of which this one is a copy, if it is one.
+fn original(name: &str) -> &str {
+    let mut name = name.trim_end();
+    while let Some(rest) =
+        COPIES.iter().find_map(|end| name.strip_suffix(end)).filter(|rest| !rest.is_empty())
+    {
+        name = rest.trim_end();
+    }
+    name
+}
+
+/// In lower case, without characters that some file systems pass over.
+fn folded(name: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(name);
+    if text.is_ascii() {
+        return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            Cow::Owned(text.to_ascii_lowercase())
+        } else {
+            text
+        };
+    }
+    let is_passed_over = |character: &char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let kept = text.chars().filter(|character| !is_passed_over(character));
+    // Some letters have an upper case in common only: the long s, and the sign for kelvin.
+    Cow::Owned(kept.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        let closed = [
+            ".env",
+            "a/b/.env",
+            ".env.local",
+            ".env.production",
+            ".envrc",
+            ".env-prod",
+            "prod.env",
+            ".ENV",
+            ".Env.Local",
+            ".env~",
+            ".env.bak",
+            ".env.old.bak",
+            ".env.",
+            ".env ",
+            "key.pem",
+            "tests/fixtures/server.pem",
+            "SERVER.KEY",
+            "id_rsa",
+            "keys/id_ed25519",
+            "id_rsa.bak",
+            ".ssh/config",
+            ".SSH/known_hosts",
+            ".aws/credentials",
+            "home/.aws/config",
+            ".envs/.production/.django",
+            ".env.js",
+            ".npmrc",
+            ".git/config",
+            "a/.git/config",
+            ".docker/config.json",
+            "credentials.json",
+            "client_secret_123.json",
+            "service-account.json",
+            "x-firebase-adminsdk-1.json",
+            "secrets.yaml",
+            "infra/terraform.tfstate",
+            ".bash_history",
+            // The long s and the sign for kelvin are `s` and `k` where case is folded; a joiner is nothing.
+            ".\u{17f}sh/x",
+            "server.\u{212a}ey",
+            ".e\u{200d}nv",
+        ];
+        let open = [
+            ".",
+            "env",
+            "environment.ts",
+            "src/env.rs",
+            ".environment.d/x.md",
+            ".env.example",
+            ".env.sample",
+            ".env.local.example",
+            ".env.template",
+            ".env.dist",
+            "example.env",
+            ".env.d.ts",
+            "id_rsa.pub",
+            "id_ed25519.pub",
+            "keys.rs",
+            "key",
+            "src/pem.rs",
+            "docs/key.md",
+            "config.json",
+            ".git/configure",
+            "config",
+            ".docker/Dockerfile",
+            "credentials.rs",
+            "src/credentials/mod.rs",
+            "service-account.ts",
+            "service_account.py",
+            "client_secret.go",
+            "secrets.rs",
+            "src/secrets/mod.rs",
+            "monkey.rs",
+            "a.keys",
+            "settings.xml",
+            "auth.json",
+            "package.json",
+            "Cargo.toml",
+            ".github/workflows/ci.yml",
+            ".pem",
+            ".key",
+        ];
+        for path in closed {
+            assert!(pattern_for(&WorkspacePath::parse(path).unwrap()).is_some(), "{path}");
+        }
+        for path in open {
+            assert_eq!(pattern_for(&WorkspacePath::parse(path).unwrap()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_table_is_in_lower_case_and_names_nothing_twice() {
+        let mut seen = std::collections::HashSet::new();
+        for pattern in SECRET_FILES.iter().flat_map(|files| files.patterns) {
+            assert_eq!(*pattern, pattern.to_lowercase());
+            assert!(seen.insert(pattern), "{pattern}");
+        }
+        assert!(59 <= seen.len(), "{}", seen.len());
+    }
+}
