@@ -1,7 +1,7 @@
-use headstart_forked_query::{Scrubber, Usage};
+use headstart_forked_query::{ModelError, Scrubber, Usage};
 use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree};
 use headstart_speculation::ledger::{
-    Decision, Entry, Kind, Outcome, Prices, Source, Speculated, Suggested, Work,
+    Decision, Entry, Kind, Money, Outcome, Prices, Source, Speculated, Suggested, Work,
 };
 use headstart_speculation::{Acceptance, Cost, Status};
 
@@ -22,6 +22,8 @@ pub(crate) struct Clerk {
     main: String,
     background: String,
     prices: Prices,
+    /// What costs nothing.
+    free: Vec<String>,
     /// For the texts that the user wants to be kept.
     scrubber: Scrubber,
 }
@@ -33,6 +35,21 @@ pub(crate) struct QueryCost {
     pub(crate) work_ms: u64,
     /// Whether the answer was dropped half-way.
     pub(crate) dropped: bool,
+}
+
+/// Why the answer to a query is not shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotShown<'a> {
+    /// The code of the guard, of the filter's rule or of the policy.
+    pub(crate) reason: &'a str,
+    /// Where the query failed.
+    pub(crate) error: Option<&'a ModelError>,
+}
+
+impl<'a> From<&'a str> for NotShown<'a> {
+    fn from(reason: &'a str) -> Self {
+        Self { reason, error: None }
+    }
 }
 
 impl Clerk {
@@ -53,6 +70,7 @@ impl Clerk {
             main: config.main_model(),
             background: config.background_model(),
             prices: config.prices(),
+            free: config.free_models(),
             scrubber: secrets::scrubber(&context.environment),
         })
     }
@@ -62,19 +80,20 @@ impl Clerk {
         Entry::Turn(self.work(&self.main, cost.tokens, cost.work_ms, dropped))
     }
 
-    /// A query for a suggestion; `suppressed`: why it is not shown.
+    /// A query for a suggestion.
     pub(crate) fn suggestion(
         &self,
         id: &str,
         text: Option<&str>,
         cost: QueryCost,
-        suppressed: Option<&str>,
+        suppressed: Option<NotShown<'_>>,
     ) -> Entry {
         Entry::Suggestion(Suggested {
             id: id.to_owned(),
             source: self.source,
             kind: text.map(Kind::of).unwrap_or_default(),
-            suppressed: suppressed.map(str::to_owned),
+            suppressed: suppressed.map(|not_shown| not_shown.reason.to_owned()),
+            code: suppressed.and_then(|not_shown| not_shown.error).map(|error| error.code().to_owned()),
             beside: None,
             shares_cache: self.main == self.background,
             work: self.work(&self.background, cost.tokens, cost.work_ms, cost.dropped),
@@ -120,7 +139,11 @@ impl Clerk {
         // Nothing that was told is no cost of nothing.
         let told = Usage { untold_requests: 0, ..tokens };
         let is_known = told != Usage::default() || tokens.untold_requests == 0;
-        let money = self.prices.of(model, tokens).filter(|_| is_known);
+        let money = if self.free.iter().any(|free| free == model) {
+            Some(Money::ZERO)
+        } else {
+            self.prices.of(model, tokens).filter(|_| is_known)
+        };
         let unmeasured = u32::from(dropped);
         Work { at: clock::unix_ms(), model: model.to_owned(), tokens, money, unmeasured, work_ms }
     }
@@ -131,6 +154,14 @@ pub(crate) fn outcome(id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
     decision(id, outcome, saved_ms, None)
 }
 
+/// What became of a suggestion that did not run; `held`: the code of why.
+pub(crate) fn not_run(id: &str, outcome: Outcome, held: Option<&str>) -> Entry {
+    match decision(id, outcome, 0, None) {
+        Entry::Outcome(decision) => Entry::Outcome(Decision { held: held.map(str::to_owned), ..decision }),
+        entry => entry,
+    }
+}
+
 /// What became of a suggestion of which no record is kept: `changes` are in the workspace.
 pub(crate) fn applied(id: &str, outcome: Outcome, saved_ms: u64, changes: &ChangeSet) -> Entry {
     let changes = (!changes.is_empty()).then(|| OsTree::digest(changes));
@@ -138,7 +169,14 @@ pub(crate) fn applied(id: &str, outcome: Outcome, saved_ms: u64, changes: &Chang
 }
 
 fn decision(id: &str, outcome: Outcome, saved_ms: u64, changes: Option<ContentHash>) -> Entry {
-    Entry::Outcome(Decision { id: id.to_owned(), at: clock::unix_ms(), outcome, saved_ms, changes })
+    Entry::Outcome(Decision {
+        id: id.to_owned(),
+        at: clock::unix_ms(),
+        outcome,
+        saved_ms,
+        held: None,
+        changes,
+    })
 }
 
 /// What an accept makes of a suggestion, and the milliseconds it saved.

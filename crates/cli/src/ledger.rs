@@ -151,6 +151,7 @@ mod tests {
             at: 1,
             outcome: Outcome::Accepted,
             saved_ms: 2,
+            held: None,
             changes: None,
         })
     }

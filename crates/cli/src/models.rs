@@ -1,6 +1,7 @@
 //! From what the configuration says to models that answer.
 
 mod dialect;
+mod one_at_a_time;
 mod tape;
 mod window;
 
@@ -20,6 +21,7 @@ use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 use crate::output;
 use crate::secrets;
+use one_at_a_time::{Lane, OneAtATime};
 use tape::{Place, Tape};
 pub(crate) use window::Notices;
 use window::Watched;
@@ -74,8 +76,14 @@ impl Models {
         let fast = fast_spec.map(open).transpose()?;
         let limiter = Arc::default();
         let waits = (Waits::default(), Waits::default());
-        let foreground = main.asked_by(Priority::Foreground, &limiter, &waits.0, config);
-        let ahead = |model: &Opened, limiter| model.asked_by(Priority::Background, limiter, &waits.1, config);
+        // What costs nothing is limited by its machine; the user's own turns share it where both models are of that kind.
+        let background_spec = config.fast_model.as_ref().unwrap_or(main_spec);
+        let lane = config.is_free(background_spec).then(Lane::new);
+        let users_lane = lane.as_ref().filter(|_| config.is_free(main_spec));
+        let foreground = main.asked_by(Priority::Foreground, users_lane, &limiter, &waits.0, config);
+        let ahead = |model: &Opened, limiter| {
+            model.asked_by(Priority::Background, lane.as_ref(), limiter, &waits.1, config)
+        };
         let background = match fast_spec.zip(fast) {
             None => BackgroundModel::main(ahead(&main, &limiter), &main_name),
             Some((spec, fast)) if spec.provider().is_some() && spec.provider() == main_spec.provider() => {
@@ -202,6 +210,7 @@ impl Opened {
     fn asked_by(
         &self,
         priority: Priority,
+        lane: Option<&Arc<Lane>>,
         limiter: &Arc<Limiter>,
         waits: &Waits,
         config: &Config,
@@ -211,6 +220,10 @@ impl Opened {
             (Self::Remote(model), _) => Arc::new((**model).clone()) as _,
             (Self::Apart { turns, .. }, Priority::Foreground) => Arc::clone(turns),
             (Self::Apart { ahead, .. }, Priority::Background) => Arc::clone(ahead),
+        };
+        let model = match lane {
+            Some(lane) => Arc::new(OneAtATime::new(model, priority, lane)),
+            None => model,
         };
         let patient = Patient::new(model, priority, Arc::clone(limiter));
         let patient = patient.with_policy(config.requests.retry_policy(priority));

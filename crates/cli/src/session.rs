@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    CacheSafeParams, Guards, Message, Model, ModelRequest, Role, ToolSchema, TurnEnd, Usage,
-    generate_candidates,
+    CacheSafeParams, Guards, Message, Model, ModelError, ModelRequest, Role, SuppressionReason, ToolSchema,
+    TurnEnd, Usage, generate_candidates,
 };
 use headstart_speculation::policy::Allowance;
 use headstart_speculation::{
@@ -41,9 +41,25 @@ pub(crate) struct Session {
 
 /// The answer to the question what comes next.
 pub(crate) struct Guess {
-    /// Best first and never empty; the error is the code of why there is nothing to suggest.
-    pub(crate) suggestions: Result<Vec<Suggestion>, String>,
+    /// Best first and never empty.
+    pub(crate) suggestions: Result<Vec<Suggestion>, NoGuess>,
     pub(crate) tokens: Usage,
+}
+
+/// Why there is nothing to suggest.
+#[derive(Debug)]
+pub(crate) struct NoGuess {
+    /// The code, as in the ledger.
+    pub(crate) reason: String,
+    /// Where the question failed.
+    pub(crate) error: Option<ModelError>,
+}
+
+impl NoGuess {
+    /// Without an error.
+    pub(crate) fn because(reason: &str) -> Self {
+        Self { reason: reason.to_owned(), error: None }
+    }
 }
 
 impl Session {
@@ -123,7 +139,11 @@ impl Session {
                 }
                 Err(suppressed) => {
                     let reason = suppressed.reason.as_str().to_owned();
-                    Guess { suggestions: Err(reason), tokens: suppressed.usage }
+                    let error = match suppressed.reason {
+                        SuppressionReason::QueryFailed(error) => Some(error),
+                        _ => None,
+                    };
+                    Guess { suggestions: Err(NoGuess { reason, error }), tokens: suppressed.usage }
                 }
             }
         }

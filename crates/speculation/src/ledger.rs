@@ -5,13 +5,14 @@
 //! there. [`read()`] takes the lines back, also when a killed process tore the last one; [`Statistics`] adds them up.
 //!
 //! ```
-//! use headstart_speculation::ledger::{self, Statistics};
+//! use headstart_speculation::ledger::{self, Prices, Statistics};
+//! use headstart_speculation::policy::Tariff;
 //!
 //! let lines = r#"{"type":"speculation","id":"a","at":0,"source":"chat","kind":"verify","model":"m","inputTokens":900,"workMs":4000}
 //! {"type":"outcome","id":"a","at":9000,"outcome":"accepted","savedMs":4000}
 //! {"type":"specu"#;
 //! let book = ledger::read(lines.as_bytes());
-//! let statistics = Statistics::of(&book.entries);
+//! let statistics = Statistics::of(&book.entries, &Tariff::new("m", Prices::default()));
 //! assert_eq!(statistics.total.hit_rate(), Some(1.0));
 //! assert_eq!(statistics.total.seconds_saved_per_hit(), Some(4.0));
 //! assert!(book.torn);
@@ -34,4 +35,4 @@ pub use day::Day;
 pub use entry::{Decision, Entry, Outcome, Source, Speculated, Suggested, Work};
 pub use kind::Kind;
 pub use money::{Money, Price, Prices};
-pub use statistics::{Figures, Statistics};
+pub use statistics::{Bill, Figures, OfKind, Statistics};

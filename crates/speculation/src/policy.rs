@@ -1,34 +1,37 @@
-//! Whether to do something ahead of the user: ask for a suggestion, show it, run it.
+//! Whether to do something ahead of the user: ask for a suggestion, run it, and what that may cost.
 //!
-//! A [`Policy`] is what the user set. An [`Experience`] is what the ledger of a project tells: how often suggestions of a kind
-//! are taken, what running one costs and saves, what has been spent lately. From both come answers, with reasons: an
-//! [`Allowance`] or a [`Hold`]. Nothing here has a clock; the host says what time it is.
+//! A [`Policy`] is what the user set. An [`Experience`] is what is known: what the ledger of a project tells of costs, what
+//! this session has cost and lost, and the [`Habits`] of the user, which are the same in every project. From both come
+//! answers, with reasons: an [`Allowance`] or a [`Hold`]. Nothing here has a clock; the host says what time it is.
 //!
-//! In [`Mode::Auto`] a prompt runs when what it saves, times the chance that the user takes it, is worth more than what it
-//! costs, times the chance that they do not: work that is taken is work they would have paid for anyway. What background
-//! work cost for nothing stays below a share ([`Policy::share`]) of what the user's own turns cost.
+//! In [`Mode::Auto`] a model that costs nothing is always asked, and every suggestion runs until the user has left many of
+//! them untaken. Where tokens cost money, a session may lose (spend on questions and on runs that nobody takes) a starting sum and
+//! a share of what the user's own turns cost. Work that is taken is no loss: they would have paid for it anyway. The first
+//! runs explore; after that a run may cost what it is worth. Who takes nothing soon pays next to nothing, and
+//! one suggestion taken brings everything back.
 //!
 //! ```
-//! use headstart_speculation::ledger::{self, Prices};
-//! use headstart_speculation::policy::{Experience, Hold, Mode, Policy, Tariff};
+//! use headstart_speculation::ledger::Prices;
+//! use headstart_speculation::policy::{Experience, Habits, Hold, Mode, Policy, Tariff};
 //!
-//! let book = ledger::read(b"");
-//! let experience = Experience::of(Tariff::new("m", Prices::default()), &book.entries);
+//! let experience = Experience::of(Tariff::new("m", Prices::default()), Habits::default(), &[]);
 //! let policy = Policy::default();
-//! assert!(policy.run(&experience, "run the tests", 0).is_ok(), "nothing is known to cost anything");
+//! assert!(policy.ask(&experience, 0).is_ok() && policy.run(&experience, "run the tests", 0).is_ok());
 //! assert_eq!(policy.run(&experience, "/clear", 0), Err(Hold::Command));
 //! assert_eq!(Policy { mode: Mode::Off, ..policy }.ask(&experience, 0), Err(Hold::Off));
 //! ```
 //!
 //! # Limitations
 //!
-//! Several processes on one project each know their own spending and what the ledger held when they began. A cap ends a
-//! run between two answers, not within one; so an allowance leaves room for one more request of the usual size.
+//! Several processes at work at the same moment each know what the others have written down, not what they have under way.
+//! A limit ends a run between two answers, not within one: a session may lose one request more than it is allowed.
 
 mod caps;
 mod estimate;
 mod experience;
+mod habits;
 mod hold;
+mod room;
 mod several;
 mod tariff;
 #[cfg(test)]
@@ -39,40 +42,56 @@ use std::time::Duration;
 use headstart_followup_state::{FilterReason, filter};
 
 pub use caps::{Cap, Measure, Scope, Spent};
-pub use estimate::Beta;
-pub use experience::Experience;
+pub use experience::{Experience, OfSession};
+pub use habits::{Habits, Lesson};
 pub use hold::Hold;
+pub use room::Room;
 pub use tariff::Tariff;
 
 use crate::Limits;
-use crate::ledger::Kind;
+use crate::ledger::Money;
 use crate::limits::CostLimit;
+
+/// So many suggestions are decided before a run is judged by what it is worth.
+const EXPLORED: u32 = 8;
+/// While it explores, a run may cost so many questions, where half of what is left is less.
+const LEAST_EXPLORING: f64 = 5.0;
+/// A run that may not cost so many questions does not come far enough.
+const LEAST_RUN: f64 = 1.5;
+/// From this chance on that a suggestion is taken, the step after it runs, too.
+const STEP_ABOVE_FROM: f64 = 0.6;
 
 /// How much is done ahead; more cautious is less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Mode {
     /// Nothing: no query, no suggestion, no run.
     Off,
-    /// What is likely to pay off.
+    /// What the allowance covers.
     #[default]
     Auto,
     /// Everything, up to the caps.
     Always,
 }
 
-/// What the user wants done ahead, and what it may cost.
+/// What the user wants done ahead, and what it may cost. Amounts of tokens are in input tokens of the conversation's model that
+/// are not in its cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// How much.
     pub mode: Mode,
-    /// The dial: how many of the model's input tokens a second of waiting is worth.
-    pub second_is_worth: f64,
-    /// A suggestion shows from this chance on that the user takes it.
-    pub show_from: f64,
-    /// It runs from this chance on.
-    pub run_from: f64,
-    /// What background work may cost for nothing, as a part of what the user's own turns of the last seven days cost.
+    /// What a session may lose before its own turns have cost anything.
+    pub start_tokens: f64,
+    /// The same in money: where the price is known, the smaller of the two counts.
+    pub start_money: Money,
+    /// What all sessions of a day together may use of their starts, in starts.
+    pub day_starts: f64,
+    /// What a session may lose besides, as a part of what its own turns cost.
     pub share: f64,
+    /// After so many suggestions in a row that were seen and not taken, nothing runs; after half as many more, questions get
+    /// rare.
+    pub patience: u32,
+    /// The dial: how many tokens a second of waiting is worth.
+    pub second_is_worth: f64,
     /// Between two turns of the user.
     pub turn: Cap,
     /// From start to end of a session.
@@ -92,27 +111,19 @@ pub struct Allowance {
     pub cost: Option<CostLimit>,
 }
 
-/// What is expected of running a prompt of some kind.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Forecast {
-    /// What is known of the chance that the user takes it.
-    pub chance: Beta,
-    /// Seconds of waiting that it saves if they do.
-    pub saves_seconds: f64,
-    /// What it costs, in input tokens of the conversation's model.
-    pub costs: f64,
-}
-
 impl Default for Policy {
-    /// Auto, a second worth 5,000 tokens, shown from 10 %, run from 30 %, at most 8 % of what the user's turns cost.
+    /// Auto; a start of 150,000 tokens or 0.75, three of them a day; 15 % of the own turns; eight suggestions not taken; a second
+    /// worth 5,000 tokens.
     fn default() -> Self {
         let cap = |tokens, minutes: u64| Cap { tokens, money: None, time: Duration::from_secs(60 * minutes) };
         Self {
             mode: Mode::Auto,
+            start_tokens: 150_000.0,
+            start_money: Money::new(0.75).expect("works because it is a small amount"),
+            day_starts: 3.0,
+            share: 0.15,
+            patience: 8,
             second_is_worth: 5_000.0,
-            show_from: 0.1,
-            run_from: 0.3,
-            share: 0.08,
             turn: cap(2_000_000, 10),
             session: cap(20_000_000, 240),
             day: cap(50_000_000, 480),
@@ -124,63 +135,39 @@ impl Policy {
     /// Whether to ask for a suggestion.
     pub fn ask(&self, experience: &Experience, now_ms: u64) -> Result<(), Hold> {
         self.within_caps(experience, 1, now_ms)?;
-        if self.mode == Mode::Always {
+        if !self.weighs_costs(experience) {
             return Ok(());
         }
-        if let Some((ignored, left)) = experience.backing_off() {
-            return Err(Hold::BackingOff { ignored, left });
+        if let Some(left) = experience.habits().pause(self.rare_from()) {
+            return Err(Hold::BackingOff { row: experience.habits().row, left });
         }
-        let best = Kind::ALL.map(|kind| experience.chance(kind).mean()).into_iter().fold(0.0, f64::max);
-        if best < self.show_from {
-            return Err(Hold::Unlikely { chance: best, from: self.show_from });
-        }
-        let left = self.left_of_share(experience, now_ms);
-        let query = experience.query_cost();
-        // Where running pays off, a suggestion that could not run would only use up what the next run needs.
-        let worth_running = Kind::ALL.into_iter().any(|kind| self.worth_it(experience, kind, 1.0).is_ok());
-        let costs = if worth_running { query + experience.least_run() } else { query };
-        if left < costs { Err(Hold::Share { left, costs }) } else { Ok(()) }
-    }
-
-    /// Whether to show a suggestion.
-    pub fn show(&self, experience: &Experience, text: &str) -> Result<(), Hold> {
-        let chance = experience.chance(Kind::of(text)).mean();
-        match self.mode {
-            Mode::Off => Err(Hold::Off),
-            Mode::Auto if chance < self.show_from => Err(Hold::Unlikely { chance, from: self.show_from }),
-            Mode::Auto | Mode::Always => Ok(()),
-        }
+        let room = self.room(experience, now_ms);
+        let costs = experience.question_cost();
+        if room.left < costs { Err(room.hold(costs)) } else { Ok(()) }
     }
 
     /// Whether to run a suggestion ahead, and what it may spend.
     pub fn run(&self, experience: &Experience, text: &str, now_ms: u64) -> Result<Allowance, Hold> {
         self.may_run_at_all(text)?;
-        self.run_kind(experience, Kind::of(text), now_ms)
+        self.one_of(experience, experience.chance(), 1, now_ms)
     }
 
-    /// As [`run`](Self::run), for a step on top of others that the user has not taken yet: it is taken only where they all
-    /// are.
-    pub fn run_above<'a>(
+    /// As [`run`](Self::run), for a step on top of so many others that the user has not taken yet: it is taken only where
+    /// they all are.
+    pub fn run_above(
         &self,
         experience: &Experience,
-        below: impl IntoIterator<Item = &'a str>,
+        below: usize,
         text: &str,
         now_ms: u64,
     ) -> Result<Allowance, Hold> {
         self.may_run_at_all(text)?;
-        let reached = below.into_iter().map(|step| experience.chance(Kind::of(step)).mean()).product();
-        let chance = reached * experience.chance(Kind::of(text)).mean();
-        if self.mode == Mode::Auto && chance < self.run_from {
-            return Err(Hold::Unlikely { chance, from: self.run_from });
+        let chance = experience.chance();
+        if self.weighs_costs(experience) && chance < STEP_ABOVE_FROM {
+            return Err(Hold::Unlikely { chance, from: STEP_ABOVE_FROM });
         }
-        self.one_more(experience, Kind::of(text), reached, 1, now_ms)?;
-        Ok(self.allowance(experience, 1, now_ms))
-    }
-
-    /// As [`run`](Self::run), for any suggestion of a kind.
-    pub fn run_kind(&self, experience: &Experience, kind: Kind, now_ms: u64) -> Result<Allowance, Hold> {
-        self.one_more(experience, kind, 1.0, 1, now_ms)?;
-        Ok(self.allowance(experience, 1, now_ms))
+        let reached: f64 = std::iter::repeat_n(chance, below).product();
+        self.one_of(experience, reached * chance, 1, now_ms)
     }
 
     fn may_run_at_all(&self, text: &str) -> Result<(), Hold> {
@@ -196,64 +183,55 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether a suggestion of this kind may run as one of so `many` at the same time, where the user comes as far as to be
-    /// asked with the chance `reached`: takes the steps below it, and none of the better candidates.
-    fn one_more(
+    /// What a suggestion that is taken with this chance may spend as one of so `many` that run at the same time.
+    fn one_of(
         &self,
         experience: &Experience,
-        kind: Kind,
-        reached: f64,
+        chance: f64,
         many: u32,
         now_ms: u64,
-    ) -> Result<(), Hold> {
+    ) -> Result<Allowance, Hold> {
         self.within_caps(experience, many, now_ms)?;
-        if self.mode != Mode::Auto {
-            return Ok(());
+        if self.mode == Mode::Auto {
+            self.within_patience(experience)?;
         }
-        self.worth_it(experience, kind, reached)?;
-        let costs = f64::from(many) * experience.least_run();
-        let left = self.left_of_share(experience, now_ms);
-        if left < costs { Err(Hold::Share { left, costs }) } else { Ok(()) }
-    }
-
-    /// What each of so `many` that run at the same time may spend.
-    fn allowance(&self, experience: &Experience, many: u32, now_ms: u64) -> Allowance {
+        let most = self
+            .weighs_costs(experience)
+            .then(|| self.run_limit(experience, chance, many, now_ms))
+            .transpose()?;
         let caps = self.left_of_caps(experience, many, now_ms);
-        let share = self.left_of_share(experience, now_ms) / f64::from(many) - experience.query_cost();
-        let share = (self.mode == Mode::Auto).then_some(share.max(0.0));
-        let most = experience.tariff().limit(share, caps.money);
-        Allowance { tokens: caps.tokens, time: caps.time, cost: most }
+        let cost = experience.tariff().limit(most, caps.money);
+        Ok(Allowance { tokens: caps.tokens, time: caps.time, cost })
     }
 
-    /// What is expected of running a suggestion of this kind.
-    pub fn forecast(&self, experience: &Experience, kind: Kind) -> Forecast {
-        Forecast {
-            chance: experience.chance(kind),
-            saves_seconds: experience.saves_seconds(),
-            costs: experience.run_cost(),
-        }
+    /// Where the work costs nothing, every second suggestion still runs.
+    fn within_patience(&self, experience: &Experience) -> Result<(), Hold> {
+        let row = experience.habits().row;
+        let Some(over) = row.checked_sub(self.patience) else { return Ok(()) };
+        if experience.tariff().is_free() && over % 2 == 1 { Ok(()) } else { Err(Hold::Row { row }) }
     }
 
-    /// What background work may still cost for nothing, in input tokens of the conversation's model.
-    pub fn left_of_share(&self, experience: &Experience, now_ms: u64) -> f64 {
-        let (own, extra) = experience.lately(now_ms);
-        (self.share * own - extra).max(0.0)
+    /// What a run may cost, in tokens. The question for what comes after it is left out: it is asked on top.
+    fn run_limit(&self, experience: &Experience, chance: f64, many: u32, now_ms: u64) -> Result<f64, Hold> {
+        let question = experience.question_cost();
+        let room = self.room(experience, now_ms);
+        let left = room.left / f64::from(many);
+        let wanted = if experience.habits().decided < EXPLORED {
+            (left / 2.0).max(LEAST_EXPLORING * question)
+        } else {
+            let worth = chance * experience.saves_seconds() * self.second_is_worth / (1.0 - chance);
+            if worth < LEAST_RUN * question {
+                return Err(Hold::NotWorthIt { worth, costs: LEAST_RUN * question });
+            }
+            worth
+        };
+        let most = wanted.min(left - question).max(0.0);
+        if most < LEAST_RUN * question { Err(room.hold((LEAST_RUN + 1.0) * question)) } else { Ok(most) }
     }
 
-    /// `reached` is the chance that the user comes as far as to be asked.
-    fn worth_it(&self, experience: &Experience, kind: Kind, reached: f64) -> Result<(), Hold> {
-        let forecast = self.forecast(experience, kind);
-        let chance = forecast.chance.mean();
-        if chance < self.run_from {
-            return Err(Hold::Unlikely { chance, from: self.run_from });
-        }
-        let chance = chance * reached;
-        let saving = chance * forecast.saves_seconds * self.second_is_worth;
-        let loss = (1.0 - chance) * forecast.costs;
-        if saving < loss {
-            return Err(Hold::NotWorthIt { saving, loss });
-        }
-        Ok(())
+    /// Whether what the work costs decides: not for a model that costs nothing, and not where the user wants everything.
+    fn weighs_costs(&self, experience: &Experience) -> bool {
+        self.mode == Mode::Auto && !experience.tariff().is_free()
     }
 
     /// Whether the caps leave room for the next request of so `many` that are at work at the same time.
@@ -261,8 +239,8 @@ impl Policy {
         if self.mode == Mode::Off {
             return Err(Hold::Off);
         }
-        let room = experience.query_spends().times(many);
-        for (scope, cap) in self.caps() {
+        let room = experience.question_spends().times(many);
+        for (scope, cap) in self.caps(experience) {
             if let Some(measure) = cap.reached(experience.spent(scope, now_ms), room) {
                 return Err(Hold::Cap { scope, measure });
             }
@@ -272,13 +250,17 @@ impl Policy {
 
     /// The least that any cap leaves to each of so `many`, without room for one more request.
     fn left_of_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Cap {
-        let room = experience.query_spends().times(many);
-        let left = self.caps().map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(room)));
+        let room = experience.question_spends().times(many);
+        let left =
+            self.caps(experience).map(|(scope, cap)| cap.less(experience.spent(scope, now_ms).plus(room)));
         left[0].and(left[1]).and(left[2]).part(many)
     }
 
-    fn caps(&self) -> [(Scope, Cap); 3] {
-        [(Scope::Turn, self.turn), (Scope::Session, self.session), (Scope::Day, self.day)]
+    /// A model that costs nothing is limited by the time that it works.
+    fn caps(&self, experience: &Experience) -> [(Scope, Cap); 3] {
+        let is_free = experience.tariff().is_free();
+        let of = |cap: Cap| if is_free { Cap { tokens: u64::MAX, money: None, ..cap } } else { cap };
+        [(Scope::Turn, of(self.turn)), (Scope::Session, of(self.session)), (Scope::Day, of(self.day))]
     }
 }
 

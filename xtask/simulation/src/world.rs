@@ -14,7 +14,7 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::MemoryTree;
 use headstart_speculation::ledger::{Decision, Entry, Outcome, Prices, Speculated, Suggested, Work};
-use headstart_speculation::policy::{Allowance, Cap, Experience, Hold, Mode, Policy, Tariff};
+use headstart_speculation::policy::{Allowance, Cap, Experience, Habits, Mode, Policy, Tariff};
 use headstart_speculation::{
     Acceptance, Consent, Cost, Ending, Engine, Host, Limits, Speculation, Status, Step, StepAbove, Transcript,
 };
@@ -103,7 +103,8 @@ impl Host for Program {
     }
 
     async fn step_above(&self, step: &Step) -> Option<StepAbove> {
-        let allowance = self.0.run(&step.prompt)?;
+        let policy = &self.0.policy;
+        let allowance = policy.run_above(&self.0.experience(), 1, &step.prompt, self.0.unix_ms()).ok()?;
         Some(StepAbove { id: format!("{}+", step.below), limits: allowance.under(step.limits) })
     }
 
@@ -190,7 +191,7 @@ impl<'a> World<'a> {
             },
             mode => Policy { mode, ..Policy::default() },
         };
-        let experience = Mutex::new(Experience::of(tariff(), &[]));
+        let experience = Mutex::new(Experience::of(tariff(), Habits::default(), &[]));
         let books = Arc::new(Books { policy, experience, started: Instant::now() });
         let limits = Limits {
             depth: if setting.way == Way::TwoSteps { 2 } else { 1 },
@@ -232,7 +233,8 @@ impl<'a> World<'a> {
         let tree = MemoryTree::from_files(files).expect("works because the names are plain");
         self.engine.workspace = Arc::new(tree);
         self.history.clear();
-        *self.books.experience() = Experience::of(tariff(), &self.entries);
+        let habits = *self.books.experience().habits();
+        *self.books.experience() = Experience::of(tariff(), habits, &self.entries);
         let mut next = None;
         for turn in first..first + TURNS_OF_A_SESSION {
             let begin = if turn == first { Begin::Typed } else { self.between(turn, next).await };
@@ -304,9 +306,7 @@ impl<'a> World<'a> {
         }
         let answer = self.books.policy.ask(&self.books.experience(), self.books.unix_ms());
         if let Err(hold) = answer {
-            if matches!(hold, Hold::BackingOff { .. } | Hold::Unlikely { .. }) {
-                self.suggested("", "", Usage::default(), Some(hold.code()));
-            }
+            self.suggested("", "", Usage::default(), Some(hold.code()));
             return query;
         }
         let (background, params) = (self.engine.background.clone(), self.params());
@@ -342,13 +342,7 @@ impl<'a> World<'a> {
         self.above = above;
         let id = request.0.to_string();
         let text = suggestion.as_ref().map(|suggestion| suggestion.as_str().to_owned()).unwrap_or_default();
-        let reason = match &suggestion {
-            Some(_) => {
-                let hold = self.books.policy.show(&self.books.experience(), &text).err();
-                hold.map(|hold| hold.code())
-            }
-            None => Some("empty"),
-        };
+        let reason = if suggestion.is_some() { None } else { Some("empty") };
         self.suggested(&id, &text, usage, reason);
         if reason.is_some() {
             self.drop_above();
@@ -517,6 +511,7 @@ impl<'a> World<'a> {
             source: headstart_speculation::ledger::Source::Chat,
             kind: headstart_speculation::ledger::Kind::of(text),
             suppressed: suppressed.map(str::to_owned),
+            code: None,
             beside: None,
             shares_cache: true,
             work: self.work(tokens, 0, 0),
@@ -531,12 +526,13 @@ impl<'a> World<'a> {
             at: self.books.unix_ms(),
             outcome,
             saved_ms,
+            held: None,
             changes: None,
         }));
     }
 
     fn note(&mut self, entry: Entry) {
-        self.books.experience().observe(&entry);
+        self.books.experience().observe(&self.books.policy, &entry);
         self.entries.push(entry);
     }
 

@@ -1,17 +1,20 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use futures::FutureExt;
-use headstart_forked_query::Usage;
+use headstart_forked_query::{ModelError, Usage};
 use headstart_overlay_fs::ChangeKind;
-use headstart_speculation::ledger::{Entry, Outcome, Source};
-use headstart_speculation::policy::{Allowance, Experience, Hold, Mode, Policy};
+use headstart_speculation::ledger::{Book, Entry, Outcome, Source};
+use headstart_speculation::policy::{Allowance, Experience, Habits, Hold, Mode, Policy, Room};
 use headstart_speculation::{Cost, Speculation, Status};
 
-use crate::clerk::{self, Clerk, QueryCost};
+use crate::clerk::{self, Clerk, NotShown, QueryCost};
 use crate::clock;
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::CliError;
+use crate::habits::HabitsFile;
+use crate::machine::Machine;
 use crate::store::SpeculationId;
 
 /// What the chat knows of costs and outcomes: it asks here before it does something ahead, and tells here what came of it.
@@ -19,11 +22,18 @@ pub(crate) struct Books {
     clerk: Clerk,
     policy: Policy,
     experience: Experience,
-    /// Why the ledger could not be written, until the user was told.
+    habits: HabitsFile,
+    /// The machine that does the background work, where it is this one and costs nothing.
+    machine: Option<Machine>,
+    /// Why suggestions did not run, by their id, until it is known what became of them.
+    held: BTreeMap<String, &'static str>,
+    /// Whether a suggestion was on screen.
+    has_shown: bool,
+    /// The codes of what the user was told of: why nothing is suggested, and what went wrong.
+    told: BTreeSet<String>,
+    /// What is wrong with the files, until the user was told.
     trouble: Option<String>,
     troubled: bool,
-    /// Whether the user was told that suggestions are held back.
-    told_of_hold: bool,
 }
 
 /// One suggestion's account: what of its run is in the ledger already.
@@ -39,19 +49,31 @@ impl Books {
     /// The books of a workspace, with what earlier chats wrote.
     pub(crate) fn open(context: &Context, config: &Config, workspace: &str) -> Result<Self, CliError> {
         let clerk = Clerk::of(context, config, workspace, Source::Chat)?;
-        // A ledger that cannot be read is one without experience; a chat is possible all the same.
-        let (book, trouble) = match clerk.ledger.read() {
-            Ok(book) => (book, None),
-            Err(error) => (headstart_speculation::ledger::Book::default(), Some(error.to_string())),
+        let habits = HabitsFile::of(context.store().ok().as_ref());
+        // A file that cannot be read is one without experience; a chat is possible all the same.
+        let mut trouble = None;
+        let mut or_default = |error: CliError, lost: &str| {
+            trouble.get_or_insert(format!("{lost}: {error}"));
         };
-        let experience = Experience::of(config.tariff(), &book.entries);
+        let book = clerk.ledger.read().unwrap_or_else(|error| {
+            or_default(error, "what earlier chats cost is unknown");
+            Book::default()
+        });
+        let known = habits.read().unwrap_or_else(|error| {
+            or_default(error, "which suggestions you take is unknown");
+            Habits::default()
+        });
         Ok(Self {
             clerk,
             policy: config.background,
-            experience,
+            experience: Experience::of(config.tariff(), known, &book.entries),
+            habits,
+            machine: config.works_here().then(|| Machine::of(&context.environment)),
+            held: BTreeMap::new(),
+            has_shown: false,
+            told: BTreeSet::new(),
             troubled: trouble.is_some(),
             trouble,
-            told_of_hold: false,
         })
     }
 
@@ -63,46 +85,94 @@ impl Books {
         self.policy.mode = mode;
     }
 
-    /// What is wrong with the ledger, once.
+    /// What is wrong with the files, once.
     pub(super) fn trouble(&mut self) -> Option<String> {
         self.trouble.take()
     }
 
-    /// Whether the user was not told before that suggestions are held back.
-    pub(super) fn is_first_hold(&mut self) -> bool {
-        !std::mem::replace(&mut self.told_of_hold, true)
+    /// A suggestion is on screen.
+    pub(super) fn shows(&mut self) {
+        self.has_shown = true;
+    }
+
+    /// Whether to tell the user now, once, why no suggestion comes: not before they have seen one.
+    pub(super) fn tells_of(&mut self, hold: Hold) -> bool {
+        self.has_shown && self.told.insert(hold.code().to_owned())
+    }
+
+    /// Whether to tell the user of this error, once for each kind. That background work gave way to a turn is none.
+    pub(super) fn tells_of_error(&mut self, error: &ModelError) -> bool {
+        *error != ModelError::Yielded && self.told.insert(format!("error {}", error.code()))
     }
 
     /// Whether to ask for a suggestion. That nothing is asked for is a lesson to remember, too.
     pub(super) fn ask(&mut self) -> Result<(), Hold> {
+        // Other chats may have learned something meanwhile.
+        if let Ok(habits) = self.habits.read() {
+            self.experience.adopt(habits);
+        }
         let answer = self.may_ask();
-        if let Err(hold @ (Hold::BackingOff { .. } | Hold::Unlikely { .. })) = answer {
-            self.suggested("", None, QueryCost::default(), Some(hold.code()));
+        if let Err(hold) = answer
+            && hold != Hold::Off
+        {
+            self.suggested("", None, QueryCost::default(), Some(hold.code().into()));
         }
         answer
     }
 
     /// Whether a suggestion would be asked for now.
     pub(super) fn may_ask(&self) -> Result<(), Hold> {
-        self.policy.ask(&self.experience, clock::unix_ms())
-    }
-
-    pub(super) fn show(&self, text: &str) -> Result<(), Hold> {
-        self.policy.show(&self.experience, text)
+        self.policy.ask(&self.experience, clock::unix_ms())?;
+        self.spared()
     }
 
     /// Which of these, best first, to run ahead at the same time, at most so many.
-    pub(super) fn run(&self, texts: &[&str], most: usize) -> Vec<Result<Allowance, Hold>> {
-        self.policy.run_several(&self.experience, texts, most, clock::unix_ms())
+    pub(super) fn run(&mut self, suggestions: &[(String, &str)], most: usize) -> Vec<Option<Allowance>> {
+        let texts: Vec<_> = suggestions.iter().map(|(_, text)| *text).collect();
+        let answers = self.policy.run_several(&self.experience, &texts, most, clock::unix_ms());
+        let spared = self.spared();
+        let answers =
+            answers.into_iter().map(|answer| answer.and_then(|allowance| spared.map(|()| allowance)));
+        let answers: Vec<_> = answers.collect();
+        for ((id, _), answer) in suggestions.iter().zip(&answers) {
+            if let Err(hold) = answer {
+                self.held.insert(id.clone(), hold.code());
+            }
+        }
+        answers.into_iter().map(Result::ok).collect()
     }
 
-    /// As [`run`](Self::run), on top of steps that the user has not taken yet.
-    pub(super) fn run_above<'a>(
-        &self,
-        below: impl IntoIterator<Item = &'a str>,
-        text: &str,
-    ) -> Result<Allowance, Hold> {
+    /// As [`run`](Self::run), on top of so many steps that the user has not taken yet.
+    pub(super) fn run_above(&self, below: usize, text: &str) -> Result<Allowance, Hold> {
+        self.spared()?;
         self.policy.run_above(&self.experience, below, text, clock::unix_ms())
+    }
+
+    /// What the session may still lose; `None` where that does not limit it.
+    pub(super) fn room(&self) -> Option<Room> {
+        let is_limited = self.policy.mode == Mode::Auto && !self.experience.tariff().is_free();
+        is_limited.then(|| self.policy.room(&self.experience, clock::unix_ms()))
+    }
+
+    /// One more start for this session.
+    pub(super) fn grant(&mut self) {
+        self.experience.grant();
+        // It may be used up again.
+        self.told.retain(|code| code != "allowance" && code != "day_starts");
+    }
+
+    pub(super) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(super) fn experience(&self) -> &Experience {
+        &self.experience
+    }
+
+    /// Whether the machine has something to spare.
+    fn spared(&self) -> Result<(), Hold> {
+        let machine = self.machine.as_ref().filter(|_| self.policy.mode == Mode::Auto);
+        machine.and_then(Machine::trouble).map_or(Ok(()), Err)
     }
 
     pub(super) fn turn(&mut self, cost: &Cost, interrupted: bool) {
@@ -116,7 +186,7 @@ impl Books {
         id: &str,
         text: Option<&str>,
         cost: QueryCost,
-        suppressed: Option<&str>,
+        suppressed: Option<NotShown<'_>>,
     ) {
         let entry = self.clerk.suggestion(id, text, cost, suppressed);
         self.note(&[entry]);
@@ -136,7 +206,8 @@ impl Books {
 
     /// What became of a suggestion that was not run.
     pub(super) fn decided(&mut self, id: &str, outcome: Outcome) {
-        self.note(&[clerk::outcome(id, outcome, 0)]);
+        let held = self.held.remove(id);
+        self.note(&[clerk::not_run(id, outcome, held)]);
     }
 
     /// What became of a run. It is told before the run is aborted, while it still says what it cost.
@@ -154,7 +225,7 @@ impl Books {
         {
             // The query for what comes after is still under way, and dropped with the run.
             let dropped = QueryCost { dropped: true, ..QueryCost::default() };
-            entries.push(self.clerk.suggestion("", None, dropped, Some("dropped")));
+            entries.push(self.clerk.suggestion("", None, dropped, Some("dropped".into())));
         }
         let finished = speculation.finished().now_or_never().filter(|_| outcome.is_hit());
         entries.push(match finished {
@@ -178,17 +249,29 @@ impl Books {
         if more.tokens == Usage::default() {
             return Vec::new();
         }
-        vec![self.clerk.suggestion("", None, more, Some("dropped"))]
+        vec![self.clerk.suggestion("", None, more, Some("dropped".into()))]
     }
 
     fn note(&mut self, entries: &[Entry]) {
         for entry in entries {
-            self.experience.observe(entry);
+            let lesson = self.experience.observe(&self.policy, entry);
+            if lesson.is_empty() {
+                continue;
+            }
+            match self.habits.learn(lesson) {
+                Ok(Some(habits)) => self.experience.adopt(habits),
+                Ok(None) => {}
+                Err(error) => self.is_troubled(&format!("which suggestions you take is not kept: {error}")),
+            }
         }
-        if let Err(error) = self.clerk.ledger.append(entries)
-            && !std::mem::replace(&mut self.troubled, true)
-        {
-            self.trouble = Some(error.to_string());
+        if let Err(error) = self.clerk.ledger.append(entries) {
+            self.is_troubled(&format!("the ledger lacks what this chat costs: {error}"));
+        }
+    }
+
+    fn is_troubled(&mut self, trouble: &str) {
+        if !std::mem::replace(&mut self.troubled, true) {
+            self.trouble = Some(trouble.to_owned());
         }
     }
 }

@@ -16,6 +16,8 @@ pub(super) enum Command {
     Mode(ApprovalMode),
     /// Without a mode: how it stands.
     Background(Option<Mode>),
+    /// One more start for this session.
+    More,
     Quit,
 }
 
@@ -27,7 +29,8 @@ pub(crate) const WHEN_SUGGESTED: &str =
 pub(super) const HELP: &str = "\
 /diff        what the work ahead would change
 /mode MODE   how much runs without a question: plan, default, auto-edit or yolo
-/background  how work ahead stands; with off, auto or always: what is done from now on
+/background  how work ahead stands; with off, auto or always: what is done from now on;
+             with more: what it may lose in this session is raised
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
 Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
@@ -51,7 +54,10 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("diff", None) => Ok(Command::Diff),
         ("quit" | "exit", None) => Ok(Command::Quit),
         ("background", None) => Ok(Command::Background(None)),
-        ("background", Some(mode)) => parse_background(mode).map(|mode| Command::Background(Some(mode))),
+        ("background", Some("more")) => Ok(Command::More),
+        ("background", Some(mode)) => parse_background(mode)
+            .map(|mode| Command::Background(Some(mode)))
+            .map_err(|problem| format!("{problem}, and there is more")),
         ("mode", Some(mode)) => parse_mode(mode).map(Command::Mode),
         (name, _) => Err(format!("there is no command /{name} of that form; /help lists them")),
     };
@@ -78,6 +84,7 @@ impl Chat {
             }
             Command::Mode(mode) => self.change_mode(*mode),
             Command::Background(mode) => self.change_background(*mode),
+            Command::More => self.grant(),
             Command::Clear if self.working.is_some() => {
                 self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
             }
@@ -116,9 +123,12 @@ impl Chat {
             Ok(()) if !self.settings.suggestions => {
                 format!("background work is on {name}, and suggestions are off by your configuration")
             }
-            Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}"),
+            Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.what_is_left()),
             Err(_) if self.books.mode() == Mode::Off => "background work is off".to_owned(),
-            Err(hold) => format!("background work is on {name}: no suggestion now, for {hold}"),
+            Err(hold) => {
+                let left = self.what_is_left();
+                format!("background work is on {name}: no suggestion now, for {hold}; {left}")
+            }
         };
         self.face.say(&text, Style::Dim)
     }
@@ -150,6 +160,7 @@ mod tests {
         assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(ApprovalMode::Yolo))));
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
+        assert_eq!(parse("/background more"), Some(Ok(Command::More)));
         assert_eq!(parse("/background off"), Some(Ok(Command::Background(Some(Mode::Off)))));
         for (wrong, extra) in
             [("/mode yolo x", "\"x\""), ("/mode fast x", "\"x\""), ("/background off x y", "\"x\"")]

@@ -10,6 +10,7 @@ mod card;
 mod command;
 mod face;
 mod goodbye;
+mod held_back;
 mod offer;
 mod opening;
 mod show;
@@ -41,6 +42,7 @@ use asking::Question;
 pub(crate) use books::Books;
 pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
+pub(crate) use held_back::amount;
 use offer::{Offers, next_told};
 pub(crate) use opening::Opening;
 use suggest::{Asked, answered};
@@ -166,7 +168,7 @@ impl Chat {
                 Some(ask) = self.asks.recv() => self.on_ask(ask)?,
                 Some(ask) = self.asked_steps.recv() => self.on_ask_step(ask),
                 () = next_told(&mut self.offers) => self.note_ended(),
-                (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer),
+                (request, answer) = answered(&mut self.asked) => self.on_suggestion(request, answer)?,
                 news = self.holds.of_whom(joins).news() => self.on_wait(news)?,
                 () = wake(self.started, self.wake_at) => {
                     self.wake_at = None;
@@ -174,8 +176,7 @@ impl Chat {
                 }
             }
             if let Some(trouble) = self.books.trouble() {
-                self.face
-                    .say(&format!("the ledger lacks what this chat costs: {trouble}"), Style::Removed)?;
+                self.face.say(&trouble, Style::Removed)?;
             }
             if input_ended && self.working.is_none() {
                 self.over = true;

@@ -21,8 +21,7 @@ impl Chat {
             return None;
         }
         let below = self.steps_up_to(&ask.step.below)?;
-        let below = below.iter().map(Speculation::prompt);
-        let allowance = self.books.run_above(below, &ask.step.prompt).ok()?;
+        let allowance = self.books.run_above(below.len(), &ask.step.prompt).ok()?;
         self.request += 1;
         Some(StepAbove { id: new_id(self.request, 0), limits: allowance.under(self.session.limits()) })
     }

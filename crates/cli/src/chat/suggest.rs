@@ -6,15 +6,15 @@ use headstart_followup_state::{
 };
 use headstart_speculation::Speculation;
 use headstart_speculation::ledger::Outcome;
-use headstart_speculation::policy::Hold;
 use tokio::task::JoinHandle;
 
 use super::Chat;
 use super::ahead::Ahead;
 use super::books::{Account, new_id};
 use super::offer::Offers;
-use crate::clerk::QueryCost;
+use crate::clerk::{NotShown, QueryCost};
 use crate::error::CliError;
+use crate::session::NoGuess;
 use crate::terminal::{Ghost, Style};
 
 /// A question for a suggestion, its answer still to come. Dropped, it is not asked any longer and costs no more.
@@ -28,7 +28,7 @@ pub(super) struct Asked {
 
 /// The answer, best first and never empty, and what it cost.
 pub(super) struct Answer {
-    suggestions: Result<Vec<Suggestion>, String>,
+    suggestions: Result<Vec<Suggestion>, NoGuess>,
     cost: QueryCost,
     /// The suggestion as it runs already, on top of the work that was accepted.
     above: Option<Box<Ahead>>,
@@ -89,15 +89,6 @@ impl Chat {
         Ok(())
     }
 
-    /// Says once why no suggestion comes; silence looks like a defect.
-    fn tell_of_hold(&mut self, hold: Hold) -> Result<(), CliError> {
-        if !self.books.is_first_hold() {
-            return Ok(());
-        }
-        let text = format!("no suggestion now, for {hold}; /background says how it stands");
-        self.face.say(&text, Style::Dim)
-    }
-
     /// The suggestion after accepted work: it is there already, or on its way.
     pub(super) fn await_next(
         &mut self,
@@ -116,33 +107,26 @@ impl Chat {
             let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
             let next = next.map(|best| [vec![best], speculation.other_candidates()].concat());
             let above = speculation.above().await.map(Ahead::of_step);
-            (request, Answer { suggestions: next.ok_or_else(|| "empty".to_owned()), cost, above })
+            (request, Answer { suggestions: next.ok_or_else(|| NoGuess::because("empty")), cost, above })
         });
         self.asked = Some(Asked { task, asks, above });
     }
 
-    pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) {
+    pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) -> Result<(), CliError> {
         let Answer { suggestions, cost, above } = answer;
         let above = above.and_then(|above| self.unless_aborted(above));
-        let first = suggestions.as_ref().ok().and_then(|all| all.first()).cloned();
+        let best = suggestions.as_ref().ok().and_then(|all| all.first()).cloned();
         let shown = match suggestions {
-            Ok(_) if self.is_typing() => Err("typing".to_owned()),
-            Ok(suggestions) => self.showable(suggestions),
-            Err(reason) => Err(reason),
+            Ok(_) if self.is_typing() => Err(NoGuess::because("typing")),
+            suggestions => suggestions,
         };
-        let best = shown.as_ref().ok().and_then(|shown| shown.first()).or(first.as_ref());
-        let text = best.map(|best| best.as_str().to_owned());
-        let reason = shown.as_ref().err().map(String::as_str);
-        // What runs already has its id.
-        let of_step = |text: &str| above.as_ref().filter(|above| above.speculation.prompt() == text);
-        let ids = std::array::from_fn::<_, MAX_CANDIDATES, _>(|place| {
-            let text = shown.as_ref().ok().and_then(|shown| shown.get(place)).or(first.as_ref());
-            let step = text.filter(|_| place == 0).and_then(|text| of_step(text.as_str()));
-            step.map_or_else(|| new_id(request.0, place), |step| step.speculation.id().to_owned())
-        });
+        let ids = ids_of(request, &shown, above.as_deref());
+        let not_shown = shown.as_ref().err();
         // These two are found out without asking the model.
-        if !matches!(reason, Some("early_conversation" | "plan_mode")) {
-            self.books.suggested(&ids[0], text.as_deref(), cost, reason);
+        if !not_shown.is_some_and(|none| matches!(&*none.reason, "early_conversation" | "plan_mode")) {
+            let text = best.as_ref().map(Suggestion::as_str);
+            let reason = not_shown.map(|none| NotShown { reason: &none.reason, error: none.error.as_ref() });
+            self.books.suggested(&ids[0], text, cost, reason);
         }
         match shown {
             Ok(suggestions) => {
@@ -159,29 +143,18 @@ impl Chat {
                 );
                 self.followup(Followup::Wake);
             }
-            Err(reason) => {
+            Err(NoGuess { reason, error }) => {
                 self.adopt(above);
                 self.followup(Followup::Suppressed { request, reason });
+                if let Some(error) = error.filter(|error| self.books.tells_of_error(error)) {
+                    self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
+                }
             }
         }
         // The controller had no use for it: it is late, or the same as the one that is there.
         let unused = self.incoming.give_up(Outcome::Aborted);
         self.close(unused);
-    }
-
-    /// Those that the policy lets show; the error is the code of what holds the first one back.
-    fn showable(&self, suggestions: Vec<Suggestion>) -> Result<Vec<Suggestion>, String> {
-        let mut first_hold = None;
-        let mut passes = |suggestion: &Suggestion| {
-            let judged = self.books.show(suggestion.as_str());
-            first_hold = first_hold.or(judged.err());
-            judged.is_ok()
-        };
-        let kept: Vec<_> = suggestions.into_iter().filter(|suggestion| passes(suggestion)).collect();
-        match first_hold {
-            Some(hold) if kept.is_empty() => Err(hold.code().to_owned()),
-            _ => Ok(kept),
-        }
+        Ok(())
     }
 
     /// What became of the suggestion if the user does something else now.
@@ -197,7 +170,7 @@ impl Chat {
         }
         if !asked.task.is_finished() {
             let cost = QueryCost { dropped: true, ..QueryCost::default() };
-            self.books.suggested("", None, cost, Some("dropped"));
+            self.books.suggested("", None, cost, Some("dropped".into()));
         }
     }
 
@@ -254,6 +227,7 @@ impl Chat {
             match effect {
                 Effect::Show { suggestion, .. } => {
                     self.offers.saw(suggestion.as_str());
+                    self.books.shows();
                     self.show_ghost();
                 }
                 Effect::Hide => self.show_ghost(),
@@ -274,11 +248,11 @@ impl Chat {
         if !self.settings.speculation {
             return;
         }
-        let texts: Vec<_> = self.offers.iter().map(|offer| offer.suggestion.clone()).collect();
-        let texts: Vec<_> = texts.iter().map(Suggestion::as_str).collect();
+        let texts: Vec<_> =
+            self.offers.iter().map(|offer| (offer.id.clone(), offer.suggestion.as_str())).collect();
         let answers = self.books.run(&texts, self.settings.parallel);
         for (offer, answer) in self.offers.iter_mut().zip(answers) {
-            let Ok(allowance) = answer else { continue };
+            let Some(allowance) = answer else { continue };
             if offer.work.is_some() {
                 continue;
             }
@@ -306,4 +280,18 @@ impl Chat {
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// An id for each suggestion; what runs already has its own.
+fn ids_of(
+    request: RequestId,
+    shown: &Result<Vec<Suggestion>, NoGuess>,
+    above: Option<&Ahead>,
+) -> [String; MAX_CANDIDATES] {
+    let first = shown.as_ref().ok().and_then(|shown| shown.first());
+    let runs = above.filter(|above| first.is_some_and(|first| first.as_str() == above.speculation.prompt()));
+    std::array::from_fn(|place| match runs {
+        Some(above) if place == 0 => above.speculation.id().to_owned(),
+        _ => new_id(request.0, place),
+    })
 }

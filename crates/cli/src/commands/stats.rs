@@ -2,16 +2,18 @@
 
 mod page;
 
-use headstart_speculation::ledger::{Book, Day, Figures, Kind, Outcome, Statistics};
-use headstart_speculation::policy::{Experience, Hold, Policy, Tariff};
+use headstart_speculation::ledger::{Book, Day, Entry, Figures, Kind, Money, Outcome, Statistics};
+use headstart_speculation::policy::{Experience, Habits, Hold, Policy, Room};
 use serde::Serialize;
 
 use crate::args::Stats;
-use crate::config::{Flags, background_name};
+use crate::config::{Config, Flags, background_name};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::habits::HabitsFile;
 use crate::ledger::Ledger;
+use crate::machine::Machine;
 use crate::{clock, output, workspace};
 
 /// With `--json`, one of these a line, in this order.
@@ -26,6 +28,7 @@ enum Line<'a> {
     Model {
         model: &'a str,
         shares_cache: bool,
+        free: bool,
         #[serde(flatten)]
         figures: Shown<'a>,
     },
@@ -34,23 +37,32 @@ enum Line<'a> {
         #[serde(flatten)]
         figures: Shown<'a>,
     },
+    Kind {
+        kind: Kind,
+        shown: u64,
+        taken: u64,
+    },
     Policy {
         mode: &'static str,
-        /// What may still be spent for nothing, in input tokens.
-        left_of_share: u64,
+        /// Whether the background work costs nothing.
+        free: bool,
+        /// Suggestions in a row that were seen and not taken.
+        row: u32,
+        /// The chance that a suggestion is taken.
+        chance: f64,
+        saves_seconds: f64,
+        /// A whole start of a session, in input tokens.
+        start: u64,
+        /// What a session that begins now may lose, in input tokens.
+        left: u64,
+        /// The same in money; `null` where the price is unknown.
+        left_money: Option<Money>,
+        day_starts_left: f64,
         asks: bool,
         hold: Option<&'static str>,
         why: Option<String>,
-    },
-    Kind {
-        kind: Kind,
-        chance: f64,
-        deviation: f64,
-        saves_seconds: f64,
-        costs_tokens: u64,
         runs: bool,
-        hold: Option<&'static str>,
-        why: Option<String>,
+        run_hold: Option<&'static str>,
     },
     Damaged {
         line: usize,
@@ -65,6 +77,7 @@ struct Shown<'a> {
     #[serde(flatten)]
     figures: &'a Figures,
     hit_rate: Option<f64>,
+    lost_share: Option<f64>,
     seconds_saved_per_hit: Option<f64>,
     tokens_wasted_per_second_saved: Option<f64>,
 }
@@ -75,28 +88,32 @@ struct Report {
     book: Book,
     statistics: Statistics,
     policy: Policy,
-    left_of_share: f64,
+    experience: Experience,
+    room: Room,
     asks: Result<(), Hold>,
-    kinds: Vec<OfKind>,
-}
-
-/// What the policy makes of one kind of suggestion.
-struct OfKind {
-    kind: Kind,
-    chance: f64,
-    deviation: f64,
-    saves_seconds: f64,
-    costs: f64,
     runs: Result<(), Hold>,
 }
 
 /// Shows the ledger of a project.
 pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let config = context.config(&Flags::default(), workspace.as_ref())?;
-    let ledger = Ledger::of(&context.store()?, &workspace, config.ledger);
+    let mut config = context.config(&Flags::default(), workspace.as_ref())?;
+    let store = context.store()?;
+    let ledger = Ledger::of(&store, &workspace, config.ledger);
     let book = ledger.read()?;
-    let report = Report::of(workspace, book, config.background, config.tariff(), clock::unix_ms());
+    // Where the configuration names no model, what is next is taken to be as it was last.
+    let last = book.entries.iter().rev().find_map(|entry| match entry {
+        Entry::Turn(work) => work.model.parse().ok(),
+        _ => None,
+    });
+    config.model = config.model.or(last);
+    let habits = HabitsFile::of(Some(&store)).read().unwrap_or_else(|error| {
+        output::note(&format!("which suggestions you take is unknown: {error}"));
+        Habits::default()
+    });
+    let machine = config.works_here().then(|| Machine::of(&context.environment));
+    let busy = machine.as_ref().and_then(Machine::trouble);
+    let report = Report::of(workspace, book, habits, &config, busy);
     if let Some(damage) = report.damage() {
         output::note(&format!("{}: {damage}", ledger.file().display()));
     }
@@ -109,27 +126,20 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
 }
 
 impl Report {
-    fn of(workspace: String, book: Book, policy: Policy, tariff: Tariff, now: u64) -> Self {
-        let experience = Experience::of(tariff, &book.entries);
-        let of_kind = |kind| {
-            let forecast = policy.forecast(&experience, kind);
-            OfKind {
-                kind,
-                chance: forecast.chance.mean(),
-                deviation: forecast.chance.deviation(),
-                saves_seconds: forecast.saves_seconds,
-                costs: forecast.costs,
-                runs: policy.run_kind(&experience, kind, now).map(drop),
-            }
-        };
+    fn of(workspace: String, book: Book, habits: Habits, config: &Config, busy: Option<Hold>) -> Self {
+        let now = clock::unix_ms();
+        let policy = config.background;
+        let experience = Experience::of(config.tariff(), habits, &book.entries);
+        let spared = |answer: Result<(), Hold>| answer.and(busy.map_or(Ok(()), Err));
         Self {
             workspace,
-            statistics: Statistics::of(&book.entries),
+            statistics: Statistics::of(&book.entries, experience.tariff()),
             book,
             policy,
-            left_of_share: policy.left_of_share(&experience, now),
-            asks: policy.ask(&experience, now),
-            kinds: Kind::ALL.map(of_kind).into(),
+            room: policy.room(&experience, now),
+            asks: spared(policy.ask(&experience, now)),
+            runs: spared(policy.run(&experience, "go on", now).map(drop)),
+            experience,
         }
     }
 
@@ -150,31 +160,37 @@ impl Report {
     }
 
     fn lines(&self) -> Vec<Line<'_>> {
-        let Statistics { total, by_model, by_day, without_shared_cache, .. } = &self.statistics;
+        let Statistics { total, by_model, by_day, by_kind, without_shared_cache, .. } = &self.statistics;
         let mut lines = vec![Line::Total { workspace: &self.workspace, figures: shown(total) }];
         lines.extend(by_model.iter().map(|(model, figures)| Line::Model {
             model,
             shares_cache: !without_shared_cache.contains(model),
+            free: is_free(figures),
             figures: shown(figures),
         }));
         lines.extend(by_day.iter().map(|(day, figures)| Line::Day { day: *day, figures: shown(figures) }));
+        lines.extend(by_kind.iter().map(|(kind, of)| Line::Kind {
+            kind: *kind,
+            shown: of.shown,
+            taken: of.taken,
+        }));
+        let habits = self.experience.habits();
         lines.push(Line::Policy {
             mode: background_name(self.policy.mode),
-            left_of_share: whole(self.left_of_share),
+            free: self.experience.tariff().is_free(),
+            row: habits.row,
+            chance: rounded(habits.chance()),
+            saves_seconds: rounded(habits.saves_seconds()),
+            start: whole(self.room.start),
+            left: whole(self.room.left),
+            left_money: self.experience.tariff().money(self.room.left),
+            day_starts_left: rounded(self.room.day_starts_left),
             asks: self.asks.is_ok(),
             hold: self.asks.err().map(|hold| hold.code()),
             why: self.asks.err().map(|hold| hold.to_string()),
+            runs: self.runs.is_ok(),
+            run_hold: self.runs.err().map(|hold| hold.code()),
         });
-        lines.extend(self.kinds.iter().map(|of| Line::Kind {
-            kind: of.kind,
-            chance: rounded(of.chance),
-            deviation: rounded(of.deviation),
-            saves_seconds: rounded(of.saves_seconds),
-            costs_tokens: whole(of.costs),
-            runs: of.runs.is_ok(),
-            hold: of.runs.err().map(|hold| hold.code()),
-            why: of.runs.err().map(|hold| hold.to_string()),
-        }));
         let damaged = &self.book.damaged;
         lines.extend(
             damaged.iter().map(|damage| Line::Damaged { line: damage.line, message: &damage.message }),
@@ -183,10 +199,16 @@ impl Report {
     }
 }
 
+/// Whether the work of a model cost nothing, and it is known.
+fn is_free(figures: &Figures) -> bool {
+    figures.money.amount() == Some(Money::ZERO) && figures.tokens != headstart_forked_query::Usage::default()
+}
+
 fn shown(figures: &Figures) -> Shown<'_> {
     Shown {
         figures,
         hit_rate: figures.hit_rate().map(rounded),
+        lost_share: figures.lost_share().map(rounded),
         seconds_saved_per_hit: figures.seconds_saved_per_hit().map(rounded),
         tokens_wasted_per_second_saved: figures.tokens_wasted_per_second_saved().map(rounded),
     }

@@ -10,7 +10,7 @@ use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
 use crate::args::Suggest;
-use crate::clerk::{Clerk, QueryCost};
+use crate::clerk::{Clerk, NotShown, QueryCost};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -110,7 +110,10 @@ fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -
         }) => {
             return Ok(());
         }
-        Err(Suppressed { reason, usage }) => (None, *usage, Some(reason.as_str())),
+        Err(Suppressed { reason: reason @ SuppressionReason::QueryFailed(error), usage }) => {
+            (None, *usage, Some(NotShown { reason: reason.as_str(), error: Some(error) }))
+        }
+        Err(Suppressed { reason, usage }) => (None, *usage, Some(reason.as_str().into())),
     };
     let work_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let cost = QueryCost { tokens, work_ms, dropped: false };

@@ -26,10 +26,12 @@ pub(crate) enum Keep {
 /// A field of `[budget]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    SecondIsWorth,
-    ShowFrom,
-    RunFrom,
+    StartTokens,
+    StartMoney,
+    DayStarts,
     Share,
+    Patience,
+    SecondIsWorth,
     Tokens(Span),
     Money(Span),
     Seconds(Span),
@@ -42,11 +44,16 @@ enum Span {
     Day,
 }
 
-const FIELDS: [(&str, Field); 13] = [
-    ("second_is_worth", Field::SecondIsWorth),
-    ("show_from", Field::ShowFrom),
-    ("run_from", Field::RunFrom),
+/// Fields of earlier versions.
+const GONE: [&str; 2] = ["show_from", "run_from"];
+
+const FIELDS: [(&str, Field); 15] = [
+    ("start_tokens", Field::StartTokens),
+    ("start_money", Field::StartMoney),
+    ("day_starts", Field::DayStarts),
     ("share", Field::Share),
+    ("patience", Field::Patience),
+    ("second_is_worth", Field::SecondIsWorth),
     ("turn_tokens", Field::Tokens(Span::Turn)),
     ("turn_money", Field::Money(Span::Turn)),
     ("turn_seconds", Field::Seconds(Span::Turn)),
@@ -93,13 +100,8 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
     for (name, field, value) in budget(file)? {
         let refused = |problem: String| file.refuse(value.line, &name, problem);
         let users = field.get(&config.background);
-        let (bolder, allowed) = if field.is_threshold() {
-            (value.value < users, "raise this")
-        } else {
-            (users < value.value, "lower this")
-        };
-        if bolder {
-            return Err(refused(format!("a project can only {allowed}, and yours is {users}")));
+        if users < value.value {
+            return Err(refused(format!("a project can only lower this, and yours is {users}")));
         }
         field.set(&mut config.background, value.value).map_err(refused)?;
     }
@@ -139,6 +141,9 @@ fn budget(file: &File) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
         let line = file.line(&value.span());
         let full = format!("budget.{name}");
         let field = FIELDS.iter().find(|(known, _)| known == name).map(|(_, field)| *field);
+        if GONE.contains(&name.as_str()) {
+            return Err(file.refuse(line, &full, "gone since 0.2; see share and patience"));
+        }
         let Some(field) = field else {
             let known: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
             return Err(file.refuse(
@@ -153,19 +158,16 @@ fn budget(file: &File) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
 }
 
 impl Field {
-    /// Whether a larger value is the more cautious one.
-    fn is_threshold(self) -> bool {
-        matches!(self, Self::ShowFrom | Self::RunFrom)
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "only compared and shown; caps are far below 2^52")]
     fn get(self, policy: &Policy) -> f64 {
         let cap = |span: Span| span.of(policy);
         match self {
-            Self::SecondIsWorth => policy.second_is_worth,
-            Self::ShowFrom => policy.show_from,
-            Self::RunFrom => policy.run_from,
+            Self::StartTokens => policy.start_tokens,
+            Self::StartMoney => policy.start_money.units(),
+            Self::DayStarts => policy.day_starts,
             Self::Share => policy.share,
+            Self::Patience => f64::from(policy.patience),
+            Self::SecondIsWorth => policy.second_is_worth,
             Self::Tokens(span) => cap(span).tokens as f64,
             Self::Money(span) => cap(span).money.map_or(f64::INFINITY, Money::units),
             Self::Seconds(span) => cap(span).time.as_secs_f64(),
@@ -179,18 +181,23 @@ impl Field {
     )]
     fn set(self, policy: &mut Policy, value: f64) -> Result<(), String> {
         let most = match self {
-            Self::ShowFrom | Self::RunFrom | Self::Share => 1.0,
+            Self::Share => 1.0,
             _ => 1e9,
         };
         // A thousand million tokens are no cap any more, so nothing is lost at the upper end.
         if !(0.0..=most).contains(&value) {
             return Err(format!("must be a number from 0 to {most}"));
         }
+        if self == Self::Patience && value.fract() != 0.0 {
+            return Err("must be a whole number".to_owned());
+        }
         match self {
-            Self::SecondIsWorth => policy.second_is_worth = value,
-            Self::ShowFrom => policy.show_from = value,
-            Self::RunFrom => policy.run_from = value,
+            Self::StartTokens => policy.start_tokens = value,
+            Self::StartMoney => policy.start_money = Money::new(value).unwrap_or(Money::MAX),
+            Self::DayStarts => policy.day_starts = value,
             Self::Share => policy.share = value,
+            Self::Patience => policy.patience = value as u32,
+            Self::SecondIsWorth => policy.second_is_worth = value,
             Self::Tokens(span) => span.of_mut(policy).tokens = value as u64,
             Self::Money(span) => span.of_mut(policy).money = Money::new(value),
             Self::Seconds(span) => span.of_mut(policy).time = Duration::from_secs_f64(value),

@@ -44,10 +44,15 @@ struct Row {
 impl Config {
     /// How costs are compared in a conversation with the models of this configuration.
     pub(crate) fn tariff(&self) -> Tariff {
-        let free = [&self.model, &self.fast_model].into_iter().flatten().filter(|spec| self.is_free(spec));
         Tariff::new(self.main_model(), self.prices())
             .with_background(self.background_model())
-            .with_free(free.map(ToString::to_string))
+            .with_free(self.free_models())
+    }
+
+    /// The models in use whose tokens cost nothing.
+    pub(crate) fn free_models(&self) -> Vec<String> {
+        let in_use = [&self.model, &self.fast_model].into_iter().flatten();
+        in_use.filter(|spec| self.is_free(spec)).map(ToString::to_string).collect()
     }
 
     /// What is known of prices: those that the user gives, and those in the table of the models in use.
@@ -76,6 +81,14 @@ impl Config {
             }
             ModelSpec::Remote { .. } => self.address(spec).is_some_and(|url| is_this_machine(&url)),
         }
+    }
+
+    /// Whether the background work is done on this machine, for nothing.
+    pub(crate) fn works_here(&self) -> bool {
+        let spec = self.fast_model.as_ref().or(self.model.as_ref());
+        spec.is_some_and(|spec| {
+            self.is_free(spec) && self.address(spec).is_some_and(|url| is_this_machine(&url))
+        })
     }
 
     /// The price in the table of a model at its provider's own address: another server under the same name may charge otherwise.

@@ -244,10 +244,10 @@ fn background_work_has_one_switch_a_budget_and_prices() {
 
     // The project may do less, and the user has the last word.
     let case =
-        Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\nrun_from = 0.9\nday_money = 1");
+        Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\npatience = 3\nday_money = 1");
     let config = case.load().unwrap();
     assert_eq!((config.background.mode, config.ledger), (Mode::Off, Keep::Figures));
-    assert_eq!(config.background.day.money, Money::new(1.0));
+    assert_eq!((config.background.day.money, config.background.patience), (Money::new(1.0), 3));
     for (value, mode) in [("off", Mode::Off), ("auto", Mode::Auto), ("always", Mode::Always)] {
         assert_eq!(
             Case::new("", "").variable("HEADSTART_BACKGROUND", value).load().unwrap().background.mode,
@@ -270,8 +270,18 @@ fn a_project_cannot_have_more_done_ahead() {
             "[budget]\nsecond_is_worth = 9000",
             "2: budget.second_is_worth: a project can only lower this, and yours is 5000",
         ),
-        ("", "[budget]\nshow_from = 0", "budget.show_from: a project can only raise this, and yours is 0.1"),
-        ("", "[budget]\nrun_from = 0.29", "budget.run_from: a project can only raise this, and yours is 0.3"),
+        (
+            "",
+            "[budget]\nstart_tokens = 150_001",
+            "budget.start_tokens: a project can only lower this, and yours",
+        ),
+        (
+            "",
+            "[budget]\nstart_money = 1",
+            "budget.start_money: a project can only lower this, and yours is 0.75",
+        ),
+        ("", "[budget]\nday_starts = 4", "budget.day_starts: a project can only lower this, and yours is 3"),
+        ("", "[budget]\npatience = 9", "budget.patience: a project can only lower this, and yours is 8"),
         ("", "[budget]\nshare = 0.5", "budget.share: a project can only lower this"),
         (
             "",
@@ -298,9 +308,13 @@ fn a_mistake_in_a_budget_or_a_price_is_named() {
         ("background = 'on'", "1: background: \"on\" is none of off, auto and always"),
         ("ledger = 'all'", "1: ledger: \"all\" is none of off, figures and prompts"),
         (
-            "[budget]\npatience = 3",
-            "2: budget.patience: there is no such field; there are second_is_worth, show_from",
+            "[budget]\nimpatience = 3",
+            "2: budget.impatience: there is no such field; there are start_tokens, start_money, day_starts, share",
         ),
+        ("[budget]\nshow_from = 0.2", "2: budget.show_from: gone since 0.2; see share and patience"),
+        ("[budget]\n\nrun_from = 0.2", "3: budget.run_from: gone since 0.2; see share and patience"),
+        ("[budget]\npatience = 2.5", "2: budget.patience: must be a whole number"),
+        ("[budget]\nstart_money = -1", "2: budget.start_money: must be a number from 0"),
         ("[budget]\nshare = 1.5", "2: budget.share: must be a number from 0 to 1"),
         ("[budget]\nturn_tokens = -1", "2: budget.turn_tokens: must be a number from 0"),
         ("[budget]\nturn_tokens = nan", "2: budget.turn_tokens: must be a number from 0"),

@@ -43,7 +43,7 @@ impl Stage {
     pub(super) async fn suggestion(&self) -> Result<String, CliError> {
         match self.session.suggestion_query(1).await.suggestions {
             Ok(suggestions) => Ok(suggestions.iter().map(ToString::to_string).take(1).collect()),
-            Err(reason) => Err(CliError::Demo(format!("the recording gave no suggestion: {reason}"))),
+            Err(none) => Err(CliError::Demo(format!("the recording gave no suggestion: {}", none.reason))),
         }
     }
 

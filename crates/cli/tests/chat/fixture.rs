@@ -66,11 +66,30 @@ impl Project {
         self
     }
 
+    /// Has the recording count as a model that costs something, of unknown price.
+    pub(crate) fn paid(self) -> Self {
+        let model = self.model();
+        let settings = format!("[models.'{model}']\nfree = false\n");
+        self.session.write("home/.config/headstart/config.toml", settings);
+        self
+    }
+
+    /// What is known of the user from other projects: suggestions in a row that they saw and did not take.
+    pub(crate) fn row(self, row: u32) -> Self {
+        let habits = json!({ "row": row, "decided": row }).to_string();
+        self.session.write("home/.local/state/headstart/user/habits.json", habits);
+        self
+    }
+
+    fn model(&self) -> String {
+        format!("replay:{}", self.session.home().join("recording.json").display())
+    }
+
     /// Writes the recording and gives the arguments of a chat with it.
     pub(crate) fn arguments(&self, mode: &str) -> Vec<String> {
         let recording = json!({ "turns": self.turns, "suggestions": self.suggestions });
         self.session.write("home/recording.json", recording.to_string());
-        let model = format!("replay:{}", self.session.home().join("recording.json").display());
+        let model = self.model();
         ["chat", "--model", &model, "--mode", mode].map(str::to_owned).to_vec()
     }
 

@@ -42,23 +42,6 @@ fn slow() -> Project {
     project_with_suggestion().writes(0, "tests.txt", "tests\n").says(1_000, "Tests are written.")
 }
 
-/// What a project's ledger holds: a turn that leaves room, and this many suggestions with this outcome.
-fn history(project: &Project, number: u32, outcome: &str) {
-    // The name of the file is the chat's own affair: a first chat makes it.
-    let arguments = project.arguments("plan");
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    project.session.run_with_input(&arguments, "begin\n");
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() * 1_000;
-    let mut text = String::new();
-    for id in 0..number {
-        let id = id.to_string();
-        let suggestion = json!({"type": "suggestion", "id": id, "at": now, "kind": "change", "model": "m"});
-        let outcome = json!({"type": "outcome", "id": id, "at": now, "outcome": outcome});
-        text = [text, suggestion.to_string(), "\n".into(), outcome.to_string(), "\n".into()].concat();
-    }
-    fs::write(project.session.ledger(), &text).unwrap();
-}
-
 #[test]
 fn work_that_is_taken_is_accepted_with_the_time_it_saved() {
     let mut chat = quick().suggests("run the linter").chat_with_ghost("auto-edit");
@@ -228,36 +211,64 @@ fn background_work_is_turned_off_by_one_switch_wherever_it_stands() {
 }
 
 #[test]
-fn suggestions_that_were_ignored_in_earlier_chats_bring_a_pause() {
-    let project = quick();
-    history(&project, 3, "ignored");
-    let mut chat = project.chat("auto-edit");
+fn suggestions_not_taken_in_other_projects_bring_a_pause_here() {
+    let mut chat = quick().suggests("run the linter").paid().row(12).chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for("First answer.");
     chat.settle();
-    assert_eq!(chat.count("[Tab]"), 0);
-    let held = lines(&chat, "suggestion", 4).remove(3);
+    // Nothing was shown in this session: there is nothing to explain.
+    assert_eq!(chat.count("[Tab]") + chat.count("/background"), 0, "{}", chat.contents());
+    let held = lines(&chat, "suggestion", 1).remove(0);
     assert_eq!(held["suppressed"], "backing_off");
-    chat.wait_for("no suggestion now, for the last 3 suggestions were ignored");
-    chat.wait_for("/background");
+    // One turn has passed: the next one is tried.
     chat.send("again\r");
-    chat.wait_for("> again\n");
-    chat.settle();
-    assert_eq!(chat.count("no suggestion now"), 1, "{}", chat.contents());
+    chat.wait_for("[Tab]");
+    assert_eq!(chat.count("✓ ready"), 0);
+    let project = &chat.project;
+    let row =
+        || project.session.run(&["stats", "--json"]).json().iter().find_map(|line| line["row"].as_u64());
+    assert_eq!(row(), Some(12));
+    chat.send("\x1b");
+    assert_eq!(outcome(&chat)["held"], "row");
+    let project = &chat.project;
+    let row =
+        || project.session.run(&["stats", "--json"]).json().iter().find_map(|line| line["row"].as_u64());
+    assert_eq!(row(), Some(13));
     chat.leave();
 }
 
 #[test]
 fn what_is_seldom_taken_shows_and_does_not_run_unless_it_is_always_to_run() {
     for (mode, runs) in [("auto", false), ("always", true)] {
-        let project = quick();
-        history(&project, 2, "replaced");
-        let chat = project.variable("HEADSTART_BACKGROUND", mode).chat_with_ghost("auto-edit");
+        let chat = quick().paid().row(8).variable("HEADSTART_BACKGROUND", mode).chat_with_ghost("auto-edit");
         chat.settle();
         assert_eq!(chat.count("✓ ready") == 1, runs, "{mode}: {}", chat.contents());
         assert_eq!(chat.count(GHOST), 1);
         chat.leave();
     }
+    // What costs nothing runs every second time.
+    for (row, runs) in [(8, false), (9, true)] {
+        let chat = quick().row(row).chat_with_ghost("auto-edit");
+        chat.settle();
+        assert_eq!(chat.count("✓ ready") == 1, runs, "{row}: {}", chat.contents());
+        chat.leave();
+    }
+}
+
+#[test]
+fn habits_that_cannot_be_read_are_told_once_and_stop_nothing() {
+    let project = quick();
+    project.session.write("home/.local/state/headstart/user/habits.json", "{\"row\":");
+    let mut chat = project.chat_with_ghost("auto-edit");
+    chat.wait_for("which suggestions you take is unknown");
+    chat.wait_for("✓ ready");
+    chat.send("\x1b");
+    assert_eq!(outcome(&chat)["outcome"], "ignored");
+    assert_eq!(chat.count("is unknown"), 1);
+    let folder = chat.project.session.home().join(".local/state/headstart/user");
+    assert_eq!(fs::read_to_string(folder.join("habits.json.damaged")).unwrap(), "{\"row\":");
+    assert!(fs::read_to_string(folder.join("habits.json")).unwrap().contains("\"row\":1"));
+    chat.leave();
 }
 
 #[test]
@@ -265,10 +276,10 @@ fn a_ledger_that_cannot_be_written_is_told_once_and_stops_nothing() {
     let project = quick();
     project.session.write("home/.local/state/headstart/ledgers", "a file in its place");
     let mut chat = project.chat_with_ghost("auto-edit");
-    chat.wait_for("the ledger lacks what this chat costs");
+    chat.wait_for("what earlier chats cost is unknown");
     chat.wait_for("✓ ready");
     chat.take();
     chat.wait_for("of this was done ahead");
-    assert_eq!(chat.count("the ledger lacks"), 1);
+    assert_eq!(chat.count("is unknown"), 1);
     chat.leave();
 }

@@ -10,6 +10,7 @@ mod boundary;
 mod candidates;
 mod conflict;
 mod first;
+mod first_hour;
 mod fixture;
 mod flow;
 mod giving_up;

@@ -129,8 +129,8 @@ fn piece(delta: &Value) -> String {
 /// A chat in which three suggestions are there and two of them run ahead, as far as they can.
 fn two_run(server: &Server) -> Chat {
     let project = project().variable("OPENAI_API_KEY", "test");
-    // Without a ledger full of turns `auto` would be careful.
-    let settings = "candidates = 3\nparallel = 2\nbackground = 'always'\n";
+    // A server on this machine would be asked for one at a time.
+    let settings = "candidates = 3\nparallel = 2\nbackground = 'always'\n[models.some-model]\nfree = false\n";
     project.session.write("home/.config/headstart/config.toml", settings);
     let arguments =
         ["chat", "--model", "openai:some-model", "--base-url", &server.url, "--mode", "auto-edit"];

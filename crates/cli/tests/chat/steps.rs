@@ -81,7 +81,10 @@ fn by_default_one_step_runs_ahead() {
 
 #[test]
 fn a_careful_policy_runs_no_step_that_the_user_will_hardly_come_to() {
-    let project = steps(3).variable("HEADSTART_BACKGROUND", "auto");
+    let project = steps(3).variable("HEADSTART_BACKGROUND", "auto").paid();
+    let settings = project.session.home().join(".config/headstart/config.toml");
+    let paid = std::fs::read_to_string(&settings).unwrap_or_default();
+    project.session.write("home/.config/headstart/config.toml", format!("{paid}[limits]\ndepth = 3\n"));
     let chat = project.chat_with_ghost("auto-edit");
     chat.wait_for("ready · 1 file +1 -0\n");
     chat.settle();

@@ -82,13 +82,6 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
 }
 
 #[test]
-fn one_query_is_told_as_one() {
-    let one = LEDGER.lines().nth(1).unwrap();
-    let outcome = with_ledger(&format!("{one}\n")).run(&["stats"]);
-    assert!(outcome.stdout.contains("1 query for a suggestion is part of it"), "{outcome}");
-}
-
-#[test]
 fn lines_that_cannot_be_read_are_told_and_the_rest_is_shown() {
     let session = with_ledger(&format!("{LEDGER}{{\"type\":\"song\"}}\n{{\"type\":\"outco"));
     let before = fs::read(session.ledger()).unwrap();
@@ -220,41 +213,35 @@ fn work_that_is_given_up_or_dies_is_told_too() {
 
 #[test]
 fn the_policy_says_why_it_does_not_run() {
-    let mut session = Session::with_project();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() * 1_000;
-    session.speculate(&farewell(), "auto-edit");
-    let ledger = |outcome: &str| {
-        let turn = format!(
-            "{{\"type\":\"turn\",\"at\":{now},\"model\":\"m\",\"inputTokens\":90000,\"workMs\":30000}}\n"
-        );
-        let mut text = turn.repeat(100);
-        for id in 0..4 {
-            let ran = json!({"type": "speculation", "id": id.to_string(), "at": now, "kind": "fix", "model": "m",
-                "inputTokens": 9_000, "workMs": 9_000});
-            let outcome = json!({"type": "outcome", "id": id.to_string(), "at": now, "outcome": outcome, "savedMs": 9_000});
-            text = [text, ran.to_string(), "\n".into(), outcome.to_string(), "\n".into()].concat();
-        }
-        text
-    };
-    let fix = |session: &Session| {
+    let session = with_ledger(LEDGER);
+    let habits = |habits: Value| {
+        session.write("home/.local/state/headstart/user/habits.json", habits.to_string());
         let json = session.run(&["stats", "--json"]).json();
-        let policy = json.iter().find(|line| line["type"] == "policy").unwrap().clone();
-        (policy, json.into_iter().find(|line| line["kind"] == "fix").unwrap())
+        json.into_iter().find(|line| line["type"] == "policy").unwrap()
     };
-    fs::write(session.ledger(), ledger("ignored")).unwrap();
-    let (policy, kind) = fix(&session);
+    let policy = habits(json!({"row": 14, "decided": 14}));
     assert_eq!((&policy["mode"], &policy["hold"]), (&json!("auto"), &json!("backing_off")));
-    assert_eq!((&kind["runs"], &kind["hold"]), (&json!(false), &json!("unlikely")));
-    assert!(
-        session.run(&["stats"]).stdout.contains("the last 4 suggestions were ignored; 2 more turns pass")
+    assert_eq!(
+        (&policy["row"], &policy["runHold"], &policy["left"]),
+        (&json!(14), &json!("row"), &json!(75_000))
     );
+    let said = session.run(&["stats"]).stdout;
+    assert!(
+        said.contains("the last 14 suggestions were not taken; turns that pass before the next try: 4"),
+        "{said}"
+    );
+    assert!(said.contains("may lose 75k tokens of 150k tokens"), "{said}");
 
-    fs::write(session.ledger(), ledger("accepted")).unwrap();
-    let (policy, kind) = fix(&session);
-    assert_eq!((&policy["asks"], &kind["runs"]), (&json!(true), &json!(true)), "{policy} {kind}");
+    let policy = habits(json!({"decided": 14}));
+    assert_eq!((&policy["asks"], &policy["runs"]), (&json!(true), &json!(true)), "{policy}");
+
+    let damaged = session.write("home/.local/state/headstart/user/habits.json", "[").run(&["stats"]);
+    assert_eq!(damaged.code, Some(0));
+    assert!(damaged.stderr.contains("which suggestions you take is unknown: "), "{damaged}");
 
     let session = session.variable("HEADSTART_BACKGROUND", "off");
-    let (policy, kind) = fix(&session);
-    assert_eq!((&policy["hold"], &kind["hold"]), (&json!("off"), &json!("off")));
-    assert!(session.run(&["stats"]).stdout.ends_with("background work is off\n"));
+    let json = session.run(&["stats", "--json"]).json();
+    let policy = json.into_iter().find(|line| line["type"] == "policy").unwrap();
+    assert_eq!((&policy["hold"], &policy["runHold"]), (&json!("off"), &json!("off")));
+    assert!(session.run(&["stats"]).stdout.contains("background work is off\n"));
 }

@@ -49,7 +49,8 @@ mod tests {
     fn entries() -> Vec<Entry> {
         let work = Work { at: 7, model: "openai:m".into(), work_ms: 9, unmeasured: 1, ..Work::default() };
         let speculated: Speculated = serde_json::from_str(r#"{"id":"a","status":"boundary"}"#).unwrap();
-        let suggested: Suggested = serde_json::from_str(r#"{"id":"a","suppressed":"empty"}"#).unwrap();
+        let suggested: Suggested =
+            serde_json::from_str(r#"{"id":"a","suppressed":"error","code":"unauthorized"}"#).unwrap();
         vec![
             Entry::Turn(Work { money: Money::new(0.25), ..work.clone() }),
             Entry::Suggestion(Suggested { work: work.clone(), ..suggested }),
@@ -59,6 +60,7 @@ mod tests {
                 at: 8,
                 outcome: Outcome::Joined,
                 saved_ms: 3,
+                held: Some("row".into()),
                 changes: Some(headstart_overlay_fs::ContentHash::of(b"changes")),
             }),
         ]

@@ -14,10 +14,9 @@ impl Day {
         Self(unix_ms / MS)
     }
 
-    /// So many days before, not before the epoch.
-    #[must_use]
-    pub fn back(self, days: u64) -> Self {
-        Self(self.0.saturating_sub(days))
+    /// Days since the Unix epoch.
+    pub(crate) fn number(self) -> u64 {
+        self.0
     }
 
     /// Year, month, day in the Gregorian calendar, counted in eras of 400 years that begin in March.
@@ -65,7 +64,6 @@ mod tests {
         for (ms, expected) in cases {
             assert_eq!(Day::of(ms).to_string(), expected);
         }
-        assert_eq!(Day::of(0).back(3), Day::of(0));
         // No moment panics.
         assert!(!Day::of(u64::MAX).to_string().is_empty());
     }

@@ -57,6 +57,9 @@ pub struct Suggested {
     /// Why nothing was shown: the code of the guard, of the filter's rule or of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,
+    /// The code of the error, where the question failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The suggestion that came first in the same answer; that one's line has the cost of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
@@ -122,6 +125,9 @@ pub struct Decision {
     /// Milliseconds of work that the user did not wait for. Their reading time is not in it.
     #[serde(default)]
     pub saved_ms: u64,
+    /// Why it did not run ahead: the code of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// What tells the changes that were applied from others, where nothing else is kept of them: by it an undo finds what
     /// it takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,6 +204,11 @@ impl Outcome {
         }
     }
 
+    /// Whether it was on screen, as far as that is told.
+    pub fn was_seen(self) -> bool {
+        self == Self::Ignored || self.was_wanted() == Some(true)
+    }
+
     /// The name, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -235,6 +246,12 @@ impl Entry {
 }
 
 impl Work {
+    /// Requests of which nobody says what they cost.
+    #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
+    pub(crate) fn unknown_requests(&self) -> f64 {
+        f64::from(self.unmeasured) + self.tokens.untold_requests as f64
+    }
+
     /// Tokens read and written, cached ones included.
     pub fn spent_tokens(&self) -> u64 {
         self.tokens.input_tokens.saturating_add(self.tokens.output_tokens)
@@ -248,7 +265,7 @@ impl Suggested {
         if self.beside.is_some() {
             return false;
         }
-        let held = self.suppressed.as_deref().is_some_and(Hold::is_lesson);
+        let held = self.suppressed.as_deref().is_some_and(Hold::is_of_question);
         !held || self.work.spent_tokens() != 0 || self.work.work_ms != 0 || self.work.unmeasured != 0
     }
 }

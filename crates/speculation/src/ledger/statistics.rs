@@ -1,9 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use headstart_forked_query::Usage;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::{Day, Decision, Entry, Money, Outcome, Work};
+use super::{Day, Decision, Entry, Kind, Money, Outcome, Suggested, Work};
+use crate::policy::{Hold, Tariff};
 
 /// A ledger added up.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,8 +15,26 @@ pub struct Statistics {
     pub by_model: BTreeMap<String, Figures>,
     /// By the day on which the work was done.
     pub by_day: BTreeMap<Day, Figures>,
+    /// How suggestions of a kind fared.
+    pub by_kind: BTreeMap<Kind, OfKind>,
     /// The models whose background work shared no cache with the conversation's own model.
     pub without_shared_cache: BTreeSet<String>,
+}
+
+/// Suggestions of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OfKind {
+    /// How many were shown.
+    pub shown: u64,
+    /// Of these, taken.
+    pub taken: u64,
+}
+
+/// What several requests cost. In JSON `null` where the price of any is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bill {
+    known: Money,
+    is_unknown: bool,
 }
 
 /// The figures of one model, one day, or everything.
@@ -26,6 +45,12 @@ pub struct Figures {
     pub speculations: u64,
     /// Queries for a suggestion.
     pub suggestions: u64,
+    /// Suggestions that were shown: of several in one answer those that the user came to.
+    pub shown: u64,
+    /// Of these, taken.
+    pub taken: u64,
+    /// How often the policy refrained from a query or a run, by its reason's code.
+    pub held: BTreeMap<String, u64>,
     /// What became of the prompts that ran ahead; one that waits for a decision is in none.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Tokens of background work: speculations and queries for a suggestion.
@@ -33,10 +58,14 @@ pub struct Figures {
     pub tokens: Usage,
     /// Of these, in speculations that the user did not get, and in queries.
     pub wasted_tokens: u64,
-    /// What background work cost, as far as prices are known.
-    pub money: Money,
+    /// What background work cost.
+    pub money: Bill,
     /// Of this, for nothing.
-    pub wasted_money: Money,
+    pub wasted_money: Bill,
+    /// What was spent for nothing in input tokens of the conversation's model, dropped requests included.
+    pub lost: f64,
+    /// What the user's own turns cost in the same measure, and the speculations that they got in the place of some.
+    pub own: f64,
     /// Requests of background work that were dropped half-way, or of which the server did not say what they cost; their tokens
     /// are in no figure.
     pub unmeasured: u64,
@@ -54,7 +83,8 @@ pub struct Figures {
 
 impl Statistics {
     /// Adds up the entries of a ledger.
-    pub fn of(entries: &[Entry]) -> Self {
+    pub fn of(entries: &[Entry], tariff: &Tariff) -> Self {
+        let costs = Costs::of(entries, tariff);
         let mut decisions: HashMap<&str, &Decision> = HashMap::new();
         for entry in entries {
             if let Entry::Outcome(decision) = entry {
@@ -64,36 +94,118 @@ impl Statistics {
         let mut statistics = Self::default();
         for entry in entries {
             let (work, shares_cache) = match entry {
-                Entry::Suggestion(suggested) if !suggested.was_asked() => continue,
                 Entry::Turn(work) => (work, true),
                 Entry::Suggestion(suggested) => (&suggested.work, suggested.shares_cache),
                 Entry::Speculation(speculated) => (&speculated.work, speculated.shares_cache),
-                Entry::Outcome(_) => continue,
+                Entry::Outcome(decision) => {
+                    if let Some(held) = &decision.held {
+                        *statistics.total.held.entry(held.clone()).or_default() += 1;
+                    }
+                    continue;
+                }
             };
+            if let Entry::Suggestion(suggested) = entry {
+                statistics.count_kind(suggested, &decisions);
+            }
             if !shares_cache {
                 statistics.without_shared_cache.insert(work.model.clone());
             }
             let of_model = statistics.by_model.entry(work.model.clone()).or_default();
             let of_day = statistics.by_day.entry(Day::of(work.at)).or_default();
             for figures in [&mut statistics.total, of_model, of_day] {
-                figures.add(entry, &decisions);
+                figures.add(entry, &decisions, &costs);
             }
         }
         statistics
     }
+
+    fn count_kind(&mut self, suggested: &Suggested, decisions: &HashMap<&str, &Decision>) {
+        let (shown, taken) = fate(suggested, decisions);
+        if shown {
+            let of_kind = self.by_kind.entry(suggested.kind).or_default();
+            of_kind.shown += 1;
+            of_kind.taken += u64::from(taken);
+        }
+    }
+}
+
+/// Whether a suggestion was shown, and whether it was taken.
+fn fate(suggested: &Suggested, decisions: &HashMap<&str, &Decision>) -> (bool, bool) {
+    if suggested.suppressed.is_some() {
+        return (false, false);
+    }
+    let outcome = decisions.get(suggested.id.as_str()).map(|decision| decision.outcome);
+    let shown = match outcome {
+        // Of a further candidate only what the user did tells that they came to it.
+        Some(outcome) if suggested.beside.is_some() => outcome.was_seen(),
+        None if suggested.beside.is_some() => false,
+        outcome => outcome != Some(Outcome::Replaced),
+    };
+    (shown, outcome.is_some_and(|outcome| outcome.was_wanted() == Some(true)))
+}
+
+/// What work costs in input tokens of the conversation's model.
+struct Costs<'a> {
+    tariff: &'a Tariff,
+    question: f64,
+}
+
+impl<'a> Costs<'a> {
+    #[expect(clippy::cast_precision_loss, reason = "a mean of counts far below 2^52")]
+    fn of(entries: &[Entry], tariff: &'a Tariff) -> Self {
+        let asked = entries.iter().filter_map(|entry| match entry {
+            Entry::Suggestion(suggested) if suggested.work.spent_tokens() != 0 => Some(&suggested.work),
+            _ => None,
+        });
+        let costs: Vec<f64> = asked.map(|work| tariff.cost(work, 0.0)).collect();
+        Self { tariff, question: costs.iter().sum::<f64>() / costs.len().max(1) as f64 }
+    }
+
+    fn of_work(&self, work: &Work) -> f64 {
+        self.tariff.cost(work, self.question)
+    }
+}
+
+impl Bill {
+    /// What is known of it to be the whole; `None` where any price is unknown.
+    pub fn amount(&self) -> Option<Money> {
+        (!self.is_unknown).then_some(self.known)
+    }
+
+    fn add(&mut self, work: &Work) {
+        self.known = self.known.plus(work.money.unwrap_or_default());
+        let was_free = work.money == Some(Money::ZERO);
+        self.is_unknown |= (work.money.is_none() && work.spent_tokens() != 0)
+            || (work.tokens.untold_requests != 0 && !was_free);
+    }
+}
+
+impl Serialize for Bill {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.amount().serialize(serializer)
+    }
 }
 
 impl Figures {
-    fn add(&mut self, entry: &Entry, decisions: &HashMap<&str, &Decision>) {
+    fn add(&mut self, entry: &Entry, decisions: &HashMap<&str, &Decision>, costs: &Costs<'_>) {
         match entry {
             Entry::Turn(work) => {
                 self.turns += 1;
                 self.own_tokens = self.own_tokens.saturating_add(work.spent_tokens());
+                self.own += costs.of_work(work);
             }
             Entry::Suggestion(suggested) => {
-                self.suggestions += 1;
-                self.spend(&suggested.work);
-                self.waste(&suggested.work);
+                let (shown, taken) = fate(suggested, decisions);
+                self.shown += u64::from(shown);
+                self.taken += u64::from(taken);
+                if let Some(code) = suggested.suppressed.as_ref().filter(|code| Hold::is_of_question(code)) {
+                    *self.held.entry(code.clone()).or_default() += 1;
+                }
+                if suggested.was_asked() {
+                    self.suggestions += 1;
+                    self.spend(&suggested.work);
+                    self.waste(&suggested.work, costs);
+                }
             }
             Entry::Speculation(speculated) => {
                 self.speculations += 1;
@@ -105,8 +217,9 @@ impl Figures {
                 if decision.outcome.is_hit() {
                     self.saved_ms = self.saved_ms.saturating_add(decision.saved_ms);
                     self.own_tokens = self.own_tokens.saturating_add(speculated.work.spent_tokens());
+                    self.own += costs.of_work(&speculated.work);
                 } else {
-                    self.waste(&speculated.work);
+                    self.waste(&speculated.work, costs);
                 }
             }
             Entry::Outcome(_) => {}
@@ -119,16 +232,17 @@ impl Figures {
         tokens.cached_input_tokens =
             tokens.cached_input_tokens.saturating_add(work.tokens.cached_input_tokens);
         tokens.output_tokens = tokens.output_tokens.saturating_add(work.tokens.output_tokens);
-        self.money = self.money.plus(work.money.unwrap_or_default());
+        self.money.add(work);
         self.unmeasured = self
             .unmeasured
             .saturating_add(u64::from(work.unmeasured))
             .saturating_add(work.tokens.untold_requests);
     }
 
-    fn waste(&mut self, work: &Work) {
+    fn waste(&mut self, work: &Work, costs: &Costs<'_>) {
         self.wasted_tokens = self.wasted_tokens.saturating_add(work.spent_tokens());
-        self.wasted_money = self.wasted_money.plus(work.money.unwrap_or_default());
+        self.wasted_money.add(work);
+        self.lost += costs.of_work(work);
     }
 
     /// Speculations that the user got.
@@ -151,6 +265,11 @@ impl Figures {
         ratio(self.saved_ms, self.hits()).map(|ms| ms / 1_000.0)
     }
 
+    /// What was spent for nothing, as a part of what the own turns cost; `None` before the first.
+    pub fn lost_share(&self) -> Option<f64> {
+        (0.0 < self.own).then(|| self.lost / self.own)
+    }
+
     /// Tokens spent for nothing for each second saved; `None` where nothing was saved.
     pub fn tokens_wasted_per_second_saved(&self) -> Option<f64> {
         ratio(self.wasted_tokens, self.saved_ms).map(|per_ms| per_ms * 1_000.0)
@@ -169,7 +288,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::read;
+    use crate::ledger::{Prices, read};
 
     const DAY: u64 = 24 * 60 * 60 * 1_000;
 
@@ -187,7 +306,7 @@ mod tests {
     fn of(lines: &[String]) -> Statistics {
         let book = read(lines.concat().as_bytes());
         assert!(book.damaged.is_empty() && !book.torn, "{book:?}");
-        Statistics::of(&book.entries)
+        Statistics::of(&book.entries, &Tariff::new("m", Prices::default()))
     }
 
     #[test]
@@ -210,20 +329,57 @@ mod tests {
         assert_eq!((figures.wasted_tokens, figures.tokens.input_tokens), (310, 1_010));
         assert_eq!(figures.tokens_wasted_per_second_saved(), Some(124.0));
         assert_eq!(
-            (figures.money, figures.wasted_money),
-            (Money::new(2.0).unwrap(), Money::new(0.5).unwrap())
+            (figures.money.amount(), figures.wasted_money.amount()),
+            (None, None),
+            "of the query no price is known"
         );
+        // 400 and 10 tokens, and two requests that were dropped; the turn, and what was taken.
+        assert_eq!((figures.lost, figures.own), (330.0, 1_328.0));
+        assert_eq!(figures.lost_share(), Some(330.0 / 1_328.0));
         assert_eq!((figures.turns, figures.own_tokens), (1, 1_307));
         assert_eq!((figures.unmeasured, figures.staged_bytes, figures.work_ms), (2, 20, 8_000));
     }
 
     #[test]
-    fn a_policy_that_held_back_asked_nobody() {
-        let held = r#"{"type":"suggestion","id":"","model":"m","suppressed":"backing_off"}"#;
-        let shown = r#"{"type":"suggestion","id":"","model":"m","suppressed":"unlikely","inputTokens":9}"#;
-        let further = r#"{"type":"suggestion","id":"b","model":"m","beside":"a"}"#;
-        let figures = of(&[format!("{held}\n{shown}\n{further}\n")]).total;
-        assert_eq!((figures.suggestions, figures.wasted_tokens), (1, 9));
+    fn money_is_the_whole_or_unknown_and_never_a_part() {
+        let turn = r#"{"type":"turn","model":"m","inputTokens":1000}"#.to_owned() + "\n";
+        let priced = [speculation("a", 0, "m", 100), turn, outcome("a", "ignored", 0)];
+        let figures = of(&priced).total;
+        assert_eq!(
+            (figures.money.amount(), figures.wasted_money.amount()),
+            (Money::new(0.5), Money::new(0.5))
+        );
+        let query = r#"{"type":"suggestion","id":"a","model":"m","inputTokens":10}"#.to_owned() + "\n";
+        let figures = of(&[&priced[..], &[query]].concat()).total;
+        assert_eq!((figures.money.amount(), figures.wasted_money.amount()), (None, None));
+        assert_eq!(serde_json::to_value(&figures).unwrap()["money"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn suggestions_are_counted_as_asked_for_shown_and_taken_by_kind() {
+        let suggestion = |id: &str, more: &str| {
+            format!(r#"{{"type":"suggestion","id":"{id}","kind":"fix","model":"m"{more}}}"#) + "\n"
+        };
+        let held = r#"{"type":"outcome","id":"a","at":1,"outcome":"ignored","held":"row"}"#.to_owned() + "\n";
+        let statistics = of(&[
+            suggestion("", r#","suppressed":"backing_off""#),
+            suggestion("", r#","suppressed":"unlikely","inputTokens":9"#),
+            suggestion("a", r#","inputTokens":1"#),
+            suggestion("b", r#","inputTokens":1"#),
+            suggestion("c", r#","beside":"b""#),
+            suggestion("d", r#","beside":"b""#),
+            suggestion("e", r#","inputTokens":1"#),
+            held,
+            outcome("b", "aborted", 0),
+            outcome("c", "accepted", 0),
+            outcome("d", "aborted", 0),
+            outcome("e", "replaced", 0),
+        ]);
+        let total = &statistics.total;
+        assert_eq!((total.suggestions, total.shown, total.taken), (4, 3, 1));
+        let counted = |code: &str| (code.to_owned(), 1);
+        assert_eq!(total.held, ["backing_off", "row", "unlikely"].map(counted).into());
+        assert_eq!(statistics.by_kind, [(Kind::Fix, OfKind { shown: 3, taken: 1 })].into());
     }
 
     #[test]

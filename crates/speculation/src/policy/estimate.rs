@@ -1,30 +1,13 @@
+use serde::{Deserialize, Serialize};
+
 /// What each further observation leaves of the weight of those before: the last twenty or so count.
 const FADE: f64 = 0.95;
-
-/// What is known of a chance: a Beta distribution.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Beta {
-    /// Weight of the times it happened.
-    pub alpha: f64,
-    /// Weight of the times it did not.
-    pub beta: f64,
-}
-
-impl Beta {
-    /// The expected chance.
-    pub fn mean(&self) -> f64 {
-        self.alpha / (self.alpha + self.beta)
-    }
-
-    /// How far off it may be: the standard deviation.
-    pub fn deviation(&self) -> f64 {
-        let sum = self.alpha + self.beta;
-        (self.alpha * self.beta / (sum * sum * (sum + 1.0))).sqrt()
-    }
-}
+/// What each turn without an observation leaves of it.
+const PASSING_FADE: f64 = 0.98;
 
 /// Observations of a chance; older ones fade.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Seen {
     yes: f64,
     no: f64,
@@ -32,24 +15,33 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn observe(&mut self, yes: bool) {
-        self.fade();
+        self.fade(FADE);
         *if yes { &mut self.yes } else { &mut self.no } += 1.0;
     }
 
-    /// Time passes without an observation.
-    pub(super) fn fade(&mut self) {
-        self.yes *= FADE;
-        self.no *= FADE;
+    /// A turn passes without an observation.
+    pub(super) fn pass(&mut self) {
+        self.fade(PASSING_FADE);
     }
 
-    /// With what is believed before the first observation: a chance, as sure as so many observations.
-    pub(super) fn after(&self, prior: f64, weight: f64) -> Beta {
-        Beta { alpha: self.yes + prior * weight, beta: self.no + (1.0 - prior) * weight }
+    /// The chance, with what is believed before the first observation: a chance, as sure as so many observations.
+    pub(super) fn after(&self, prior: f64, weight: f64) -> f64 {
+        (self.yes + prior * weight) / (self.yes + self.no + weight)
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        [self.yes, self.no].into_iter().all(is_amount)
+    }
+
+    fn fade(&mut self, part: f64) {
+        self.yes *= part;
+        self.no *= part;
     }
 }
 
 /// The mean of an amount; older observations fade.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Mean {
     sum: f64,
     weight: f64,
@@ -69,4 +61,12 @@ impl Mean {
     pub(super) fn known(&self) -> Option<f64> {
         (0.0 < self.weight).then(|| self.sum / self.weight)
     }
+
+    pub(super) fn is_sound(&self) -> bool {
+        [self.sum, self.weight].into_iter().all(is_amount)
+    }
+}
+
+fn is_amount(number: f64) -> bool {
+    number.is_finite() && 0.0 <= number
 }

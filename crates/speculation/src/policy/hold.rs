@@ -14,37 +14,45 @@ pub enum Hold {
     /// A text that destroys.
     #[error("a destructive text is never run ahead")]
     Destructive,
-    /// The user ignored the last ones.
-    #[error("the last {ignored} suggestions were ignored; {left} more turns pass before the next try")]
+    /// The user took none of the last ones: questions are rare.
+    #[error("the last {row} suggestions were not taken; turns that pass before the next try: {left}")]
     BackingOff {
         /// How many in a row.
-        ignored: u32,
+        row: u32,
         /// How many turns to pass.
         left: u32,
     },
-    /// The user takes too few of this kind.
-    #[error("the chance that it is taken is {:.0} %, and {:.0} % are asked for", chance * 100.0, from * 100.0)]
-    Unlikely {
-        /// From 0 to 1.
-        chance: f64,
-        /// What the user asks for.
-        from: f64,
+    /// The user took none of the last ones: nothing runs.
+    #[error("the last {row} suggestions were not taken; nothing runs ahead until one is")]
+    Row {
+        /// How many in a row.
+        row: u32,
     },
-    /// It costs more than it saves.
-    #[error("the time it would save is worth {saving:.0} tokens, and it may cost {loss:.0} for nothing")]
-    NotWorthIt {
-        /// In input tokens, times the chance.
-        saving: f64,
-        /// In input tokens, times the chance of the opposite.
-        loss: f64,
-    },
-    /// Too much was spent for nothing lately, measured by the user's own turns.
-    #[error("background work may cost {left:.0} tokens more for nothing now, and this takes {costs:.0}")]
-    Share {
+    /// What the session may lose is used up.
+    #[error("{left:.0} tokens are left for work that nobody takes, and this may cost {costs:.0}")]
+    Allowance {
         /// In input tokens.
         left: f64,
         /// In input tokens.
         costs: f64,
+        /// Whether there were more left if the day's other sessions had used less.
+        day_limits: bool,
+    },
+    /// It costs more than it saves.
+    #[error("the time that it may save is worth {worth:.0} tokens, and it takes at least {costs:.0}")]
+    NotWorthIt {
+        /// In input tokens.
+        worth: f64,
+        /// In input tokens.
+        costs: f64,
+    },
+    /// The user takes too few for a step on top of others.
+    #[error("the chance that it is taken is {:.0} %, and a further step waits for {:.0} %", chance * 100.0, from * 100.0)]
+    Unlikely {
+        /// From 0 to 1.
+        chance: f64,
+        /// What is asked for.
+        from: f64,
     },
     /// Better candidates run already.
     #[error("{most} better candidates run ahead already, and no more are to run at the same time")]
@@ -60,6 +68,12 @@ pub enum Hold {
         /// Of what.
         measure: Measure,
     },
+    /// The machine that the model runs on is on battery; a host finds that out.
+    #[error("the model runs on this machine, which is on battery power")]
+    Battery,
+    /// The machine that the model runs on is busy; a host finds that out.
+    #[error("the model runs on this machine, which is busy")]
+    Load,
 }
 
 impl Hold {
@@ -70,17 +84,22 @@ impl Hold {
             Self::Command => "command",
             Self::Destructive => "destructive",
             Self::BackingOff { .. } => "backing_off",
-            Self::Unlikely { .. } => "unlikely",
+            Self::Row { .. } => "row",
+            Self::Allowance { day_limits: false, .. } => "allowance",
+            Self::Allowance { day_limits: true, .. } => "day_starts",
             Self::NotWorthIt { .. } => "not_worth_it",
-            Self::Share { .. } => "share",
+            Self::Unlikely { .. } => "unlikely",
             Self::Enough { .. } => "enough",
             Self::Cap { .. } => "cap",
+            Self::Battery => "battery",
+            Self::Load => "load",
         }
     }
 
-    /// Whether a code in a ledger says that the policy gave way to what it had learned: what it has learned fades by it, so
-    /// that it tries again.
-    pub(crate) fn is_lesson(code: &str) -> bool {
-        matches!(code, "backing_off" | "unlikely")
+    /// Whether a code in a ledger says that no question was asked; `unlikely` and `share` did in earlier versions.
+    pub(crate) fn is_of_question(code: &str) -> bool {
+        const CODES: [&str; 8] =
+            ["backing_off", "allowance", "day_starts", "cap", "battery", "load", "unlikely", "share"];
+        CODES.contains(&code)
     }
 }

@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 
 use headstart_forked_query::Usage;
 
-use crate::ledger::{Money, Price, Prices};
+use super::Policy;
+use crate::ledger::{Money, Price, Prices, Work};
 use crate::limits::CostLimit;
 
 const MILLION: f64 = 1_000_000.0;
@@ -38,20 +39,45 @@ impl Tariff {
 
     /// Whether the background work costs nothing for a token.
     pub fn is_free(&self) -> bool {
-        self.free.contains(&self.background)
+        self.is_free_model(&self.background)
     }
 
-    /// What these tokens of a model cost, in input tokens of the conversation's model.
+    /// Whether a model costs nothing for a token.
+    pub fn is_free_model(&self, model: &str) -> bool {
+        self.free.contains(model)
+    }
+
+    /// What these tokens of a model cost, in input tokens of the conversation's model; of the background work's, where the
+    /// conversation costs nothing.
     pub fn weigh(&self, model: &str, tokens: Usage) -> f64 {
+        if self.is_free_model(model) {
+            return 0.0;
+        }
         match self.priced(model) {
             Some((price, unit)) => price.of(tokens).units() / unit,
             None => usual().of(tokens).units() * MILLION,
         }
     }
 
-    /// The price table.
-    pub fn prices(&self) -> &Prices {
-        &self.prices
+    /// The same of some work. A request that was dropped half-way has read the conversation as a question does, and so has one of
+    /// which the server does not say what it cost.
+    pub(crate) fn cost(&self, work: &Work, question: f64) -> f64 {
+        let was_free = work.money == Some(Money::ZERO);
+        if was_free || self.is_free_model(&work.model) {
+            return 0.0;
+        }
+        self.weigh(&work.model, work.tokens) + work.unknown_requests() * question
+    }
+
+    /// What so many input tokens cost, where the price is known.
+    pub fn money(&self, tokens: f64) -> Option<Money> {
+        self.unit().map(|unit| amount(tokens * unit))
+    }
+
+    /// What a session may lose before its own turns have cost anything, in input tokens.
+    pub(super) fn start(&self, policy: &Policy) -> f64 {
+        let by_money = self.unit().map(|unit| policy.start_money.units() / unit);
+        by_money.unwrap_or(f64::INFINITY).min(policy.start_tokens)
     }
 
     /// What a run may cost, where it may cost so many input tokens and so much money.
@@ -67,14 +93,16 @@ impl Tariff {
         }
     }
 
-    /// The price of a model, and that of one input token of the main model.
+    /// The price of a model, and that of one token of the measure.
     fn priced(&self, model: &str) -> Option<(Price, f64)> {
-        let price = self.prices.get(model)?;
-        let main = self.prices.get(&self.main)?;
-        // A model that costs nothing (it runs on the user's own machine) is no measure for others.
-        let unit = if main.input == Money::ZERO { price.input } else { main.input };
-        let unit = if unit == Money::ZERO { 1.0 } else { unit.units() };
-        Some((price, unit / MILLION))
+        Some((self.prices.get(model)?, self.unit()?))
+    }
+
+    /// What one token of the measure costs. A model that costs nothing is no measure for others.
+    fn unit(&self) -> Option<f64> {
+        let measure = [&self.main, &self.background].into_iter().find(|model| !self.is_free_model(model))?;
+        let price = self.prices.get(measure)?.input;
+        (price != Money::ZERO).then(|| price.units() / MILLION)
     }
 }
 

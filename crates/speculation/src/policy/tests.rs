@@ -1,44 +1,66 @@
+mod acceptance;
+mod life;
 mod several;
-mod simulation;
 
 use super::*;
-use crate::ledger::{Entry, Money, Outcome, Prices, read};
+use crate::ledger::{Day, Entry, Outcome, Price, Prices, read};
 
 const NOW: u64 = 1_000_000_000_000;
+const DAY: u64 = 24 * 60 * 60 * 1_000;
 
-/// Lines of a ledger as they would be written now.
-struct History(String, u32);
+/// A session, told by the lines of its ledger as they would be written now.
+#[derive(Clone)]
+struct History {
+    policy: Policy,
+    experience: Experience,
+    ids: u32,
+}
+
+fn tariff() -> Tariff {
+    Tariff::new("m", Prices::default())
+}
+
+fn price(input: f64, cached: f64, output: f64) -> Price {
+    let money = |units| Money::new(units).unwrap();
+    Price::new(money(input), money(cached), money(output))
+}
 
 impl History {
     fn new() -> Self {
-        Self(String::new(), 0)
+        Self::with(tariff(), Policy::default())
+    }
+
+    fn with(tariff: Tariff, policy: Policy) -> Self {
+        Self { policy, experience: Experience::of(tariff, Habits::default(), &[]), ids: 0 }
     }
 
     /// A turn of the user.
-    fn turn(self, tokens: u64, ms: u64) -> Self {
+    fn turn(self, tokens: u64) -> Self {
         self.line(&format!(
-            r#"{{"type":"turn","at":{NOW},"model":"m","inputTokens":{tokens},"workMs":{ms}}}"#
+            r#"{{"type":"turn","at":{NOW},"model":"m","inputTokens":{tokens},"workMs":20000}}"#
         ))
     }
 
-    /// Turns of the user that leave room for a lot.
-    fn rich() -> Self {
-        Self::new().times(100, |history| history.turn(1_000_000, 20_000))
+    /// A question for a suggestion, of which nothing came.
+    fn asked(self, tokens: u64) -> Self {
+        self.line(&format!(
+            r#"{{"type":"suggestion","id":"","at":{NOW},"model":"m","suppressed":"empty","inputTokens":{tokens}}}"#
+        ))
     }
 
     /// A suggestion that ran, and what became of it.
-    fn ran(mut self, kind: &str, tokens: u64, outcome: &str, saved_ms: u64) -> Self {
-        self.1 += 1;
-        let id = self.1;
+    fn ran(mut self, tokens: u64, outcome: &str, saved_ms: u64) -> Self {
+        self.ids += 1;
+        let id = self.ids;
         self.line(&format!(
-            r#"{{"type":"speculation","id":"{id}","at":{NOW},"kind":"{kind}","model":"m","inputTokens":{tokens},"workMs":1000}}"#
+            r#"{{"type":"speculation","id":"{id}","at":{NOW},"model":"m","inputTokens":{tokens},"workMs":1000}}"#
         ))
         .line(&format!(
             r#"{{"type":"outcome","id":"{id}","at":{NOW},"outcome":"{outcome}","savedMs":{saved_ms}}}"#
         ))
     }
 
-    /// A turn after which the policy gave way.
+    /// A turn after which nothing was asked.
     fn held(self, code: &str) -> Self {
         self.line(&format!(
             r#"{{"type":"suggestion","id":"h","at":{NOW},"model":"m","suppressed":"{code}"}}"#
@@ -46,8 +68,11 @@ impl History {
     }
 
     fn line(mut self, line: &str) -> Self {
-        self.0 += line;
-        self.0 += "\n";
+        let book = read(format!("{line}\n").as_bytes());
+        assert!(book.damaged.is_empty(), "{:?}", book.damaged);
+        for entry in &book.entries {
+            self.experience.observe(&self.policy, entry);
+        }
         self
     }
 
@@ -55,18 +80,29 @@ impl History {
         (0..times).fold(self, |history, _| add(history))
     }
 
-    fn experience(&self) -> Experience {
-        let book = read(self.0.as_bytes());
-        assert!(book.damaged.is_empty(), "{:?}", book.damaged);
-        Experience::of(Tariff::new("m", Prices::default()), &book.entries)
+    fn room(&self) -> Room {
+        self.policy.room(&self.experience, NOW)
     }
-}
 
-/// The code of the answer; `run` where it is yes.
-fn answer(policy: Policy, history: &History, text: &str) -> &'static str {
-    match policy.run(&history.experience(), text, NOW) {
-        Ok(_) => "run",
-        Err(hold) => hold.code(),
+    fn asks(&self) -> Result<(), &'static str> {
+        self.policy.ask(&self.experience, NOW).map_err(|hold| hold.code())
+    }
+
+    /// The code of the answer; `run` where it is yes.
+    fn runs(&self, text: &str) -> &'static str {
+        self.policy.run(&self.experience, text, NOW).map_or_else(|hold| hold.code(), |_| "run")
+    }
+
+    fn in_mode(mut self, mode: Mode) -> Self {
+        self.policy.mode = mode;
+        self
+    }
+
+    /// What a run may cost, in tokens.
+    fn limit(&self) -> f64 {
+        let allowance = self.policy.run(&self.experience, "fix it", NOW).unwrap();
+        let cost = allowance.cost.unwrap();
+        cost.most.units() * 1e6 / cost.price.input.units()
     }
 }
 
@@ -74,124 +110,204 @@ fn mode(mode: Mode) -> Policy {
     Policy { mode, ..Policy::default() }
 }
 
+#[track_caller]
+fn assert_near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-3 * expected.abs().max(1.0), "{found} is not {expected}");
+}
+
 #[test]
 fn what_runs_and_what_does_not() {
     let fresh = History::new;
-    let rich = History::rich;
-    let taken = || rich().times(10, |history| history.ran("verify", 10_000, "accepted", 15_000));
-    let ignored = || rich().times(10, |history| history.ran("verify", 10_000, "replaced", 0));
-    let dear = || rich().times(10, |history| history.ran("verify", 900_000, "accepted", 100));
-    let fruitless = || dear().times(4, |history| history.ran("verify", 900_000, "replaced", 0));
-    let (off, auto, always) = (mode(Mode::Off), mode(Mode::Auto), mode(Mode::Always));
+    let ignored = |times| fresh().times(times, |history| history.ran(10, "ignored", 0));
+    let dear = || fresh().turn(10_000_000).asked(100_000).times(8, |history| history.ran(10, "accepted", 10));
+    let fruitless = || dear().times(7, |history| history.ran(10, "ignored", 0));
+    let spent = || fresh().asked(150_000);
+    let (run, tests) = ("run", "run the tests");
     let cases = [
-        ("nothing is known", fresh(), "run the tests", "off", "run", "run"),
-        ("the user takes them", taken(), "run the tests", "off", "run", "run"),
-        ("a slash command", taken(), "/clear", "off", "command", "command"),
-        ("a slash command after blanks", taken(), "  /clear", "off", "command", "command"),
-        ("a destructive command", taken(), "run rm -rf /", "off", "destructive", "destructive"),
-        ("a destructive order", taken(), "delete all files", "off", "destructive", "destructive"),
-        ("the user never takes them", ignored(), "run the tests", "off", "unlikely", "run"),
-        (
-            "likely, yet it saves less than it costs",
-            fruitless(),
-            "run the tests",
-            "off",
-            "not_worth_it",
-            "run",
-        ),
-        (
-            "the user's turns cost too little",
-            fresh().turn(10_000, 20_000),
-            "run the tests",
-            "off",
-            "share",
-            "run",
-        ),
+        ("nothing is known", fresh(), tests, ["off", run, run]),
+        ("a slash command", fresh(), "/clear", ["off", "command", "command"]),
+        ("a slash command after blanks", fresh(), "  /clear", ["off", "command", "command"]),
+        ("a destructive command", fresh(), "run rm -rf /", ["off", "destructive", "destructive"]),
+        ("a destructive order", fresh(), "delete all files", ["off", "destructive", "destructive"]),
+        ("seven were not taken", ignored(7), tests, ["off", run, run]),
+        ("eight were not taken", ignored(8), tests, ["off", "row", run]),
+        ("one is taken again", ignored(8).ran(10, "accepted", 9_000), tests, ["off", run, run]),
+        ("what is left is used up", spent(), tests, ["off", "allowance", run]),
+        ("a question is dearer than what a run saves", fruitless(), tests, ["off", "not_worth_it", run]),
     ];
-    for (name, history, text, if_off, if_auto, if_always) in cases {
-        let answers = [off, auto, always].map(|policy| answer(policy, &history, text));
-        assert_eq!(answers, [if_off, if_auto, if_always], "{name}");
+    for (name, history, text, expected) in cases {
+        let answers =
+            [Mode::Off, Mode::Auto, Mode::Always].map(|mode| history.clone().in_mode(mode).runs(text));
+        assert_eq!(answers, expected, "{name}");
     }
 }
 
 #[test]
-fn a_kind_is_judged_by_its_own_record_and_begins_as_the_project_is() {
-    let history = History::rich()
-        .times(8, |history| history.ran("verify", 1_000, "accepted", 9_000))
-        .times(8, |history| history.ran("commit", 1_000, "replaced", 0));
-    let experience = history.experience();
-    let chance = |kind| experience.chance(kind).mean();
-    assert!(0.7 < chance(Kind::Verify) && chance(Kind::Commit) < 0.2);
-    assert!((0.25..0.6).contains(&chance(Kind::Fix)), "{}", chance(Kind::Fix));
-    assert!(experience.chance(Kind::Verify).deviation() < experience.chance(Kind::Fix).deviation());
-    assert_eq!(answer(Policy::default(), &history, "run the tests"), "run");
-    assert_eq!(answer(Policy::default(), &history, "commit this"), "unlikely");
-}
-
-#[test]
-fn the_past_is_forgotten() {
-    let history = History::new()
-        .times(200, |history| history.ran("fix", 1_000, "replaced", 0))
-        .times(25, |history| history.ran("fix", 1_000, "accepted", 1_000));
-    assert!(0.6 < history.experience().chance(Kind::Fix).mean());
-}
-
-#[test]
-fn showing_and_running_have_thresholds_of_their_own() {
-    let policy = Policy { second_is_worth: 1e6, ..Policy::default() };
-    let history = History::rich();
-    let experience = history.experience();
-    let chance = experience.chance(Kind::Fix).mean();
-    for (show_from, run_from, shows, runs) in [
-        (chance - 0.01, chance - 0.01, true, true),
-        (chance - 0.01, chance + 0.01, true, false),
-        (chance + 0.01, chance - 0.01, false, true),
-    ] {
-        let policy = Policy { show_from, run_from, ..policy };
-        assert_eq!(policy.show(&experience, "fix it").is_ok(), shows);
-        assert_eq!(policy.run(&experience, "fix it", NOW).is_ok(), runs);
+fn only_what_was_seen_is_a_suggestion_not_taken() {
+    for (outcome, row) in [("ignored", 1), ("replaced", 0), ("aborted", 0), ("accepted", 0), ("undone", 0)] {
+        assert_eq!(History::new().ran(10, outcome, 0).experience.habits().row, row, "{outcome}");
     }
+    let habits = *History::new().ran(10, "ignored", 0).ran(10, "conflict", 0).experience.habits();
+    assert_eq!((habits.row, habits.decided), (0, 2), "who wanted it took it");
 }
 
 #[test]
-fn the_dial_says_what_a_second_is_worth() {
-    let history = History::rich().times(4, |history| history.ran("fix", 100_000, "accepted", 2_000));
-    let history = history.times(4, |history| history.ran("fix", 100_000, "replaced", 0));
-    let with = |second_is_worth| answer(Policy { second_is_worth, ..Policy::default() }, &history, "fix it");
-    assert_eq!([with(1_000.0), with(100_000.0)], ["not_worth_it", "run"]);
+fn the_chance_begins_at_35_percent_and_follows_the_last_twenty() {
+    let chance = |history: &History| history.experience.chance();
+    assert_near(chance(&History::new()), 0.35);
+    let ignored = History::new().times(200, |history| history.ran(1, "ignored", 0));
+    assert!(chance(&ignored) < 0.05);
+    let taken = ignored.times(25, |history| history.ran(1, "accepted", 0));
+    assert!(0.65 < chance(&taken), "{}", chance(&taken));
+    let always = taken.times(300, |history| history.ran(1, "accepted", 0));
+    assert_near(chance(&always), 0.9);
+    // What is known fades with turns that pass.
+    let ignored = History::new().times(20, |history| history.ran(1, "ignored", 0));
+    let later = ignored.clone().times(100, |history| history.held("backing_off"));
+    assert!(chance(&ignored) < 0.1 && 0.15 < chance(&later), "{}", chance(&later));
 }
 
 #[test]
-fn suggestions_ignored_in_a_row_bring_a_pause_that_ends() {
-    let policy = Policy::default();
-    let ignored = |times| {
-        let history = History::rich();
-        let history = history.times(10, |history| history.ran("fix", 1_000, "accepted", 9_000));
-        history.times(times, |history| history.ran("fix", 1_000, "ignored", 0))
+fn a_session_may_lose_its_start_and_a_share_of_its_own_turns() {
+    let cases = [
+        (History::new(), 150_000.0),
+        (History::new().asked(1_000), 149_000.0),
+        (History::new().turn(100_000).asked(1_000), 164_000.0),
+        (History::new().ran(50_000, "ignored", 0), 100_000.0),
+        // What is taken is the user's own.
+        (History::new().ran(50_000, "accepted", 9_000), 157_500.0),
+        (History::new().ran(500_000, "ignored", 0), 0.0),
+    ];
+    for (history, left) in cases {
+        assert_near(history.room().left, left);
+    }
+    let mut granted = History::new().ran(200_000, "ignored", 0);
+    assert_eq!(granted.asks(), Ok(()), "no question has cost anything yet");
+    granted = granted.asked(5_000);
+    assert_eq!(granted.asks(), Err("allowance"));
+    granted.experience.grant();
+    assert_near(granted.room().left, 95_000.0);
+    assert_eq!(granted.asks(), Ok(()));
+}
+
+#[test]
+fn a_run_explores_first_and_costs_what_it_is_worth_then() {
+    let begun = History::new().asked(1_000);
+    assert_near(begun.limit(), 149_000.0 / 2.0);
+    // Little is left: five questions' worth, or all of it but the question that follows.
+    assert_near(begun.clone().ran(141_000, "replaced", 0).limit(), 5_000.0);
+    assert_near(begun.clone().ran(146_000, "replaced", 0).limit(), 2_000.0);
+    assert_eq!(begun.clone().ran(147_000, "replaced", 0).runs("fix it"), "allowance");
+    assert_eq!(begun.clone().ran(148_500, "replaced", 0).asks(), Err("allowance"));
+
+    let decided = begun
+        .times(4, |history| history.ran(10, "accepted", 20_000))
+        .times(4, |history| history.ran(10, "ignored", 0));
+    let habits = decided.experience.habits();
+    assert!(decided.limit() < 80_000.0);
+    let worth = habits.chance() * habits.saves_seconds() * 5_000.0 / (1.0 - habits.chance());
+    assert_near(decided.limit(), worth);
+    let dial = |second_is_worth| {
+        let policy = Policy { second_is_worth, ..decided.policy };
+        History { policy, ..decided.clone() }
     };
-    let asks = |history: &History| policy.ask(&history.experience(), NOW).map_err(|hold| hold.code());
-    assert_eq!(asks(&ignored(2)), Ok(()));
-    // 1, 2, 4, 8 turns pass, and no more than 16 however many were ignored.
-    for (times, pause) in [(3, 1), (4, 2), (5, 4), (6, 8)] {
-        let waiting = |turns| ignored(times).times(turns, |history| history.held("backing_off"));
-        assert_eq!(asks(&waiting(pause - 1)), Err("backing_off"), "{times}");
-        assert_eq!(asks(&waiting(pause)), Ok(()), "{times}");
-    }
-    let long = ignored(60).times(16, |history| history.held("backing_off"));
-    assert_ne!(asks(&long), Err("backing_off"));
-    // One that is taken ends it, one that nobody saw changes nothing.
-    assert_eq!(asks(&ignored(3).ran("fix", 1_000, "accepted", 1_000)), Ok(()));
-    assert_eq!(asks(&ignored(3).ran("fix", 1_000, "aborted", 0)), Err("backing_off"));
-    assert_eq!(Policy { mode: Mode::Always, ..policy }.ask(&ignored(60).experience(), NOW), Ok(()));
+    assert_eq!(dial(10.0).runs("fix it"), "not_worth_it");
+    assert_near(dial(500.0).limit(), worth / 10.0);
 }
 
 #[test]
-fn a_project_where_nothing_is_taken_is_left_alone_and_tried_again_after_a_while() {
-    let history = History::rich().times(30, |history| history.ran("fix", 10, "replaced", 0));
-    let asks =
-        |history: &History| Policy::default().ask(&history.experience(), NOW).map_err(|hold| hold.code());
-    assert_eq!(asks(&history), Err("unlikely"));
-    assert_eq!(asks(&history.times(40, |history| history.held("unlikely"))), Ok(()));
+fn questions_get_rare_where_nothing_is_taken_and_the_start_gets_smaller() {
+    let ignored = |times| History::new().asked(100).times(times, |history| history.ran(1, "ignored", 0));
+    // The row, the turns that pass before the next question, the part of the start.
+    for (row, pause, part) in
+        [(11, 0, 1.0), (12, 1, 0.5), (13, 2, 0.5), (15, 8, 0.5), (16, 16, 0.25), (40, 16, 1.0 / 16.0)]
+    {
+        let waiting = |turns| ignored(row).times(turns, |history| history.held("backing_off"));
+        if let Some(before) = u32::checked_sub(pause, 1) {
+            assert_eq!(waiting(before).asks(), Err("backing_off"), "{row}");
+        }
+        assert_eq!(waiting(pause).asks(), Ok(()), "{row}");
+        assert_near(ignored(row).room().left, part * 150_000.0 - 100.0 - f64::from(row));
+    }
+    assert_eq!(ignored(40).ran(1, "accepted", 1_000).asks(), Ok(()));
+    assert_eq!(ignored(40).ran(1, "aborted", 0).asks(), Err("backing_off"));
+    assert_eq!(ignored(60).in_mode(Mode::Always).asks(), Ok(()));
+}
+
+#[test]
+fn the_sessions_of_a_day_share_three_starts_and_the_next_day_has_three_more() {
+    let mut habits = Habits::default();
+    let session = |habits, at: u64| {
+        let line = format!(
+            r#"{{"type":"suggestion","id":"","at":{at},"model":"m","suppressed":"empty","inputTokens":120000}}"#
+        );
+        let mut history = History::new();
+        history.experience.adopt(habits);
+        let left = history.policy.room(&history.experience, at);
+        (left, *history.line(&line).experience.habits())
+    };
+    for (left, limited) in [(150_000.0, false), (150_000.0, false), (150_000.0, false), (90_000.0, true)] {
+        let room;
+        (room, habits) = session(habits, NOW);
+        assert_near(room.left, left);
+        assert_eq!(room.day_limits, limited);
+    }
+    assert_near(habits.drawn_on(Day::of(NOW)), 3.2);
+    let (room, _) = session(habits, NOW);
+    assert_eq!((room.left, room.day_starts_left, room.day_limits), (0.0, 0.0, true));
+    let (room, after) = session(habits, NOW + DAY);
+    assert_eq!((room.left, room.day_limits), (150_000.0, false));
+    assert_near(after.drawn_on(Day::of(NOW + DAY)), 0.8);
+    // A clock that was set back opens no new day, and closes none.
+    assert_near(after.drawn_on(Day::of(NOW)), 0.8);
+
+    // What a session loses within its share comes from no start.
+    let rich = History::new().turn(1_000_000).asked(100_000);
+    assert_near(rich.experience.habits().drawn_on(Day::of(NOW)), 0.0);
+    // And what was drawn for a run that is then taken is given back.
+    let taken = History::new().ran(75_000, "accepted", 1_000);
+    assert_near(taken.experience.habits().drawn_on(Day::of(NOW)), 0.0);
+}
+
+#[test]
+fn the_start_is_tokens_or_money_whichever_is_less() {
+    let start = |input: f64| {
+        let prices = Prices::from_iter([("m".to_owned(), price(input, input / 10.0, input * 5.0))]);
+        History::with(Tariff::new("m", prices), Policy::default()).room().start
+    };
+    for (input, expected) in [(3.0, 150_000.0), (5.0, 150_000.0), (10.0, 75_000.0), (30.0, 25_000.0)] {
+        assert_near(start(input), expected);
+    }
+    let none = Policy { start_money: Money::ZERO, ..Policy::default() };
+    assert_near(History::with(tariff(), none).room().start, 150_000.0);
+    let none = Policy { start_tokens: 0.0, ..Policy::default() };
+    let none = History::with(tariff(), none).turn(10_000).asked(2_000);
+    assert_eq!((none.room().start, none.asks()), (0.0, Err("allowance")));
+}
+
+#[test]
+fn each_of_two_models_is_judged_by_what_it_costs_itself() {
+    let prices = || {
+        Prices::from_iter([("m".to_owned(), price(2.0, 0.2, 8.0)), ("f".to_owned(), price(0.5, 0.5, 1.0))])
+    };
+    let work = |model: &str| {
+        format!(
+            r#"{{"type":"suggestion","id":"","at":{NOW},"model":"{model}","suppressed":"empty","inputTokens":1000000}}"#
+        )
+    };
+    let free = |names: &[&str]| {
+        let tariff = Tariff::new("m", prices()).with_background("f");
+        let tariff = tariff.with_free(names.iter().map(|name| (*name).to_owned()));
+        History::with(tariff, Policy::default())
+    };
+    assert_near(free(&[]).line(&work("f")).experience.session().lost, 250_000.0);
+    assert_near(free(&["f"]).line(&work("f")).experience.session().lost, 0.0);
+    assert_eq!(free(&["f"]).line(&work("f")).asks(), Ok(()));
+    // The conversation costs nothing, and its background work does: that is the measure, and there is no share.
+    let paid = free(&["m"]).turn(9_000_000).line(&work("f"));
+    assert_near(paid.experience.session().lost, 1_000_000.0);
+    assert_eq!((paid.room().left, paid.asks()), (0.0, Err("allowance")));
+    assert_eq!(paid.experience.tariff().money(1e6), Money::new(0.5));
 }
 
 #[test]
@@ -206,8 +322,8 @@ fn caps_hold_in_every_mode_each_in_its_span() {
         (Cap { time: Duration::from_secs(9), ..roomy }, Measure::Time),
     ];
     let policy = Policy { mode: Mode::Always, turn: roomy, session: roomy, day: roomy, ..Policy::default() };
-    let mut experience = History::new().experience();
-    experience.observe(&entry);
+    let mut experience = History::new().experience;
+    experience.observe(&policy, &entry);
     let allowance = policy.run(&experience, "fix it", NOW).unwrap();
     assert_eq!((allowance.tokens, allowance.time), (100, Duration::from_secs(1)));
     for (cap, measure) in tight {
@@ -221,46 +337,28 @@ fn caps_hold_in_every_mode_each_in_its_span() {
             assert_eq!(policy.ask(&experience, NOW), Err(reached));
             // The next turn, the next session and the next day begin anew.
             let mut later = experience.clone();
-            later.observe(&Entry::Turn(crate::ledger::Work { at: NOW, ..Default::default() }));
+            later.observe(&policy, &Entry::Turn(crate::ledger::Work { at: NOW, ..Default::default() }));
             assert_eq!(policy.ask(&later, NOW).is_ok(), scope == Scope::Turn);
-            assert_eq!(
-                policy
-                    .ask(
-                        &Experience::of(Tariff::new("m", Prices::default()), std::slice::from_ref(&entry)),
-                        NOW
-                    )
-                    .is_ok(),
-                scope != Scope::Day
-            );
-            let tomorrow = NOW + 24 * 60 * 60 * 1_000;
-            assert_eq!(policy.ask(&experience, tomorrow).is_ok(), scope == Scope::Day);
+            let next = Experience::of(tariff(), Habits::default(), std::slice::from_ref(&entry));
+            assert_eq!(policy.ask(&next, NOW).is_ok(), scope != Scope::Day);
+            assert_eq!(policy.ask(&experience, NOW + DAY).is_ok(), scope == Scope::Day);
         }
     }
 }
 
 #[test]
-fn money_and_share_limit_a_run_by_the_price_of_the_model_that_runs_it() {
-    let price = |input, cached, output| {
-        let money = |units| Money::new(units).unwrap();
-        crate::ledger::Price::new(money(input), money(cached), money(output))
-    };
+fn money_and_what_is_left_limit_a_run_by_the_price_of_the_model_that_runs_it() {
     let prices =
         Prices::from_iter([("m".to_owned(), price(2.0, 0.2, 8.0)), ("f".to_owned(), price(0.5, 0.5, 1.0))]);
     let tariff = Tariff::new("m", prices).with_background("f");
-    let work =
-        |tokens| serde_json::json!({"type":"turn","at":NOW,"model":"m","inputTokens":tokens,"workMs":20_000});
-    let turn: Entry = serde_json::from_value(work(1_000_000)).unwrap();
-    let experience = Experience::of(tariff, &[turn]);
-    // 8 % of a million tokens; a quarter of the turn's cost is more than that.
-    let policy = Policy { second_is_worth: 1e6, ..Policy::default() };
-    assert!(matches!(policy.run(&experience, "fix it", NOW), Err(Hold::Share { .. })));
-    let policy = Policy { share: 0.5, ..policy };
-    let allowance = policy.run(&experience, "fix it", NOW).unwrap();
-    let cost = allowance.cost.unwrap();
-    // Half of the two units that the turn cost, less one query of 15 % of it.
-    assert_eq!(cost, CostLimit { price: price(0.5, 0.5, 1.0), most: Money::new(0.7).unwrap() });
-    let capped = Policy { turn: Cap { money: Money::new(0.25), ..policy.turn }, ..policy };
-    assert_eq!(capped.run(&experience, "fix it", NOW).unwrap().cost.unwrap().most, Money::new(0.25).unwrap());
+    let history = History::with(tariff, Policy::default()).turn(100_000);
+    let cost =
+        |history: &History| history.policy.run(&history.experience, "fix it", NOW).unwrap().cost.unwrap();
+    // Half of 150,000 tokens and 15 % of the turn.
+    assert_eq!(cost(&history), CostLimit { price: price(0.5, 0.5, 1.0), most: Money::new(0.165).unwrap() });
+    let turn = Cap { money: Money::new(0.125), ..history.policy.turn };
+    let capped = History { policy: Policy { turn, ..history.policy }, ..history };
+    assert_eq!(cost(&capped).most, Money::new(0.125).unwrap());
 }
 
 #[test]
@@ -269,11 +367,16 @@ fn every_hold_says_why_in_words_and_in_a_code() {
         Hold::Off,
         Hold::Command,
         Hold::Destructive,
-        Hold::BackingOff { ignored: 4, left: 2 },
-        Hold::Unlikely { chance: 0.08, from: 0.3 },
-        Hold::NotWorthIt { saving: 900.0, loss: 1_200.4 },
-        Hold::Share { left: 10.0, costs: 800.0 },
+        Hold::BackingOff { row: 13, left: 2 },
+        Hold::Row { row: 8 },
+        Hold::Allowance { left: 10.0, costs: 800.0, day_limits: false },
+        Hold::Allowance { left: 10.0, costs: 800.0, day_limits: true },
+        Hold::NotWorthIt { worth: 900.0, costs: 1_200.4 },
+        Hold::Unlikely { chance: 0.08, from: 0.6 },
+        Hold::Enough { most: 1 },
         Hold::Cap { scope: Scope::Day, measure: Measure::Money },
+        Hold::Battery,
+        Hold::Load,
     ];
     let lines: Vec<_> = holds.iter().map(|hold| format!("{}: {hold}", hold.code())).collect();
     insta::assert_snapshot!(lines.join("\n"));
@@ -281,15 +384,14 @@ fn every_hold_says_why_in_words_and_in_a_code() {
 
 #[test]
 fn an_outcome_that_is_told_twice_is_one_observation() {
-    let history = History::new().ran("fix", 10, "conflict", 0);
-    let twice = History(history.0.clone(), history.1)
+    let once = History::new().ran(1_000, "conflict", 0);
+    let twice = once
+        .clone()
         .line(&format!(r#"{{"type":"outcome","id":"1","at":{NOW},"outcome":"accepted","savedMs":5}}"#));
-    assert_eq!(history.experience().chance(Kind::Fix), twice.experience().chance(Kind::Fix));
+    assert_eq!(once.experience.chance().to_bits(), twice.experience.chance().to_bits());
     // The run is the user's own all the same.
-    assert_eq!(
-        (history.experience().lately(NOW), twice.experience().lately(NOW)),
-        ((0.0, 10.0), (10.0, 0.0))
-    );
+    let cost = |history: &History| (history.experience.session().own, history.experience.session().lost);
+    assert_eq!((cost(&once), cost(&twice)), ((0.0, 1_000.0), (1_000.0, 0.0)));
     assert_eq!(
         Outcome::ALL.map(|outcome| serde_json::to_value(outcome).unwrap()),
         Outcome::ALL.map(Outcome::name)
@@ -297,24 +399,37 @@ fn an_outcome_that_is_told_twice_is_one_observation() {
 }
 
 #[test]
-fn a_step_on_top_of_others_runs_where_the_user_is_likely_to_come_that_far() {
-    let taken = || History::rich().times(10, |history| history.ran("verify", 10_000, "accepted", 15_000));
-    let mixed = || taken().times(10, |history| history.ran("commit", 10_000, "replaced", 0));
-    let (verify, commit) = ("run the tests", "commit this");
-    let cases = [
-        (History::new(), vec![], "run"),
-        (History::new(), vec![verify], "unlikely"),
-        (taken(), vec![verify], "run"),
-        (taken(), vec![verify, verify], "run"),
-        (mixed(), vec![commit], "unlikely"),
-        (mixed(), vec![verify, commit], "unlikely"),
-    ];
+fn a_step_on_top_of_others_waits_until_most_suggestions_are_taken() {
+    let taken = || History::new().times(20, |history| history.ran(10, "accepted", 15_000));
+    let cases = [(History::new(), 1, "unlikely"), (taken(), 1, "run"), (taken(), 2, "run")];
     for (history, below, expected) in cases {
-        let experience = history.experience();
-        let run = |policy: Policy| policy.run_above(&experience, below.iter().copied(), verify, NOW);
-        let code = |answer: Result<Allowance, Hold>| answer.map_or_else(|hold| hold.code(), |_| "run");
-        assert_eq!(code(run(mode(Mode::Auto))), expected, "{below:?}");
-        assert_eq!(code(run(mode(Mode::Always))), "run");
-        assert_eq!(code(run(mode(Mode::Off))), "off");
+        let run = |mode| {
+            let history = history.clone().in_mode(mode);
+            let answer = history.policy.run_above(&history.experience, below, "run the tests", NOW);
+            answer.map_or_else(|hold| hold.code(), |_| "run")
+        };
+        assert_eq!([Mode::Off, Mode::Auto, Mode::Always].map(run), ["off", expected, "run"], "{below}");
     }
+    let free = Tariff::new("m", Prices::default()).with_free(["m".to_owned()]);
+    let free = History::with(free, Policy::default());
+    assert!(free.policy.run_above(&free.experience, 1, "run the tests", NOW).is_ok());
+}
+
+#[test]
+fn habits_are_kept_as_numbers_and_damaged_ones_are_told() {
+    let habits = *History::new()
+        .turn(1_000)
+        .ran(9_000, "accepted", 7_000)
+        .ran(9_000, "ignored", 0)
+        .experience
+        .habits();
+    let text = serde_json::to_string(&habits).unwrap();
+    insta::assert_snapshot!(text);
+    assert_eq!(serde_json::from_str::<Habits>(&text).unwrap(), habits);
+    assert!(habits.is_sound());
+    for wrong in [r#"{"drawn":-1}"#, r#"{"taken":{"yes":-1}}"#, r#"{"savedMs":{"weight":-0.5}}"#] {
+        assert!(!serde_json::from_str::<Habits>(wrong).unwrap().is_sound(), "{wrong}");
+    }
+    assert!(serde_json::from_str::<Habits>(r#"{"row":-1}"#).is_err());
+    assert!(serde_json::from_str::<Habits>(r#"{"rows":1}"#).is_err());
 }

@@ -1,11 +1,11 @@
 use std::fmt::Write;
 
-use headstart_speculation::ledger::Figures;
-use headstart_speculation::policy::{Hold, Mode};
+use headstart_speculation::ledger::{Bill, Figures, Money};
+use headstart_speculation::policy::Mode;
 use unicode_width::UnicodeWidthStr;
 
-use super::{OfKind, Report, outcomes, whole};
-use crate::chat::WHEN_SUGGESTED;
+use super::{Report, is_free, outcomes, whole};
+use crate::chat::{WHEN_SUGGESTED, amount};
 use crate::config::background_name;
 use crate::context::Context;
 use crate::output::{self, Style};
@@ -52,6 +52,15 @@ pub(super) fn page(report: &Report, look: Look) -> String {
 fn summary(total: &Figures) -> String {
     let mut rows = Vec::new();
     let mut row = |name: &str, text: String| rows.push(format!("{name:<10}{text}"));
+    row(
+        "suggested",
+        format!("{} asked for, {} shown, {} taken", total.suggestions, total.shown, total.taken),
+    );
+    let held =
+        total.held.iter().map(|(code, count)| format!("{count} {code}")).collect::<Vec<_>>().join(", ");
+    if !held.is_empty() {
+        row("held back", held);
+    }
     let rate = total.hit_rate().map_or("none yet".to_owned(), percent);
     row("hit rate", format!("{rate}  ({} of {} prompts that ran ahead)", total.hits(), total.decided()));
     if !total.outcomes.is_empty() {
@@ -75,13 +84,10 @@ fn summary(total: &Figures) -> String {
     let each =
         each.map(|each| format!(", {} for each second saved", grouped(whole(each)))).unwrap_or_default();
     row("wasted", format!("{} tokens{each}{}", grouped(total.wasted_tokens), money(total.wasted_money)));
-    row(
-        "",
-        match total.suggestions {
-            1 => "1 query for a suggestion is part of it".to_owned(),
-            many => format!("{} queries for a suggestion are part of it", grouped(many)),
-        },
-    );
+    if let Some(share) = total.lost_share() {
+        let lost = grouped(whole(total.lost));
+        row("", format!("{:.1} % of what your own turns cost: as {lost} input tokens", share * 100.0));
+    }
     if total.unmeasured != 0 {
         row(
             "",
@@ -104,7 +110,7 @@ fn summary(total: &Figures) -> String {
 }
 
 fn models(report: &Report, look: Look) -> String {
-    let head = ["MODEL", "RAN", "HITS", "SAVED", "WASTED", "CACHE"].map(str::to_owned);
+    let head = ["MODEL", "RAN", "HITS", "SAVED", "WASTED", "MONEY", "CACHE"].map(str::to_owned);
     let by_model = report
         .statistics
         .by_model
@@ -119,6 +125,7 @@ fn models(report: &Report, look: Look) -> String {
                 figures.hits().to_string(),
                 seconds(figures.saved_ms),
                 grouped(figures.wasted_tokens),
+                if is_free(figures) { "free".to_owned() } else { dollars(figures.wasted_money) },
                 if shared { "shared" } else { "not shared" }.to_owned(),
             ]
         })
@@ -160,40 +167,37 @@ fn policy(report: &Report, look: Look) -> String {
     if report.policy.mode == Mode::Off {
         return "background work is off\n".to_owned();
     }
-    if report.policy.mode == Mode::Auto {
-        text += "it may cost ";
-        text += &grouped(whole(report.left_of_share));
-        text += " tokens more for nothing, by what your own turns of the last 7 days cost\n";
+    let (experience, room) = (&report.experience, &report.room);
+    let habits = experience.habits();
+    let mut rows = Vec::new();
+    if report.policy.mode == Mode::Auto && !experience.tariff().is_free() {
+        let (left, start) = (amount(experience, room.left), amount(experience, room.start));
+        let days = room.day_starts_left;
+        rows.push(format!(
+            "a session that begins now may lose {left} of {start}; of today's starts {days:.1} are left"
+        ));
     }
-    let head = ["KIND", "CHANCE", "SAVES", "COSTS", "RUNS"].map(str::to_owned);
-    let rows: Vec<_> = report.kinds.iter().map(kind_row).collect();
-    text + "\n" + &table(&head, &rows, look) + &reasons(&report.kinds)
+    let (taken, saved) = (percent(habits.chance()), habits.saves_seconds());
+    rows.push(format!(
+        "you take {taken} of the suggestions, and a run that you take saves {saved:.1} s; {} in a row were not taken",
+        habits.row
+    ));
+    rows.extend(report.runs.err().map(|hold| format!("nothing runs ahead now, for {hold}")));
+    text += &rows.join("\n");
+    text + "\n" + &kinds(report, look)
 }
 
-/// Each reason once, in the order of the kinds.
-fn reasons(kinds: &[OfKind]) -> String {
-    let mut told: Vec<Hold> = Vec::new();
-    for hold in kinds.iter().filter_map(|of| of.runs.err()) {
-        if told.iter().all(|other| other.code() != hold.code()) {
-            told.push(hold);
-        }
+fn kinds(report: &Report, look: Look) -> String {
+    let by_kind = &report.statistics.by_kind;
+    if by_kind.is_empty() {
+        return String::new();
     }
-    let lines: Vec<_> = told.iter().map(|hold| format!("{}: {hold}\n", hold.code())).collect();
-    lines.concat()
-}
-
-fn kind_row(of: &OfKind) -> [String; 5] {
-    let runs = match of.runs {
-        Ok(()) => "yes".to_owned(),
-        Err(hold) => format!("no: {}", hold.code()),
-    };
-    [
-        of.kind.name().to_owned(),
-        format!("{} ±{:.0}", percent(of.chance), of.deviation * 100.0),
-        format!("{:.1} s", of.saves_seconds),
-        grouped(whole(of.costs)),
-        runs,
-    ]
+    let head = ["KIND", "SHOWN", "TAKEN", ""].map(str::to_owned);
+    let rows: Vec<_> = by_kind
+        .iter()
+        .map(|(kind, of)| [kind.name().to_owned(), of.shown.to_string(), of.taken.to_string(), String::new()])
+        .collect();
+    "\n".to_owned() + &table(&head, &rows, look)
 }
 
 /// Columns as wide as their widest cell; the first and the last to the left, the others to the right.
@@ -240,8 +244,16 @@ fn seconds(ms: u64) -> String {
     format!("{:.1} s", ms as f64 / 1_000.0)
 }
 
-fn money(amount: headstart_speculation::ledger::Money) -> String {
-    if amount.units() == 0.0 { String::new() } else { format!(", price {amount}") }
+fn money(bill: Bill) -> String {
+    match bill.amount() {
+        Some(Money::ZERO) => String::new(),
+        Some(amount) => format!(", ${amount}"),
+        None => ", price unknown".to_owned(),
+    }
+}
+
+fn dollars(bill: Bill) -> String {
+    bill.amount().map_or_else(|| "unknown".to_owned(), |amount| format!("${amount}"))
 }
 
 /// Thousands apart.

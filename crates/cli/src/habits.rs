@@ -1,0 +1,167 @@
+//! What is known of the user in all projects, on disk: one small file in the state folder.
+//!
+//! ```text
+//! STATE/user/habits.json   numbers, and no word of any project; replaced as a whole by one rename
+//!            lock          held by whoever replaces it
+//! ```
+//!
+//! Any number of processes may write: each lets what is there learn what it has to tell, below the lock.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use headstart_speculation::policy::{Habits, Lesson};
+
+use crate::error::CliError;
+use crate::store::{Store, create_private_folder};
+
+/// Replacing the file takes less than a millisecond. Somebody who stops in the middle of it must not stop us.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Where the habits are, and what they have still to learn.
+#[derive(Debug)]
+pub(crate) struct HabitsFile {
+    /// `None` without a state folder: nothing is kept.
+    folder: Option<PathBuf>,
+    pending: Vec<Lesson>,
+}
+
+impl HabitsFile {
+    /// In this store's state folder. Touches no file.
+    pub(crate) fn of(store: Option<&Store>) -> Self {
+        Self { folder: store.map(|store| store.state_folder().join("user")), pending: Vec::new() }
+    }
+
+    /// What is known. No file: nothing yet.
+    pub(crate) fn read(&self) -> Result<Habits, CliError> {
+        let Some(path) = self.path() else { return Ok(Habits::default()) };
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Habits::default()),
+            Err(error) => return Err(CliError::io("read", &path)(error)),
+        };
+        let damaged = |reason: String| CliError::Record { file: path.clone(), reason };
+        let habits: Habits = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        if habits.is_sound() { Ok(habits) } else { Err(damaged("a number is out of range".to_owned())) }
+    }
+
+    /// Has what is known learn a lesson, and gives what is known then. What cannot be written now is written with the next one.
+    pub(crate) fn learn(&mut self, lesson: Lesson) -> Result<Option<Habits>, CliError> {
+        let (Some(folder), Some(path)) = (self.folder.clone(), self.path()) else { return Ok(None) };
+        self.pending.push(lesson);
+        create_private_folder(&folder)?;
+        let lock = folder.join("lock");
+        let held =
+            File::options().create(true).append(true).open(&lock).map_err(CliError::io("open", &lock))?;
+        wait_for(&held).map_err(CliError::io("lock", &lock))?;
+        let mut habits = match self.read() {
+            Err(CliError::Record { .. }) => {
+                // Whoever read it before has told what is wrong with it.
+                let aside = folder.join("habits.json.damaged");
+                fs::rename(&path, &aside).map_err(CliError::io("move", &path))?;
+                Habits::default()
+            }
+            read => read?,
+        };
+        self.pending.iter().for_each(|lesson| habits.learn(lesson));
+        let written = tempfile::NamedTempFile::new_in(&folder).and_then(|mut file| {
+            file.write_all(&serde_json::to_vec(&habits)?)?;
+            file.persist(&path).map_err(|error| error.error)
+        });
+        written.map_err(CliError::io("write", &path))?;
+        self.pending.clear();
+        Ok(Some(habits))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join("habits.json"))
+    }
+}
+
+/// Closing the file gives the lock back.
+fn wait_for(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_speculation::ledger::{Entry, Prices};
+    use headstart_speculation::policy::{Experience, Policy, Tariff};
+
+    use super::*;
+    use crate::environment::Environment;
+
+    /// A suggestion was seen and not taken.
+    fn lesson() -> Lesson {
+        let tariff = Tariff::new("m", Prices::default());
+        let mut experience = Experience::of(tariff, Habits::default(), &[]);
+        let lines = [
+            r#"{"type":"suggestion","id":"a","at":1,"model":"m"}"#,
+            r#"{"type":"outcome","id":"a","at":1,"outcome":"ignored"}"#,
+        ];
+        let entries = lines.map(|line| serde_json::from_str::<Entry>(line).unwrap());
+        entries.map(|entry| experience.observe(&Policy::default(), &entry))[1]
+    }
+
+    fn file() -> (tempfile::TempDir, HabitsFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::locate(Some(folder.path()), &Environment::default()).unwrap();
+        let file = HabitsFile::of(Some(&store));
+        (folder, file)
+    }
+
+    #[test]
+    fn what_many_processes_tell_is_all_learned() {
+        let (folder, file) = file();
+        assert_eq!(file.read().unwrap(), Habits::default());
+        let store = Store::locate(Some(folder.path()), &Environment::default()).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let mut file = HabitsFile::of(Some(&store));
+                scope.spawn(move || {
+                    for _ in 0..25 {
+                        // On a busy machine one may have to wait for long; then the next lesson brings it along.
+                        let _ = file.learn(lesson());
+                    }
+                    while let Some(last) = file.pending.pop() {
+                        let _ = file.learn(last);
+                    }
+                });
+            }
+        });
+        assert_eq!(file.read().unwrap().row, 100);
+    }
+
+    #[test]
+    fn a_damaged_file_is_told_and_put_aside() {
+        let (folder, mut file) = file();
+        file.learn(lesson()).unwrap();
+        let path = folder.path().join("user/habits.json");
+        for damaged in ["", "{", "[1,", r#"{"row":1,"drawn":-3}"#, r#"{"lines":1}"#] {
+            fs::write(&path, damaged).unwrap();
+            let error = file.read().unwrap_err().to_string();
+            assert!(error.contains("user/habits.json: "), "{error}");
+            assert_eq!(file.learn(lesson()).unwrap().unwrap().row, 1, "{damaged}");
+            assert_eq!(file.read().unwrap().row, 1);
+            assert_eq!(fs::read_to_string(path.with_extension("json.damaged")).unwrap(), damaged);
+        }
+    }
+
+    #[test]
+    fn without_a_state_folder_nothing_is_kept() {
+        let mut file = HabitsFile::of(None);
+        assert_eq!((file.read().unwrap(), file.learn(lesson()).unwrap()), (Habits::default(), None));
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether this machine has something to spare for a model that runs on it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use headstart_speculation::policy::Hold;
+
+use crate::environment::Environment;
+
+/// A minute's load for each processor above which nothing is added. A model at work for the user counts one for each.
+const MOST_LOAD: f64 = 2.0;
+
+/// Where the kernel tells how the machine is. Where it does not, nothing speaks against work.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+    root: PathBuf,
+    processors: f64,
+}
+
+impl Machine {
+    /// This one. A test puts a folder of its own in the place of the root.
+    pub(crate) fn of(environment: &Environment) -> Self {
+        let root = environment.get("HEADSTART_MACHINE").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { root, processors: f64::from(u32::try_from(processors).unwrap_or(u32::MAX)) }
+    }
+
+    /// Why it has nothing to spare, if it has not.
+    pub(crate) fn trouble(&self) -> Option<Hold> {
+        if self.is_on_battery() {
+            return Some(Hold::Battery);
+        }
+        let load = self.load()?;
+        (MOST_LOAD * self.processors < load).then_some(Hold::Load)
+    }
+
+    /// A battery gives, and nothing else does.
+    fn is_on_battery(&self) -> bool {
+        let Ok(supplies) = fs::read_dir(self.root.join("sys/class/power_supply")) else { return false };
+        let mut discharges = false;
+        for supply in supplies.flatten().map(|supply| supply.path()) {
+            match word(&supply, "type").as_deref() {
+                // That of a mouse or a headset.
+                Some("Battery") if word(&supply, "scope").as_deref() == Some("Device") => {}
+                Some("Battery") => discharges |= word(&supply, "status").as_deref() == Some("Discharging"),
+                Some("Mains" | "USB") if word(&supply, "online").as_deref() == Some("1") => return false,
+                _ => {}
+            }
+        }
+        discharges
+    }
+
+    /// How many processes wanted a processor, on average of the last minute.
+    fn load(&self) -> Option<f64> {
+        let text = fs::read_to_string(self.root.join("proc/loadavg")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    }
+}
+
+fn word(supply: &Path, file: &str) -> Option<String> {
+    fs::read_to_string(supply.join(file)).ok().map(|text| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        }
+        let machine = Machine { root: root.path().to_owned(), processors: 4.0 };
+        (root, machine)
+    }
+
+    #[test]
+    fn work_on_battery_or_under_load_is_left_out() {
+        const AC: &str = "sys/class/power_supply/AC/";
+        const BAT: &str = "sys/class/power_supply/BAT0/";
+        let supply = |folder: &str, fields: &[(&str, &'static str)]| -> Vec<(String, &'static str)> {
+            fields.iter().map(|(name, value)| (format!("{folder}{name}"), *value)).collect()
+        };
+        let battery = |status| supply(BAT, &[("type", "Battery"), ("status", status)]);
+        let mains = |online| supply(AC, &[("type", "Mains"), ("online", online)]);
+        let load = |load| vec![("proc/loadavg".to_owned(), load)];
+        let cases = [
+            (vec![], None),
+            (load("0.10 0.2 0.3 1/200 4711"), None),
+            (load("8.00 0.2 0.3 1/200 4711"), None),
+            (load("8.01 0.2 0.3 1/200 4711"), Some(Hold::Load)),
+            (load("much"), None),
+            (battery("Discharging"), Some(Hold::Battery)),
+            (battery("Charging"), None),
+            (battery("Full"), None),
+            ([battery("Discharging"), mains("0")].concat(), Some(Hold::Battery)),
+            // It charges more slowly than it is used.
+            ([battery("Discharging"), mains("1")].concat(), None),
+            ([battery("Discharging"), supply(BAT, &[("scope", "Device")])].concat(), None),
+            (mains("1"), None),
+        ];
+        for (files, expected) in cases {
+            let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            let (_root, machine) = machine(&files);
+            assert_eq!(machine.trouble(), expected, "{files:?}");
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! A user's first hour: from an empty home, with nothing configured, suggestions show and run ahead, and what that may cost is
+//! as promised. The servers are real ones on the loopback.
+
+#![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Chat, project};
+use crate::ledger::lines;
+use crate::provider::read_request;
+
+const MODEL: &str = "some-model";
+/// What runs ahead and then says nothing more.
+const ENDLESS: &str = "look at everything";
+
+/// What the server speaks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Format {
+    Chat,
+    Ollama,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, PartialEq)]
+enum Asked {
+    Question,
+    /// The user's own turn.
+    Turn,
+    /// A prompt that runs ahead.
+    Ahead,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    asked: Vec<Asked>,
+    /// Background connections whose client may still listen.
+    open: Vec<TcpStream>,
+    /// Requests that came while another one in the background was open.
+    overlaps: Vec<String>,
+}
+
+/// A model server that answers a turn in words, asks for `look at part N` when it is asked what comes next, and reads a file
+/// when that runs.
+struct Server {
+    url: String,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Server {
+    /// Each question is told to have read so many tokens, none of them from a cache.
+    fn start(format: Format, question_tokens: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let path = if format == Format::Chat { "/v1" } else { "" };
+        let url = format!("http://{}{path}", listener.local_addr().unwrap());
+        let seen = Arc::<Mutex<Seen>>::default();
+        let shared = Arc::clone(&seen);
+        // It ends with the test's process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                answer(stream, format, question_tokens, &mut shared.lock().unwrap());
+            }
+        });
+        Self { url, seen }
+    }
+
+    fn count(&self, kind: &Asked) -> usize {
+        self.seen.lock().unwrap().asked.iter().filter(|asked| *asked == kind).count()
+    }
+}
+
+/// Whether the client has closed the connection: then there is an end to read, or an error.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let read = stream.read(&mut [0; 16]);
+    let would_block = read.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+    !would_block
+}
+
+fn answer(mut stream: TcpStream, format: Format, question_tokens: u64, seen: &mut Seen) {
+    // One request is answered before the next connection is taken: what is open now was open when this one came.
+    seen.open.retain_mut(|open| !is_closed(open));
+    let request = read_request(&stream);
+    let messages = request["messages"].as_array().unwrap();
+    let asks = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
+    let prompt = asks["content"].as_str().unwrap().to_owned();
+    let has_read = messages.last().unwrap()["role"] == "tool";
+    let asked = match prompt.as_str() {
+        question if question.contains("A question from the program around") => Asked::Question,
+        ahead if ahead.starts_with("look at ") => Asked::Ahead,
+        _ => Asked::Turn,
+    };
+    if !seen.open.is_empty() {
+        seen.overlaps.push(format!("{asked:?} {prompt:.40}"));
+    }
+    let number = seen.asked.iter().filter(|asked| **asked == Asked::Question).count();
+    seen.asked.push(asked.clone());
+    let usage = if asked == Asked::Question { (question_tokens, 0, 12) } else { (6_100, 5_500, 100) };
+    let write = |stream: &mut TcpStream, text: &str, call: Option<&Value>, usage| {
+        // Whoever has hung up meanwhile is no failure.
+        let _ = stream.write_all(response(format, text, call, usage).as_bytes());
+    };
+    match (asked, has_read) {
+        (Asked::Turn, _) => {
+            write(&mut stream, &format!("This is the answer to {prompt}."), None, Some(usage));
+        }
+        (Asked::Question, _) => {
+            let turns = messages.iter().any(|message| message["content"] == "hang");
+            let next = if turns { ENDLESS.to_owned() } else { format!("look at part {number}") };
+            write(&mut stream, &json!({ "suggestion": next }).to_string(), None, Some(usage));
+        }
+        (Asked::Ahead, _) if prompt == ENDLESS => {
+            write(&mut stream, "It is long", None, None);
+            seen.open.push(stream);
+        }
+        (Asked::Ahead, false) => {
+            let call = json!({ "name": "read_file", "arguments": { "file_path": "notes.txt" } });
+            write(&mut stream, "", Some(&call), Some(usage));
+        }
+        (Asked::Ahead, true) => write(&mut stream, "It holds one line.", None, Some(usage)),
+    }
+}
+
+/// An answer, which ends where its usage is told: tokens read, of these cached, written.
+fn response(format: Format, text: &str, call: Option<&Value>, usage: Option<(u64, u64, u64)>) -> String {
+    let mut lines = Vec::new();
+    let head = match format {
+        Format::Chat => {
+            let mut delta = json!({ "role": "assistant", "content": text });
+            if let Some(call) = call {
+                let function = json!({ "name": call["name"], "arguments": call["arguments"].to_string() });
+                delta["tool_calls"] =
+                    json!([{ "index": 0, "id": "call-1", "type": "function", "function": function }]);
+            }
+            lines.push(json!({ "choices": [{ "index": 0, "delta": delta }] }));
+            if let Some((read, cached, written)) = usage {
+                let reason = if call.is_some() { "tool_calls" } else { "stop" };
+                lines.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] }));
+                lines.push(
+                    json!({ "choices": [], "usage": { "prompt_tokens": read, "completion_tokens": written,
+                    "prompt_tokens_details": { "cached_tokens": cached } } }),
+                );
+            }
+            "text/event-stream"
+        }
+        Format::Ollama => {
+            let mut message = json!({ "role": "assistant", "content": text });
+            if let Some(call) = call {
+                message["tool_calls"] = json!([{ "function": call }]);
+            }
+            lines.push(json!({ "message": message, "done": false }));
+            if let Some((read, _, written)) = usage {
+                lines.push(json!({ "message": { "role": "assistant", "content": "" }, "done": true,
+                    "done_reason": "stop", "prompt_eval_count": read, "eval_count": written }));
+            }
+            "application/x-ndjson"
+        }
+    };
+    let (before, after) = if format == Format::Chat { ("data: ", "\n\n") } else { ("", "\n") };
+    let body: Vec<_> = lines.iter().map(|line| format!("{before}{line}{after}")).collect();
+    let body = body.concat();
+    let end = if format == Format::Chat && usage.is_some() { "data: [DONE]\n\n" } else { "" };
+    format!("HTTP/1.1 200 OK\r\ncontent-type: {head}\r\nconnection: close\r\n\r\n{body}{end}")
+}
+
+/// A chat by this server's model, of which the user's file says what is given.
+fn chat(server: &Server, format: Format, settings: &str) -> Chat {
+    let project = project().variable("OPENAI_API_KEY", "test");
+    if !settings.is_empty() {
+        project.session.write("home/.config/headstart/config.toml", settings);
+    }
+    let provider = if format == Format::Chat { "openai" } else { "ollama" };
+    let model = format!("{provider}:{MODEL}");
+    let arguments = ["chat", "--model", &model, "--base-url", &server.url];
+    Chat::spawn(project, &arguments.map(str::to_owned), 80, 40)
+}
+
+/// Sends a prompt and waits for the answer.
+fn plain_turn(chat: &mut Chat, prompt: &str) {
+    chat.send(&format!("{prompt}\r"));
+    chat.wait_for(&format!("This is the answer to {prompt}."));
+}
+
+/// Sends a prompt, waits for the answer, and then for a suggestion that is ready; whether they came.
+fn turn(chat: &mut Chat, prompt: &str) -> (bool, bool) {
+    plain_turn(chat, prompt);
+    let comes = |text: &str| {
+        let deadline = Instant::now() + Duration::from_secs(8);
+        while Instant::now() < deadline {
+            if chat.count(text) == 1 {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        false
+    };
+    let shows = comes("[Tab]");
+    (shows, shows && comes("✓ ready"))
+}
+
+fn of_priced(input: f64) -> String {
+    let (cached, write, output) = (input / 10.0, input * 1.25, input * 5.0);
+    format!(
+        "[models.'openai:{MODEL}'.prices]\ninput = {input}\ncached = {cached}\ncache_write = {write}\noutput = {output}\n"
+    )
+}
+
+/// Eight short turns of words alone, nothing taken: as the conversation is too young after the first, seven is all there can be.
+fn eight_turns(format: Format, settings: &str) {
+    let server = Server::start(format, 2_300);
+    let mut chat = chat(&server, format, settings);
+    plain_turn(&mut chat, "prompt 1");
+    chat.settle();
+    let came: Vec<_> = (2..=8).map(|number| turn(&mut chat, &format!("prompt {number}"))).collect();
+    let shown = came.iter().filter(|(shown, _)| *shown).count();
+    let ran = came.iter().filter(|(_, ran)| *ran).count();
+    assert!(7 <= shown && 7 <= ran, "{shown} shown, {ran} ran: {came:?}\n{}", chat.contents());
+    let policy_says = "· /background";
+    assert_eq!(chat.count(policy_says), 0, "nothing was held back: {}", chat.contents());
+    // What the screen says is in the ledger.
+    assert_eq!(lines(&chat, "speculation", 7).len(), 7);
+    let stats = chat.project.session.run(&["stats", "--json"]).json();
+    let of = |kind: &str| stats.iter().find(|line| line["type"] == kind).unwrap().clone();
+    assert_eq!(of("total")["shown"], 7, "{stats:?}");
+    // Those that follow a run which nobody takes are asked, too.
+    assert!(7 <= of("total")["suggestions"].as_u64().unwrap(), "{stats:?}");
+    let is_free = settings.is_empty();
+    assert_eq!(of("model")["free"], json!(is_free));
+    let is_priced = settings.contains("prices");
+    assert_eq!(of("total")["money"].is_null(), !is_free && !is_priced, "unknown, and never 0");
+    // Each question and run was lost: seven times what is read and written, weighed as the provider charges.
+    let lost = of("total")["lost"].as_f64().unwrap();
+    assert_eq!(is_free, lost < 1.0, "{lost}");
+    chat.leave();
+}
+
+#[test]
+fn a_paid_model_of_unknown_price_suggests_and_runs_ahead_from_the_start() {
+    eight_turns(Format::Chat, &format!("[models.'openai:{MODEL}']\nfree = false\n"));
+}
+
+#[test]
+fn a_paid_model_of_known_price_suggests_and_runs_ahead_from_the_start() {
+    eight_turns(Format::Chat, &of_priced(3.0));
+}
+
+#[test]
+fn ollama_suggests_and_runs_ahead_from_the_start() {
+    eight_turns(Format::Ollama, "");
+}
+
+#[test]
+fn a_compatible_server_on_this_machine_suggests_and_runs_ahead_from_the_start() {
+    eight_turns(Format::Chat, "");
+}
+
+/// Questions that cost $0.60 each: after the first one nothing is left of the start of $0.75 for another.
+#[test]
+fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
+    const LINE: &str = "work ahead rests: $0.60 lost, 0 of 1 taken · /background more";
+    let server = Server::start(Format::Chat, 20_000);
+    let mut chat = chat(&server, Format::Chat, &of_priced(30.0));
+    let mut said = Vec::new();
+    for number in 1..=4 {
+        plain_turn(&mut chat, &format!("prompt {number}"));
+        if number == 2 {
+            chat.wait_for("[Tab]");
+            chat.settle();
+            assert_eq!(chat.count("✓ ready"), 0, "what is left is too little for a run");
+        } else {
+            chat.settle();
+        }
+        said.push((chat.count("[Tab]"), chat.count(LINE)));
+    }
+    assert_eq!(said, [(0, 0), (1, 0), (0, 1), (0, 1)], "{}", chat.contents());
+    assert_eq!(server.count(&Asked::Question), 1);
+    let held: Vec<_> = lines(&chat, "suggestion", 3).iter().map(|line| line["suppressed"].clone()).collect();
+    assert_eq!(held, [Value::Null, json!("allowance"), json!("allowance")]);
+
+    chat.send("/background more\r");
+    chat.wait_for("this session may lose $0.9");
+    plain_turn(&mut chat, "prompt 5");
+    chat.wait_for("[Tab]");
+    assert_eq!(server.count(&Asked::Question), 2, "{}", chat.contents());
+    let stats = chat.project.session.run(&["stats"]).stdout;
+    assert!(stats.contains("2 asked for, 2 shown, 0 taken") && stats.contains("3 allowance"), "{stats}");
+    chat.leave();
+}
+
+/// Who works ahead on this machine is gone from it before the user's own request comes.
+#[test]
+fn the_users_request_comes_when_the_background_connection_is_closed() {
+    for format in [Format::Ollama, Format::Chat] {
+        let server = Server::start(format, 2_300);
+        let mut chat = chat(&server, format, "candidates = 1\nparallel = 3\n");
+        plain_turn(&mut chat, "first");
+        for number in 0..3 {
+            let prompt = format!("hang {number}");
+            chat.send("hang\r");
+            chat.wait_for("This is the answer to hang.");
+            chat.wait_for(&format!("> {ENDLESS}"));
+            chat.wait_for("ahead looking");
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while server.count(&Asked::Ahead) <= number && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            chat.send(&format!("{prompt}\r"));
+            chat.wait_for(&format!("This is the answer to {prompt}."));
+            chat.wait_for("[Tab]");
+            chat.send("/clear\r");
+            chat.wait_for_row(">");
+            plain_turn(&mut chat, "again");
+        }
+        let seen = server.seen.lock().unwrap();
+        assert_eq!(seen.overlaps, Vec::<String>::new(), "{format:?}: {:?}", seen.asked);
+        drop(seen);
+        chat.leave();
+    }
+}
+
+#[test]
+fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
+    let server = Server::start(Format::Ollama, 2_300);
+    let mut chat = chat(&server, Format::Ollama, "");
+    plain_turn(&mut chat, "prompt 1");
+    assert_eq!(turn(&mut chat, "prompt 2"), (true, true));
+    let battery = "machine/sys/class/power_supply/BAT0";
+    chat.project.session.write(&format!("{battery}/type"), "Battery\n");
+    chat.project.session.write(&format!("{battery}/status"), "Discharging\n");
+    let asked = server.count(&Asked::Question);
+    chat.send("prompt 3\r");
+    chat.wait_for("no work ahead on battery power · /background always");
+    chat.send("/background always\r");
+    chat.wait_for("only the caps limit what it costs");
+    assert_eq!(server.count(&Asked::Question), asked);
+    assert_eq!(turn(&mut chat, "prompt 4"), (true, true));
+    chat.leave();
+}
+
+/// A background question that fails says so once, with its cause, and the ledger keeps the code.
+#[test]
+fn a_question_that_fails_says_so_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let request = read_request(&stream);
+            if request.to_string().contains("A question from the program around") {
+                let body = json!({ "error": { "message": "no such thing here" } }).to_string();
+                let head = "HTTP/1.1 400 X\r\ncontent-type: application/json\r\nconnection: close\r\n";
+                let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+            } else {
+                let prompt = request["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+                let text = format!("This is the answer to {}.", prompt.as_str().unwrap());
+                let _ = stream.write_all(response(Format::Chat, &text, None, Some((100, 0, 9))).as_bytes());
+            }
+        }
+    });
+    let server = Server { url, seen: Arc::default() };
+    let mut chat = chat(&server, Format::Chat, "");
+    for number in 1..=4 {
+        plain_turn(&mut chat, &format!("prompt {number}"));
+        if number == 2 {
+            chat.wait_for("no such thing here");
+        }
+        chat.settle();
+    }
+    assert_eq!(
+        (chat.count("no suggestion: "), chat.count("no such thing here")),
+        (1, 1),
+        "{}",
+        chat.contents()
+    );
+    for line in lines(&chat, "suggestion", 3) {
+        assert_eq!(line["suppressed"], "error", "{line}");
+        assert_eq!(line["code"], "rejected", "{line}");
+    }
+    chat.leave();
+}
