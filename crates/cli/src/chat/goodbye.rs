@@ -25,7 +25,7 @@ impl Chat {
         let left = self.ahead().filter(|ahead| !ahead.speculation.changes().changes.is_empty());
         if let Some(left) = left {
             let prompt = shortened(&one_line(left.speculation.prompt()), 40);
-            told += &format!(" · not taken, and gone: {prompt}");
+            told = format!("{told} · not taken, and gone: {prompt}");
         }
         self.face.say(&told, Style::Dim)
     }
