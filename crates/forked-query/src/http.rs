@@ -296,6 +296,7 @@ impl Model for HttpModel {
             patience: self.timeouts.first_byte.min(deadline.saturating_duration_since(Instant::now())),
             timeouts: self.timeouts,
             grown: (Instant::now(), 0),
+            answered: None,
             ready: VecDeque::new(),
         };
         Ok(answer.events())

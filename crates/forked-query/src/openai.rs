@@ -17,14 +17,19 @@
 //! a cache for the question would cost more than it ever gives back.
 
 mod content;
+mod effort;
 mod encode;
 mod options;
 mod read;
 mod thoughts;
 
+pub use effort::Effort;
+pub(crate) use effort::does_not_think;
 pub use encode::encode;
+pub(crate) use options::THOUGHTS_MISSED;
 pub use options::{
-    CacheAnnotations, CallIds, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
+    CacheAnnotations, CallIds, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, ThoughtsBack,
+    WireOptions,
 };
 pub(crate) use read::read;
 

@@ -1,4 +1,4 @@
-use crate::openai::{CacheAnnotations, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+use crate::openai::{CacheAnnotations, Effort, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
 use std::fmt;
 
 use crate::{KeyHeader, Wire, anthropic, gemini, ollama, responses};
@@ -65,6 +65,7 @@ impl Provider {
     /// instruction and miss the prefix cache.
     pub fn openai() -> Self {
         let wire = Wire::Chat(WireOptions {
+            thinking: ThinkingSwitch::ReasoningEffort(Effort::LEAST),
             structured_output: StructuredOutput::JsonObject,
             output_limit: OutputLimit::MaxCompletionTokens,
             ..WireOptions::default()
@@ -75,7 +76,9 @@ impl Provider {
     /// OpenAI, by its Responses. The schema of an answer goes into the question, as with [chat completions](Self::openai).
     pub fn responses() -> Self {
         let structured_output = StructuredOutput::JsonObject;
-        let wire = Wire::Responses(responses::Options { structured_output, ..responses::Options::default() });
+        let effort = Effort::LEAST;
+        let options = responses::Options { structured_output, effort, ..responses::Options::default() };
+        let wire = Wire::Responses(options);
         Self::of("responses", OPENAI_URL, "OPENAI_API_KEY", wire)
     }
 
@@ -98,9 +101,11 @@ impl Provider {
     }
 
     /// Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, a gateway. The wire options ask nothing of
-    /// it that one of them is known not to have.
+    /// it that one of them is known not to have, but for the switch of thinking, which is the one of the provider at this address, or
+    /// that of local servers.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
-        let wire = Wire::Chat(WireOptions::default());
+        let base_url = base_url.into();
+        let wire = Wire::Chat(WireOptions { thinking: switch_at(&base_url), ..WireOptions::default() });
         Self { name: name.into(), ..Self::of("", base_url, "HEADSTART_API_KEY", wire).without_key() }
     }
 
@@ -170,7 +175,35 @@ const OPENAI_URL: &str = "https://api.openai.com/v1";
 
 /// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
 fn is_openai(base_url: &str) -> bool {
-    let host =
-        base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or_default();
+    let host = host(base_url);
     host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
+}
+
+fn host(base_url: &str) -> &str {
+    base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or_default()
+}
+
+/// How thinking is switched off at this address. A server that does not know the switch either ignores or refuses it, and is asked
+/// without from then on.
+fn switch_at(base_url: &str) -> ThinkingSwitch {
+    let host = host(base_url);
+    let is_of = |domains: &[&str]| {
+        let is_in = |domain: &&str| {
+            host.strip_suffix(*domain).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+        };
+        domains.iter().any(is_in)
+    };
+    if is_of(&["deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn", "volces.com"]) {
+        ThinkingSwitch::Disabled
+    } else if is_of(&["aliyuncs.com"]) {
+        ThinkingSwitch::EnableThinking
+    } else if is_of(&["openrouter.ai", "groq.com", "cerebras.ai", "googleapis.com"])
+        || base_url.contains(":11434")
+    {
+        ThinkingSwitch::ReasoningEffort(Effort::LEAST)
+    } else if is_of(&["mistral.ai", "x.ai"]) {
+        ThinkingSwitch::None
+    } else {
+        ThinkingSwitch::ChatTemplate
+    }
 }

@@ -1,6 +1,7 @@
 use futures::StreamExt;
 use serde_json::Value;
 
+use crate::wire::ObjectEnd;
 use crate::{
     BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Part,
     Role, Usage, with_yields,
@@ -85,6 +86,7 @@ fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<
 #[derive(Default)]
 struct Collected {
     text: String,
+    object: ObjectEnd,
     usage: Usage,
 }
 
@@ -98,7 +100,18 @@ impl Collected {
         let mut finish = None;
         while let Some(event) = stream.next().await {
             match event? {
-                ModelEvent::Text(text) => self.text.push_str(&text),
+                // Nothing behind the object is part of the answer, and nobody waits for what it costs.
+                ModelEvent::Text(_) | ModelEvent::Thought(_) if self.object.has_closed() => {
+                    finish = Some(FinishReason::Stop);
+                    if self.usage == Usage::default() {
+                        self.usage = Usage::UNTOLD;
+                    }
+                    break;
+                }
+                ModelEvent::Text(text) => {
+                    let end = self.object.take(&text);
+                    self.text.push_str(&text[..end]);
+                }
                 ModelEvent::Usage(usage) => self.usage = usage,
                 ModelEvent::Finished(reason) => finish = Some(reason),
                 ModelEvent::Thought(_) | ModelEvent::ToolCall(_) | ModelEvent::Opaque(_) => {}
@@ -113,7 +126,8 @@ impl Collected {
 
 fn parse_json(text: &str) -> Option<Value> {
     let text = text.trim();
-    let fenced = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    // What is read of an answer may end before its fence does.
+    let fenced = text.strip_prefix("```").map(|rest| rest.strip_suffix("```").unwrap_or(rest));
     let inside = fenced.map_or(text, |inside| inside.strip_prefix("json").unwrap_or(inside));
     serde_json::from_str(inside.trim()).ok()
 }

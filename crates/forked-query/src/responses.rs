@@ -13,7 +13,7 @@ mod read;
 pub use encode::encode;
 pub(crate) use read::Reader;
 
-use crate::openai::StructuredOutput;
+use crate::openai::{Effort, StructuredOutput, does_not_think};
 use crate::wire::Parameter;
 
 /// Marks what this format wrote into a conversation.
@@ -24,9 +24,8 @@ pub(crate) const ID: &str = "responses";
 pub struct Options {
     /// How an answer of a given schema is asked for.
     pub structured_output: StructuredOutput,
-    /// `reasoning.effort` of a request that does without thinking, `minimal` for example. Not every model takes every
-    /// value, and some take none.
-    pub reasoning_effort: Option<String>,
+    /// `reasoning.effort` of a question.
+    pub effort: Effort,
     /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
     pub prompt_cache_key: Option<String>,
     /// Whether reasoning is asked for in the form in which it can go back.
@@ -45,8 +44,7 @@ pub enum EncryptedThoughts {
 
 impl EncryptedThoughts {
     pub(crate) fn is_wanted(self, model: &str) -> bool {
-        let does_not_reason = ["gpt-3", "gpt-4", "chatgpt-4o"].iter().any(|name| model.starts_with(name));
-        self == Self::ByName && !does_not_reason
+        self == Self::ByName && !does_not_think(model)
     }
 }
 
@@ -57,7 +55,7 @@ impl Options {
         const FORMAT: Parameter = Parameter { name: "text", also: &["text.format", "response_format"] };
         const INCLUDE: Parameter =
             Parameter { name: "include", also: &["reasoning.encrypted_content", "Encrypted content"] };
-        let effort = self.reasoning_effort.is_some().then_some(EFFORT);
+        let effort = self.effort.is_said().then_some(EFFORT);
         let format = (self.structured_output != StructuredOutput::Instruction).then_some(FORMAT);
         let key = self.prompt_cache_key.is_some().then_some(Parameter::named("prompt_cache_key"));
         let thoughts = (self.encrypted_thoughts != EncryptedThoughts::No).then_some(INCLUDE);
@@ -66,9 +64,7 @@ impl Options {
 
     pub(crate) fn without(&self, refused: &[&str]) -> Self {
         let mut left = self.clone();
-        if refused.contains(&"reasoning") {
-            left.reasoning_effort = None;
-        }
+        left.effort = self.effort.without(refused.iter().filter(|name| **name == "reasoning").count());
         if refused.contains(&"text") {
             left.structured_output = StructuredOutput::Instruction;
         }

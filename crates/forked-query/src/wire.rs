@@ -10,6 +10,7 @@ mod frames;
 pub(crate) mod ids;
 pub(crate) mod layout;
 pub(crate) mod mark;
+mod object;
 mod refusal;
 mod stranger;
 pub(crate) mod words;
@@ -22,6 +23,7 @@ pub(crate) use fields::{Fields, FromJson};
 pub use frames::MAX_EVENT_BYTES;
 pub(crate) use frames::{Frames, Framing};
 pub use layout::MAX_OPAQUE_BYTES;
+pub(crate) use object::ObjectEnd;
 pub(crate) use refusal::Parameter;
 use serde_json::Value;
 

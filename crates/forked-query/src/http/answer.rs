@@ -9,6 +9,10 @@ use tokio::time::Instant;
 use super::Timeouts;
 use crate::{Decoder, EventStream, ModelError, ModelEvent};
 
+/// So long the end of an answer is waited for that is there already: it says what the answer cost. A model that goes on writing
+/// is not paid for it any longer, for the connection is closed then.
+const AFTER_ANSWER: Duration = Duration::from_millis(300);
+
 /// An answer on its way. Dropping it closes the connection.
 pub(super) struct Answer {
     /// Who answers, for messages.
@@ -23,6 +27,8 @@ pub(super) struct Answer {
     pub(super) timeouts: Timeouts,
     /// When the answer grew last, and by what count.
     pub(super) grown: (Instant, u64),
+    /// Since when the answer to a question is there.
+    pub(super) answered: Option<Instant>,
     pub(super) ready: VecDeque<Result<ModelEvent, ModelError>>,
 }
 
@@ -43,6 +49,15 @@ impl Answer {
             let after = mem::replace(&mut self.silence, self.timeouts.idle);
             if self.decoder.steps() != self.grown.1 {
                 self.grown = (Instant::now(), self.decoder.steps());
+            }
+            if self.decoder.is_answered() {
+                let since = *self.answered.get_or_insert_with(Instant::now);
+                let left = AFTER_ANSWER.saturating_sub(since.elapsed());
+                match tokio::time::timeout(left, self.response.chunk()).await {
+                    Ok(Ok(Some(bytes))) if !left.is_zero() => self.ready.extend(self.decoder.bytes(&bytes)),
+                    _ => self.ready.extend(self.decoder.end()),
+                }
+                continue;
             }
             let left = self.timeouts.stalled.saturating_sub(self.grown.0.elapsed());
             // Signs of life go on for ever where the model behind them has died.

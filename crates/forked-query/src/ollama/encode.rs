@@ -17,7 +17,8 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         tools: request.tools.iter().map(|function| Tool { r#type: "function", function }).collect(),
         messages: messages(request),
         // A model that cannot think refuses to be asked to, not to be asked not to.
-        think: (!request.thinking).then_some(false),
+        think: (!request.thinking)
+            .then(|| if always_thinks(&request.model) { "low".into() } else { false.into() }),
         format: schema.and_then(|schema| format(schema, options.structured_output)),
         options: model_options(request, options),
     })
@@ -32,7 +33,7 @@ struct Body<'a> {
     messages: Vec<WireMessage<'a>>,
     // From here on requests of one conversation may differ.
     #[serde(skip_serializing_if = "Option::is_none")]
-    think: Option<bool>,
+    think: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<Value>,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -68,6 +69,11 @@ struct WireCall<'a> {
 struct WireFunction<'a> {
     name: &'a str,
     arguments: &'a Map<String, Value>,
+}
+
+/// Whether it takes a level in place of a switch.
+fn always_thinks(model: &str) -> bool {
+    model.contains("gpt-oss")
 }
 
 fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
@@ -114,6 +120,9 @@ fn format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
 }
 
 fn model_options(request: &ModelRequest, options: &Options) -> Map<String, Value> {
-    let named = [("num_ctx", options.context_tokens), ("num_predict", request.max_output_tokens)];
+    let named = [
+        ("num_ctx", options.context_tokens),
+        ("num_predict", words::output_limit(request, always_thinks(&request.model))),
+    ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
 }

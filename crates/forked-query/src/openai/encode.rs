@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CacheAnnotations, CallIds, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, WireOptions,
-    thoughts,
+    CacheAnnotations, CallIds, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, ThoughtsBack,
+    WireOptions, does_not_think, thoughts,
 };
 use crate::wire::ids::Ids;
 use crate::wire::layout;
@@ -19,7 +19,9 @@ use crate::{Message, ModelRequest, Role, ToolResult, ToolSchema};
 pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
     let question = request.response_schema.as_ref();
     let in_words = question.filter(|_| options.structured_output != StructuredOutput::JsonSchema);
-    let limit = request.max_output_tokens;
+    // Thoughts count, too: without room for them nothing might be left for the answer.
+    let is_sure = options.thinking == ThinkingSwitch::EnableThinking || does_not_think(&request.model);
+    let limit = words::output_limit(request, !is_sure);
     let no_thinking = (!request.thinking).then_some(&options.thinking);
     let body = Body {
         model: &request.model,
@@ -33,10 +35,13 @@ pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
         response_format: question.and_then(|schema| response_format(schema, options.structured_output)),
         enable_thinking: no_thinking.filter(|off| **off == ThinkingSwitch::EnableThinking).map(|_| false),
         chat_template_kwargs: no_thinking
-            .filter(|off| **off == ThinkingSwitch::ChatTemplate)
+            .filter(|off| question.is_some() && **off == ThinkingSwitch::ChatTemplate)
             .map(|_| json!({ "enable_thinking": false })),
+        thinking: no_thinking
+            .filter(|off| question.is_some() && **off == ThinkingSwitch::Disabled)
+            .map(|_| json!({ "type": "disabled" })),
         reasoning_effort: no_thinking.and_then(|off| match off {
-            ThinkingSwitch::ReasoningEffort(effort) => Some(effort.as_str()),
+            ThinkingSwitch::ReasoningEffort(effort) if question.is_some() => effort.of(&request.model),
             _ => None,
         }),
         prompt_cache_key: options.prompt_cache_key.as_deref(),
@@ -64,6 +69,8 @@ struct Body<'a> {
     enable_thinking: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chat_template_kwargs: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,8 +149,13 @@ fn messages<'a>(
     options: &WireOptions,
 ) -> Vec<WireMessage<'a>> {
     let ids = Ids::of(&request.messages, ID, &request.model);
-    let encoder =
-        MessageEncoder { cache: options.cache, call_ids: options.call_ids, ids: &ids, model: &request.model };
+    let encoder = MessageEncoder {
+        cache: options.cache,
+        back: options.thoughts_back,
+        call_ids: options.call_ids,
+        ids: &ids,
+        model: &request.model,
+    };
     let mut list = Vec::new();
     if let Some(system) = &request.system {
         list.push(encoder.message("system", system.clone()));
@@ -184,6 +196,7 @@ struct MessageEncoder<'r> {
     cache: CacheAnnotations,
     call_ids: CallIds,
     ids: &'r Ids<'r>,
+    back: ThoughtsBack,
     model: &'r str,
 }
 
@@ -204,14 +217,27 @@ impl MessageEncoder<'_> {
                 id: self.id(&call.id),
                 r#type: "function",
                 function: WireFunction { name: &call.name, arguments: words::to_text(&call.args) },
-                extra_content,
+                extra_content: extra_content.filter(|_| self.back != ThoughtsBack::Never),
             })
             .collect();
         if text.is_empty() && tool_calls.is_empty() {
             return None;
         }
-        let thoughts = layout::fields(message, ID, self.model).map(thoughts::given_back).unwrap_or_default();
+        let thoughts = self.thoughts(message);
         Some(WireMessage { tool_calls, thoughts, ..self.message("assistant", text) })
+    }
+
+    /// What the model wants back with this message.
+    fn thoughts(self, message: &Message) -> Map<String, Value> {
+        if self.back == ThoughtsBack::Never {
+            return Map::new();
+        }
+        let given = layout::fields(message, ID, self.model).map(thoughts::given_back);
+        let mut thoughts = given.unwrap_or_default();
+        if self.back == ThoughtsBack::Always && message.tool_calls().next().is_some() {
+            thoughts.entry(thoughts::REASONING_CONTENT).or_insert_with(|| "".into());
+        }
+        thoughts
     }
 
     fn result(self, result: &ToolResult) -> WireMessage<'_> {

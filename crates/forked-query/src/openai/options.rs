@@ -1,5 +1,6 @@
 use serde_json::{Map, Value, json};
 
+use super::Effort;
 use crate::wire::Parameter;
 
 /// What differs between servers that speak chat completions. The default asks for nothing that one of them lacks.
@@ -19,6 +20,8 @@ pub struct WireOptions {
     pub prompt_cache_key: Option<String>,
     /// How the ids of calls are sent.
     pub call_ids: CallIds,
+    /// What goes back of what the model gave with its answers.
+    pub thoughts_back: ThoughtsBack,
 }
 
 /// How the ids of calls are sent.
@@ -49,10 +52,26 @@ pub enum ThinkingSwitch {
     None,
     /// `"enable_thinking": false` (DashScope).
     EnableThinking,
-    /// `"chat_template_kwargs": {"enable_thinking": false}` (vLLM, llama.cpp).
+    /// `"chat_template_kwargs": {"enable_thinking": false}` in a question (vLLM, llama.cpp).
     ChatTemplate,
-    /// `"reasoning_effort"` with this value, `minimal` for example. Not every model takes every value.
-    ReasoningEffort(String),
+    /// `"thinking": {"type": "disabled"}` in a question (`DeepSeek`, Kimi, GLM). Work that runs ahead thinks as a turn does, for such
+    /// servers refuse calls in a conversation that were made without a thought.
+    Disabled,
+    /// `"reasoning_effort"` in a question.
+    ReasoningEffort(Effort),
+}
+
+/// What a model gave with its answers and wants back with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThoughtsBack {
+    /// It goes back where it was given.
+    #[default]
+    AsGiven,
+    /// And where nothing was given with a call, which another model may have made, an empty `reasoning_content` goes: the server
+    /// refuses calls without.
+    Always,
+    /// Nothing goes back: the server refuses it.
+    Never,
 }
 
 /// How an answer of a given schema is asked for.
@@ -114,7 +133,8 @@ impl OutputLimit {
 impl ThinkingSwitch {
     fn name(&self) -> Option<&'static str> {
         match self {
-            Self::None => None,
+            Self::None | Self::ReasoningEffort(Effort::Unsaid) => None,
+            Self::Disabled => Some("thinking"),
             Self::EnableThinking => Some("enable_thinking"),
             Self::ChatTemplate => Some("chat_template_kwargs"),
             Self::ReasoningEffort(_) => Some("reasoning_effort"),
@@ -143,7 +163,19 @@ impl StructuredOutput {
 /// `messages[2].tool_calls[0].id`, and the id in a result.
 const CALL_IDS: Parameter = Parameter { name: "tool_call_id", also: &["].id"] };
 
+/// What stands among the refused parameters for a field that is missed.
+pub(crate) const THOUGHTS_MISSED: &str = "missing reasoning_content";
+
 impl WireOptions {
+    /// Whether a server refuses a request for what the model thought, which it lacks.
+    pub(crate) fn misses_thoughts(&self, body: &str) -> bool {
+        const WORDS: [&str; 4] = ["missing", "must be passed back", "must be provided", "is required"];
+        let body = body.to_lowercase();
+        self.thoughts_back == ThoughtsBack::AsGiven
+            && body.contains("reasoning_content")
+            && WORDS.iter().any(|word| body.contains(word))
+    }
+
     pub(crate) fn parameters(&self) -> Vec<Parameter> {
         let names = [
             self.output_limit.name(),
@@ -153,16 +185,31 @@ impl WireOptions {
             (self.cache != CacheAnnotations::None).then_some("cache_control"),
             self.prompt_cache_key.is_some().then_some("prompt_cache_key"),
         ];
+        let thoughts = Parameter {
+            name: "reasoning_content",
+            also: &["reasoning_details", "extra_content", "reasoning"],
+        };
+        let goes_back = self.thoughts_back != ThoughtsBack::Never;
         let ids = (self.call_ids == CallIds::AsGiven).then_some(CALL_IDS);
-        names.into_iter().flatten().map(Parameter::named).chain(ids).collect()
+        let plain = names.into_iter().flatten().map(Parameter::named);
+        plain.chain(ids).chain(goes_back.then_some(thoughts)).collect()
     }
 
     pub(crate) fn without(&self, refused: &[&str]) -> Self {
         let has = |name| refused.contains(&name);
         let mut left = self.clone();
         left.output_limit = self.output_limit.without(refused);
-        if self.thinking.name().is_some_and(has) {
+        if let ThinkingSwitch::ReasoningEffort(effort) = &self.thinking {
+            let times = refused.iter().filter(|name| **name == "reasoning_effort").count();
+            left.thinking = ThinkingSwitch::ReasoningEffort(effort.without(times));
+        } else if self.thinking.name().is_some_and(has) {
             left.thinking = ThinkingSwitch::None;
+        }
+        if has(THOUGHTS_MISSED) {
+            left.thoughts_back = ThoughtsBack::Always;
+        }
+        if has("reasoning_content") {
+            left.thoughts_back = ThoughtsBack::Never;
         }
         if has("response_format") {
             left.structured_output = StructuredOutput::Instruction;

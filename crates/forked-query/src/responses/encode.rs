@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{ID, Options};
-use crate::openai::StructuredOutput;
+use crate::openai::{StructuredOutput, does_not_think};
 use crate::wire::ids::Ids;
 use crate::wire::layout::{self, Piece};
 use crate::wire::words;
@@ -15,7 +15,8 @@ use crate::{Message, ModelRequest, Role, ToolSchema};
 /// The conversation must be legal ([`check_pairing`](crate::check_pairing)); this is not checked here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let schema = request.response_schema.as_ref();
-    let effort = options.reasoning_effort.as_ref().filter(|_| !request.thinking);
+    let is_question = schema.is_some() && !request.thinking;
+    let effort = options.effort.of(&request.model).filter(|_| is_question);
     words::to_bytes(&Body {
         model: &request.model,
         stream: true,
@@ -24,7 +25,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         instructions: request.system.as_deref(),
         tools: request.tools.iter().map(Tool::from).collect(),
         input: input(request, options.structured_output),
-        max_output_tokens: request.max_output_tokens,
+        max_output_tokens: words::output_limit(request, !does_not_think(&request.model)),
         text: schema.and_then(|schema| text_format(schema, options.structured_output)),
         reasoning: effort.map(|effort| json!({ "effort": effort })),
         prompt_cache_key: options.prompt_cache_key.as_deref(),

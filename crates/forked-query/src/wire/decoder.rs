@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::frames::FrameError;
 use super::ids::Ids;
+use super::object::ObjectEnd;
 use super::stranger::{Stranger, bare_error};
 use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
 use crate::redact::Redactor;
@@ -34,6 +35,8 @@ pub struct Decoder {
     hide: Redactor,
     /// Whether the server has said what the request cost.
     has_cost: bool,
+    /// Where the request is a question, whose answer is one JSON object.
+    question: Option<ObjectEnd>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,7 @@ impl Decoder {
             stranger: Some(Stranger::default()),
             hide: Redactor::default(),
             has_cost: false,
+            question: request.response_schema.as_ref().map(|_| ObjectEnd::default()),
         }
     }
 
@@ -108,7 +112,8 @@ impl Decoder {
             return self.done();
         }
         let read = self.read(data);
-        let mut events: Vec<_> = self.answer.take_events().into_iter().map(Ok).collect();
+        let events = self.answer.take_events().into_iter().filter_map(|event| self.wanted(event));
+        let mut events: Vec<_> = events.map(Ok).collect();
         self.has_cost |= events.iter().any(|event| matches!(event, Ok(ModelEvent::Usage(_))));
         match read {
             Ok(()) if self.answer.has_ended() => events.extend(self.complete()),
@@ -116,6 +121,19 @@ impl Decoder {
             Err(wrong) => events.extend(self.failed(self.error(wrong, data))),
         }
         events
+    }
+
+    /// The event, as far as it belongs to the answer: of a question nothing counts behind its object but what it cost.
+    fn wanted(&mut self, event: ModelEvent) -> Option<ModelEvent> {
+        let Some(object) = &mut self.question else { return Some(event) };
+        match event {
+            ModelEvent::Text(mut text) => {
+                text.truncate(object.take(&text));
+                (!text.is_empty()).then_some(ModelEvent::Text(text))
+            }
+            ModelEvent::Thought(_) if object.has_closed() => None,
+            event => Some(event),
+        }
     }
 
     fn read(&mut self, data: &str) -> Result<(), Wrong> {
@@ -160,7 +178,16 @@ impl Decoder {
 
     /// Whether the provider has said that the answer is complete, though the stream may go on (with the usage).
     pub fn is_complete(&self) -> bool {
-        self.answer.finish_reason().is_some()
+        self.finish_reason().is_some()
+    }
+
+    /// Whether the answer to a question has come, though its end has not: there is no need to wait for more than what it cost.
+    pub fn is_answered(&self) -> bool {
+        self.question.as_ref().is_some_and(ObjectEnd::has_closed)
+    }
+
+    fn finish_reason(&self) -> Option<FinishReason> {
+        if self.is_answered() { Some(FinishReason::Stop) } else { self.answer.finish_reason() }
     }
 
     /// How often the answer grew, by a piece of a call's arguments too. A stream that goes on without is one of nothing but
@@ -194,7 +221,7 @@ impl Decoder {
             return Vec::new();
         }
         self.state = State::Closed;
-        let Some(finish) = self.answer.finish_reason() else {
+        let Some(finish) = self.finish_reason() else {
             return self.failed(self.incomplete());
         };
         match self.answer.take_calls(&mut self.ids) {

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::Wire;
+use crate::openai;
 
 /// A part of a request that can be left out, or be said in another way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,13 @@ impl Wire {
     ///
     /// Add it to those that were refused before and ask again, [without](Self::without) them.
     pub fn refused_parameter(&self, status: u16, body: &str) -> Option<&'static str> {
-        if !matches!(status, 400 | 422) || !says_unsupported(body) {
+        if !matches!(status, 400 | 422) {
+            return None;
+        }
+        if matches!(self, Self::Chat(options) if options.misses_thoughts(body)) {
+            return Some(openai::THOUGHTS_MISSED);
+        }
+        if !says_unsupported(body) {
             return None;
         }
         let parameters = self.parameters();
@@ -77,7 +84,7 @@ fn named_by_field(body: &str) -> Option<String> {
 /// Whether a refusal is about what a server does not know, in the words that servers have for that. A value that is too large is
 /// refused with others.
 fn says_unsupported(body: &str) -> bool {
-    const WORDS: [&str; 15] = [
+    const WORDS: [&str; 19] = [
         "unsupported",
         "not support",
         "unrecognized",
@@ -94,6 +101,10 @@ fn says_unsupported(body: &str) -> bool {
         "only works in",
         // Of an id; a conversation that is too long is said to be that in other words.
         "string too long",
+        "must be one of",
+        "cannot be disabled",
+        "can't be disabled",
+        "cannot be turned off",
     ];
     let body = body.to_lowercase();
     WORDS.iter().any(|word| body.contains(word))

@@ -40,6 +40,15 @@ pub(crate) fn split_question(request: &ModelRequest) -> (&[Message], Option<&Mes
     }
 }
 
+/// The limit of the answer to a request. Providers count thoughts, too: where a model thinks about a question all the same, there is
+/// room for them, or nothing might be left for the answer.
+pub(crate) fn output_limit(request: &ModelRequest, may_think: bool) -> Option<u32> {
+    /// More than a model takes for a single question.
+    const ROOM: u32 = 4_096;
+    let room = if may_think && request.response_schema.is_some() { ROOM } else { 0 };
+    request.max_output_tokens.map(|tokens| tokens.saturating_add(room))
+}
+
 pub(crate) fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
     message.parts.iter().filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),

@@ -8,6 +8,7 @@ mod habits;
 mod ids;
 mod keeper;
 mod matrix;
+mod questions;
 mod refused;
 mod server;
 mod strangers;

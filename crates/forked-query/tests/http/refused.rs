@@ -1,6 +1,6 @@
 //! Servers that refuse a parameter which others of the same format take.
 
-use headstart_forked_query::openai::{StructuredOutput, ThinkingSwitch, WireOptions};
+use headstart_forked_query::openai::{Effort, StructuredOutput, ThinkingSwitch, WireOptions};
 use headstart_forked_query::{
     ApiKey, HttpModel, Message, ModelRequest, Patient, Priority, Provider, Role, Wire, gemini, responses,
 };
@@ -30,7 +30,7 @@ fn servers() -> Vec<Refusing> {
         wire: Wire::Chat(options),
         ..Provider::compatible("chat", "http://localhost/v1")
     };
-    let effort = || ThinkingSwitch::ReasoningEffort("minimal".into());
+    let effort = || ThinkingSwitch::ReasoningEffort(Effort::Value("minimal".into()));
     let gone = Value::Null;
     vec![
         Refusing {
@@ -44,8 +44,8 @@ fn servers() -> Vec<Refusing> {
                 ),
             )],
             asked: vec![
-                ("/max_tokens", vec![json!(64), gone.clone()]),
-                ("/max_completion_tokens", vec![gone.clone(), json!(64)]),
+                ("/max_tokens", vec![json!(64 + 4_096), gone.clone()]),
+                ("/max_completion_tokens", vec![gone.clone(), json!(64 + 4_096)]),
             ],
         },
         Refusing {
@@ -94,7 +94,7 @@ fn servers() -> Vec<Refusing> {
             format: "responses",
             provider: Provider {
                 wire: Wire::Responses(responses::Options {
-                    reasoning_effort: Some("minimal".into()),
+                    effort: Effort::Value("minimal".into()),
                     ..responses::Options::default()
                 }),
                 ..Provider::responses()
@@ -196,7 +196,7 @@ async fn what_stays_refused_is_told_and_nothing_is_remembered() {
     assert_eq!(said, "rejected the request (400): no more of this");
     assert_eq!(answer_to(&client, &question()).await, format.whole_answer());
     let limits: Vec<_> = bodies(&server).iter().map(|body| body.get("max_tokens").cloned()).collect();
-    assert_eq!(limits, [Some(json!(64)), Some(json!(64)), None, Some(json!(64))]);
+    assert_eq!(limits, [Some(json!(64 + 4_096)), Some(json!(64 + 4_096)), None, Some(json!(64 + 4_096))]);
 }
 
 /// A server that refuses whatever it is sent does not keep a client busy.
@@ -209,6 +209,6 @@ async fn a_server_that_refuses_everything_is_soon_left_alone() {
         let client = format.client(&server.base_url, short());
         let said = error(&answer_to(&client, &question()).await);
         assert!(said.starts_with("rejected the request (400): unsupported: max_tokens"), "{said}");
-        assert!(server.requests().len() <= 7, "{}: {}", format.name(), server.requests().len());
+        assert!(server.requests().len() <= 8, "{}: {}", format.name(), server.requests().len());
     }
 }

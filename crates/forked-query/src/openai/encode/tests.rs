@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::Wire;
+use crate::openai::Effort;
 use crate::testing::request;
 use crate::{Message, ModelRequest, Provider};
 
@@ -21,8 +22,10 @@ fn switches() {
     };
     let strict = WireOptions { structured_output: StructuredOutput::JsonSchema, ..WireOptions::default() };
     let template = WireOptions { thinking: ThinkingSwitch::ChatTemplate, ..WireOptions::default() };
-    let effort =
-        WireOptions { thinking: ThinkingSwitch::ReasoningEffort("minimal".into()), ..WireOptions::default() };
+    let effort = WireOptions {
+        thinking: ThinkingSwitch::ReasoningEffort(Effort::Value("minimal".into())),
+        ..WireOptions::default()
+    };
     insta::assert_json_snapshot!([strict, template, effort].map(|options| as_json(&question, &options)));
 
     let thinking = ModelRequest { thinking: true, ..question };

@@ -1,9 +1,9 @@
-use crate::openai::{OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
+use crate::openai::{Effort, OutputLimit, StructuredOutput, ThinkingSwitch, WireOptions};
 use crate::{Provider, Wire};
 
 fn chat() -> Wire {
     Wire::Chat(WireOptions {
-        thinking: ThinkingSwitch::ReasoningEffort("minimal".into()),
+        thinking: ThinkingSwitch::ReasoningEffort(Effort::Value("minimal".into())),
         structured_output: StructuredOutput::JsonObject,
         ..WireOptions::default()
     })
