@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { DisposedError, Engine, fetchModel, InputError, MemoryTree, ModelError, Wire } from "headstart";
 import { quick } from "./extent.mjs";
-import { collect, failsWith, serve } from "./support.mjs";
+import { collect, failsWith, serve, UNTOLD } from "./support.mjs";
 
 const KEY = "sk-very-secret-0123456789";
 // `trial.mjs` puts them there.
@@ -213,14 +213,14 @@ test("an answer that does not stream, and one that breaks after a piece", async 
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ object: "chat.completion", choices: [{ message: { content: "whole" }, finish_reason: "stop" }] }, null, 2));
   };
-  assert.deepEqual((await collect(model.stream(request, signal()))).events, [{ type: "text", text: "whole" }, { type: "finished", reason: "stop" }]);
+  assert.deepEqual((await collect(model.stream(request, signal()))).events, [{ type: "text", text: "whole" }, UNTOLD, { type: "finished", reason: "stop" }]);
   answer = (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write('data: {"choices":[{"delta":{"content":"one"}}]}\n\n');
     setTimeout(() => response.destroy(), 20);
   };
   const { events, error } = await collect(model.stream(request, signal()));
-  assert.deepEqual(events, [{ type: "text", text: "one" }]);
+  assert.deepEqual(events, [{ type: "text", text: "one" }, UNTOLD]);
   failsWith(ModelError, "cut", /cut the answer short; try again/)(error);
   // The events before a mistake in one piece are given.
   answer = (response) => {
@@ -228,7 +228,7 @@ test("an answer that does not stream, and one that breaks after a piece", async 
     response.end('data: {"choices":[{"delta":{"content":"one"}}]}\n\ndata: oops\n\n');
   };
   const spoilt = await collect(model.stream(request, signal()));
-  assert.deepEqual(spoilt.events, [{ type: "text", text: "one" }]);
+  assert.deepEqual(spoilt.events, [{ type: "text", text: "one" }, UNTOLD]);
   failsWith(ModelError, "malformed")(spoilt.error);
   assert.equal(server.requests.length, 3);
 });
@@ -275,7 +275,7 @@ test("a fetch of one's own", async () => {
   const model = (answer) => fetchModel({ provider: "openai", baseUrl: "https://host/v1", key: KEY, retries: 0, fetch: async (...call) => (seen.push(call), answer()) });
   const body = 'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
   const { events } = await collect(model(() => new Response(body)).stream(request, signal()));
-  assert.deepEqual(events, [{ type: "text", text: "hi" }, { type: "finished", reason: "stop" }]);
+  assert.deepEqual(events, [{ type: "text", text: "hi" }, UNTOLD, { type: "finished", reason: "stop" }]);
   const [url, init] = seen[0];
   assert.equal(url, "https://host/v1/chat/completions");
   assert.deepEqual([init.method, init.redirect, init.credentials], ["POST", "manual", "omit"]);
@@ -370,7 +370,7 @@ test("mistakes of the caller are told at once", () => {
 test("a decoder tells a mistake once what came before it was given", () => {
   const decoder = new Wire({ provider: "openai" }).decoder(request);
   const bytes = (text) => new TextEncoder().encode(text);
-  assert.deepEqual(decoder.push(bytes('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: {]\n\n')), [{ type: "text", text: "a" }]);
+  assert.deepEqual(decoder.push(bytes('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: {]\n\n')), [{ type: "text", text: "a" }, UNTOLD]);
   assert.throws(() => decoder.end(), failsWith(ModelError, "malformed"));
   assert.deepEqual(decoder.push(bytes("data: x\n\n")), []);
   decoder.dispose();

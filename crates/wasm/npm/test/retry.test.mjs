@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { Engine, fetchModel, MemoryTree, ModelError } from "headstart";
-import { collect, failsWith, serve } from "./support.mjs";
+import { collect, failsWith, serve, UNTOLD } from "./support.mjs";
 
 const user = (words) => ({ role: "user", parts: [{ type: "text", text: words }] });
 const request = { model: "m", tools: [], messages: [user("x")], thinking: false };
@@ -14,7 +14,7 @@ const sse = { "content-type": "text/event-stream" };
 const data = (json) => `data: ${JSON.stringify(json)}\n\n`;
 const piece = (content) => data({ choices: [{ delta: { content } }] });
 const WHOLE = `${data({ choices: [{ delta: { content: "hi" }, finish_reason: "stop" }] })}data: [DONE]\n\n`;
-const HI = [{ type: "text", text: "hi" }, { type: "finished", reason: "stop" }];
+const HI = [{ type: "text", text: "hi" }, UNTOLD, { type: "finished", reason: "stop" }];
 
 /** A server that gives one answer after the other: a status with headers and a body, or a function. The times say when it was asked. */
 async function scripted(context, ...answers) {
@@ -121,7 +121,7 @@ test("once a piece of the answer was given, nothing is made again", async (conte
     response.end(piece("one") + data({ error: { message: "busy", code: 429 } }));
   });
   const { events, error } = await ask(server);
-  assert.deepEqual(events, [{ type: "text", text: "one" }]);
+  assert.deepEqual(events, [{ type: "text", text: "one" }, UNTOLD]);
   failsWith(ModelError, "rate_limited", /busy/)(error);
   assert.equal(server.times.length, 1);
 });

@@ -107,3 +107,6 @@ export async function collect(events) {
   }
   return { events: all };
 }
+
+/** What is told of the cost of a request where the server does not say it. */
+export const UNTOLD = { type: "usage", usage: { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, untoldRequests: 1 } };
