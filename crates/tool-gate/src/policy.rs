@@ -65,6 +65,10 @@ pub struct PolicyRule {
     /// `--format VALUE` or `-jVALUE`. For a boundary: options of which one must be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// For an allow: options of which each must be given, in the same forms; they need not be listed in `options` as well. One
+    /// behind a `--` does not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
     /// For an allow: what else may be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operands: Option<PolicyOperands>,
@@ -100,8 +104,15 @@ pub(crate) struct Rule {
 
 /// The two decisions compare differently.
 pub(crate) enum How {
-    Allow { options: Vec<AllowedOption>, operands: PolicyOperands },
-    Boundary { options: Vec<StoppedOption> },
+    /// The first `required` of the options must be given.
+    Allow {
+        options: Vec<AllowedOption>,
+        required: usize,
+        operands: PolicyOperands,
+    },
+    Boundary {
+        options: Vec<StoppedOption>,
+    },
 }
 
 impl Policies {

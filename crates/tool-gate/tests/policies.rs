@@ -522,3 +522,61 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn what_a_policy_requires_must_be_given() {
+    let judge = |requires: Value, command: &str| {
+        let allow = json!({ "program": "pytest", "requires": requires, "options": ["-q", "--", "-k VALUE"],
+            "operands": "files", "decision": "allow" });
+        let policies = Policies::new([rule(allow)], []).unwrap();
+        let context = GateContext { policies, ..support::context() };
+        Gate::new().judge_command(command, &context)
+    };
+    let collect = json!(["--collect-only"]);
+    for command in [
+        "pytest --collect-only",
+        "pytest -q tests --collect-only",
+        "pytest --collect-only -k x",
+        "pytest '--collect'-only",
+    ] {
+        assert_eq!(judge(collect.clone(), command).decision, Decision::Allow, "{command}");
+    }
+    let refused = [
+        "pytest",
+        "pytest -q",
+        "pytest tests",
+        "pytest collect-only",
+        "pytest --collect",
+        "pytest -- --collect-only",
+        "pytest -k --collect-only",
+        "pytest --collect-only=no",
+        "pytest --collect-onlyx",
+        "pytest $x",
+        "pytest --collect-only && pytest",
+    ];
+    for command in refused {
+        let verdict = judge(collect.clone(), command);
+        assert_eq!(verdict.decision, Decision::Boundary, "{command}");
+    }
+    assert!(judge(collect, "pytest -q").detail.contains("requires the option \"--collect-only\""));
+    let cases = [
+        (json!(["--a", "--b"]), "pytest --b --a", true),
+        (json!(["--a", "--b"]), "pytest --a", false),
+        (json!(["--mode=VALUE"]), "pytest --mode=x", true),
+        (json!(["--mode=VALUE"]), "pytest --mode", false),
+        (json!(["--mode read"]), "pytest --mode read", true),
+        (json!(["--mode read"]), "pytest --mode write", false),
+        (json!(["-nVALUE"]), "pytest -n4", true),
+        (json!(["-nVALUE"]), "pytest -n", false),
+    ];
+    for (requires, command, runs) in cases {
+        let allowed = judge(requires.clone(), command).decision == Decision::Allow;
+        assert_eq!(allowed, runs, "{requires} {command}");
+    }
+    let wrong = json!({ "program": "x", "requires": ["check"], "decision": "allow" });
+    let error = Policies::new([rule(wrong)], []).unwrap_err().to_string();
+    assert!(error.contains("requires") && error.contains("an option starts with a dash"), "{error}");
+    let wrong = json!({ "program": "x", "requires": ["--check"], "decision": "boundary" });
+    let error = Policies::new([rule(wrong)], []).unwrap_err().to_string();
+    assert!(error.contains("only an allow requires options"), "{error}");
+}

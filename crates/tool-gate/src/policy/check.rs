@@ -42,11 +42,20 @@ fn how(origin: PolicyOrigin, rule: &PolicyRule) -> Result<How, Problem> {
         if rule.operands.is_some() {
             return Err(("operands", "a boundary covers all operands".to_owned()));
         }
+        if !rule.requires.is_empty() {
+            let problem =
+                "only an allow requires options; a boundary lists in `options` those of which one stops it";
+            return Err(("requires", problem.to_owned()));
+        }
         let parse =
             |option: &String| StoppedOption::parse(option).map_err(|problem| of_option(option, problem));
         return Ok(How::Boundary { options: rule.options.iter().map(parse).collect::<Result<_, _>>()? });
     }
     let mut options = Vec::new();
+    for option in &rule.requires {
+        let problem = |problem| ("requires", format!("{option:?}: {problem}"));
+        options.push(AllowedOption::parse(option).map_err(problem)?);
+    }
     for option in &rule.options {
         options.push(AllowedOption::parse(option).map_err(|problem| of_option(option, problem))?);
     }
@@ -60,7 +69,8 @@ fn how(origin: PolicyOrigin, rule: &PolicyRule) -> Result<How, Problem> {
             .to_owned();
         return Err(of_option(word, problem));
     }
-    Ok(How::Allow { options, operands: rule.operands.unwrap_or_default() })
+    let required = rule.requires.len();
+    Ok(How::Allow { options, required, operands: rule.operands.unwrap_or_default() })
 }
 
 fn check_program(program: &str, allows: bool) -> Result<(), Problem> {

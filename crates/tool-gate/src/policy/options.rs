@@ -35,6 +35,27 @@ impl AllowedOption {
         Ok(Self::Attached(start.to_owned()))
     }
 
+    /// Whether a word, with the one behind it, is this option.
+    pub(crate) fn is_given(&self, word: &str, next: Option<&[u8]>) -> bool {
+        match self {
+            Self::Word(own) => own == word,
+            Self::Attached(start) => {
+                word.starts_with(start) && (start.ends_with('=') || start.len() < word.len())
+            }
+            Self::Separate(name, None) => name == word,
+            Self::Separate(name, Some(value)) => name == word && next == Some(value.as_bytes()),
+        }
+    }
+
+    /// As it is written in a policy.
+    pub(crate) fn written(&self) -> String {
+        match self {
+            Self::Word(word) => word.clone(),
+            Self::Attached(start) => format!("{start}{ANY_VALUE}"),
+            Self::Separate(name, value) => format!("{name} {}", value.as_deref().unwrap_or(ANY_VALUE)),
+        }
+    }
+
     /// The name of an option whose value is a word of its own.
     pub(crate) fn separate_name(&self) -> Option<&str> {
         match self {

@@ -72,9 +72,10 @@ fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table
     };
     if from_table.iter().all(open) {
         for (place, rule) in context.policies.about(name) {
-            let How::Allow { options, operands } = &rule.how else { continue };
+            let How::Allow { options, required, operands } = &rule.how else { continue };
             let before = judge.effects.len();
-            let fits = Fitting { options, operands: *operands, span }.fits(judge, rule, args);
+            let fits = Fitting { options, required: &options[..*required], operands: *operands, span }
+                .fits(judge, rule, args);
             let of_policy = judge.effects.split_off(before);
             if fits && of_policy.is_empty() {
                 if from_table.is_empty() {
@@ -106,6 +107,7 @@ fn note(places: &mut Vec<usize>, place: usize) {
 /// Compares a command with what an allow lists.
 struct Fitting<'a> {
     options: &'a [AllowedOption],
+    required: &'a [AllowedOption],
     operands: PolicyOperands,
     span: Span,
 }
@@ -118,6 +120,8 @@ impl Fitting<'_> {
         if args.len() < words.len() || !args.iter().zip(words).all(same) {
             return false;
         }
+        let mut missing: Vec<_> = self.required.iter().collect();
+        let mut are_options = true;
         let mut rest = args[words.len()..].iter();
         while let Some(arg) = rest.next() {
             let not_listed = |what: &str| format!("{rule} does not list {what}");
@@ -128,6 +132,9 @@ impl Fitting<'_> {
                         .unknown(format!("a word that may be an option, and {}", not_listed("it")), arg.span);
                     return false;
                 };
+                are_options &= text != "--";
+                let next = rest.as_slice().first().and_then(Arg::bytes);
+                missing.retain(|option| !are_options || !option.is_given(text, next));
                 if !self.option(judge, arg, text, &mut rest) {
                     judge.unknown(not_listed(&format!("the option {text:?}")), arg.span);
                     return false;
@@ -141,7 +148,11 @@ impl Fitting<'_> {
                 judge.read(arg, Extent::Below);
             }
         }
-        true
+        if let Some(option) = missing.first() {
+            let detail = format!("{rule} requires the option {:?}", option.written());
+            judge.unknown(detail, self.span);
+        }
+        missing.is_empty()
     }
 
     /// Whether an option is listed; its value is taken from `rest`.

@@ -37,6 +37,8 @@ export interface PolicyRule {
    * boundary: options of which one must be there.
    */
   options?: string[] | undefined;
+  /** For an allow: options of which each must be given, in the same forms. */
+  requires?: string[] | undefined;
   /** For an allow: what else may be given. Default: `none`. */
   operands?: "none" | "files" | "any" | undefined;
   /** `allow`: it only reads, you say. `boundary`: it asks first, whatever the gate knows of it. */
