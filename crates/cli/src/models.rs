@@ -288,7 +288,8 @@ fn remote(
     if key.is_none() && service.key == KeyNeed::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
-    Ok(HttpModel::new(service, key, config.requests.timeouts)?)
+    let more = dialect::thinking(spec, config);
+    Ok(HttpModel::new(service, key, config.requests.timeouts)?.with_fields(more))
 }
 
 /// The key of a provider, from its variable or the other name that people know it by.

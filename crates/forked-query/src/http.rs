@@ -4,6 +4,7 @@ mod answer;
 mod headers;
 mod key;
 mod limiter;
+mod more_fields;
 mod patient;
 mod prefix;
 mod prefix_keeper;
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 
 pub use key::ApiKey;
 pub use limiter::Limiter;
+pub use more_fields::{FieldScope, MoreFields};
 pub use patient::{Patient, WaitCause, Waiting, Waits};
 pub use prefix_keeper::{KeptPrefixes, PrefixKeeper};
 
@@ -48,6 +50,7 @@ pub struct HttpModel {
     refusals: refusals::Refusals,
     /// Those that the host adds.
     headers: HeaderMap,
+    more: MoreFields,
     /// All that is in no error.
     hide: Redactor,
 }
@@ -117,8 +120,15 @@ impl HttpModel {
             timeouts,
             refusals: refusals::Refusals::default(),
             headers,
+            more: MoreFields::default(),
             hide,
         })
+    }
+
+    /// The same client; its requests have these fields, too.
+    #[must_use]
+    pub fn with_fields(self, more: MoreFields) -> Self {
+        Self { more, ..self }
     }
 
     /// How many bytes the body of this request has.
@@ -164,7 +174,9 @@ impl HttpModel {
             let wire = attempt.wire(&self.provider.wire);
             // One deadline for the head and the first bytes after it. The connection has a limit of its own.
             let deadline = Instant::now() + self.first_byte_limit();
-            let mut response = self.post(url.clone(), wire.accept(), wire.encode(request)).await?;
+            let mut response = self
+                .post(url.clone(), wire.accept(), self.more.add_to(wire.encode(request), request))
+                .await?;
             let status = response.status();
             if status == StatusCode::OK {
                 self.refusals.remember(&request.model, attempt);

@@ -82,8 +82,8 @@ pub use cache_slots::CacheSlots;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
 pub use http::{
-    ApiKey, HttpModel, KeptPrefixes, Limiter, Patient, PrefixKeeper, Timeouts, WaitCause, Waiting, Waits,
-    choose_tls,
+    ApiKey, FieldScope, HttpModel, KeptPrefixes, Limiter, MoreFields, Patient, PrefixKeeper, Timeouts,
+    WaitCause, Waiting, Waits, choose_tls,
 };
 pub use message::{Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::with_yields;

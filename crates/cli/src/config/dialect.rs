@@ -25,6 +25,19 @@ pub(crate) struct Dialect {
     pub(crate) prompt_cache_key: Option<String>,
     /// How many tokens the model can see at once.
     pub(crate) context_tokens: Option<u32>,
+    /// Whether and how much it thinks in the user's own turns.
+    pub(crate) thinking: Option<Thinking>,
+    /// How much it takes upon itself there, in the provider's word.
+    pub(crate) effort: Option<String>,
+}
+
+/// Whether and how much a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thinking {
+    Off,
+    On,
+    /// At most so many tokens.
+    Tokens(u32),
 }
 
 /// The value of a header. It may be a secret, so it is not printed.
@@ -77,6 +90,32 @@ impl Dialect {
                 let problem = || format!("must be a number from {} to {}", CONTEXT.start, CONTEXT.end - 1);
                 CONTEXT.contains(tokens).then_some(*tokens).ok_or_else(problem)
             })?,
+            thinking: reader
+                .only(
+                    "thinking",
+                    fields.thinking.as_ref(),
+                    &[
+                        Provider::Anthropic,
+                        Provider::Gemini,
+                        Provider::OpenAi,
+                        Provider::DashScope,
+                        Provider::Ollama,
+                    ],
+                )?
+                .read("thinking", fields.thinking.as_ref(), parse_thinking)?,
+            effort: reader
+                .only(
+                    "effort",
+                    fields.effort.as_ref(),
+                    &[
+                        Provider::Anthropic,
+                        Provider::Gemini,
+                        Provider::OpenAi,
+                        Provider::Responses,
+                        Provider::Ollama,
+                    ],
+                )?
+                .read("effort", fields.effort.as_ref(), |word| parse_effort(word))?,
         })
     }
 }
@@ -173,6 +212,29 @@ fn parse_output_limit(name: &str) -> Result<OutputLimit, String> {
         "none" => OutputLimit::Unsaid,
         _ => return Err(format!("{name:?} is none of max_tokens, max_completion_tokens and none")),
     })
+}
+
+/// `true`, `false` or how many tokens at most.
+fn parse_thinking(value: &toml::Value) -> Result<Thinking, String> {
+    const TOKENS: Range<i64> = 1_024..1_000_001;
+    match value {
+        toml::Value::Boolean(true) => Ok(Thinking::On),
+        toml::Value::Boolean(false) => Ok(Thinking::Off),
+        toml::Value::Integer(tokens) if TOKENS.contains(tokens) => {
+            Ok(Thinking::Tokens(u32::try_from(*tokens).unwrap_or(u32::MAX)))
+        }
+        _ => Err(format!(
+            "must be true, false or a number of tokens from {} to {}",
+            TOKENS.start,
+            TOKENS.end - 1
+        )),
+    }
+}
+
+fn parse_effort(word: &str) -> Result<String, String> {
+    const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    let is_known = WORDS.contains(&word);
+    is_known.then(|| word.to_owned()).ok_or_else(|| format!("{word:?} is none of {}", WORDS.join(", ")))
 }
 
 fn parse_cache_key(key: &str) -> Result<String, String> {

@@ -21,7 +21,7 @@ use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
-pub(crate) use self::dialect::HeaderText;
+pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 use crate::environment::Environment;

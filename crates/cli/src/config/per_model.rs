@@ -51,6 +51,8 @@ pub(super) struct ModelFields {
     pub(super) output_limit: Option<Spanned<String>>,
     pub(super) prompt_cache_key: Option<Spanned<String>>,
     pub(super) context_tokens: Option<Spanned<u32>>,
+    pub(super) thinking: Option<Spanned<toml::Value>>,
+    pub(super) effort: Option<Spanned<String>>,
 }
 
 /// What a model costs, for a million tokens.

@@ -400,7 +400,7 @@ fn what_is_said_of_a_model_is_known_by_its_name() {
     // By the name alone, whoever serves it; and not another one.
     assert_eq!(models.get("ollama:llama3.3:70b").dialect.context_tokens, Some(65_536));
     assert_eq!(models.get("anthropic:c").dialect.key_header, Some(KeyHeader::Bearer));
-    assert_eq!(models.get("openai:other").dialect, dialect::Dialect::default());
+    assert_eq!(models.get("openai:other").dialect, Dialect::default());
 }
 
 #[test]
@@ -434,6 +434,9 @@ fn a_mistake_in_what_is_said_of_a_model_is_named() {
         ),
         ("prompt_cache_key = ''", "prompt_cache_key: must be 1 to 64 visible characters"),
         ("context_tokens = 12", "context_tokens: must be a number from 1024 to 100000000"),
+        ("thinking = 'much'", "thinking: must be true, false or a number of tokens from 1024 to 1000000"),
+        ("thinking = 12", "thinking: must be true, false or a number of tokens"),
+        ("effort = 'much'", "effort: \"much\" is none of none, minimal, low, medium, high, xhigh, max"),
         ("context_tokens = -1", "2: invalid value: integer `-1`, expected u32"),
     ];
     for (line, expected) in cases {
@@ -447,6 +450,8 @@ fn a_mistake_in_what_is_said_of_a_model_is_named() {
             "output_limit = 'none'",
             "output_limit: means nothing to anthropic, but to openai, dashscope",
         ),
+        ("responses:m", "thinking = true", "thinking: means nothing to responses, but to anthropic, gemini,"),
+        ("dashscope:m", "effort = 'low'", "effort: means nothing to dashscope, but to anthropic, gemini,"),
         (
             "ollama:m",
             "prompt_cache_key = 'x'",
@@ -468,6 +473,8 @@ fn a_project_has_no_say_in_how_a_model_is_asked() {
         "output_limit = 'none'",
         "prompt_cache_key = 'x'",
         "context_tokens = 2048",
+        "thinking = false",
+        "effort = 'max'",
         "free = true",
         "",
     ] {

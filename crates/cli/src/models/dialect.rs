@@ -1,8 +1,9 @@
 //! What the user says of one model, put into how its server is asked.
 
-use headstart_forked_query::{Header, Provider as Service, Wire};
+use headstart_forked_query::{FieldScope, Header, MoreFields, Provider as Service, Wire};
+use serde_json::{Value, json};
 
-use crate::config::{Config, HeaderText};
+use crate::config::{Config, Dialect, HeaderText, Thinking};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
@@ -47,6 +48,59 @@ pub(super) fn spoken(
         other => other,
     };
     Ok(Service { wire, headers, key_header: dialect.key_header, ..service })
+}
+
+/// How the model thinks in the user's own turns, in the words of its format.
+///
+/// Anthropic's cache tells requests that ask for thinking in different ways apart, so there all requests of a conversation ask in the
+/// same way; elsewhere work ahead is not asked to think.
+pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
+    let Some(provider) = spec.provider() else { return MoreFields::default() };
+    let Dialect { thinking, effort, .. } = config.per_model.get(&spec.to_string()).dialect;
+    let mut scope = FieldScope::Turns;
+    let fields = match provider {
+        Provider::Anthropic => {
+            // A question has a limit that a number of tokens need not fit into.
+            let has_budget = matches!(thinking, Some(Thinking::Tokens(_)));
+            scope = if has_budget { FieldScope::Conversation } else { FieldScope::All };
+            json!({
+                "thinking": thinking.map(|thinking| match thinking {
+                    Thinking::Off => json!({ "type": "disabled" }),
+                    Thinking::On => json!({ "type": "adaptive" }),
+                    Thinking::Tokens(tokens) => json!({ "type": "enabled", "budget_tokens": tokens }),
+                }),
+                "output_config": effort.map(|effort| json!({ "effort": effort })),
+            })
+        }
+        Provider::Gemini => {
+            let budget = thinking.map(|thinking| match thinking {
+                Thinking::Off => json!({ "thinkingBudget": 0 }),
+                Thinking::On => json!({ "thinkingBudget": -1 }),
+                Thinking::Tokens(tokens) => json!({ "thinkingBudget": tokens }),
+            });
+            let level = effort.map(|effort| json!({ "thinkingLevel": effort }));
+            json!({ "generationConfig": level.or(budget).map(|how| json!({ "thinkingConfig": how })) })
+        }
+        Provider::OpenAi => json!({
+            "reasoning_effort": effort,
+            "chat_template_kwargs": thinking.map(|thinking| json!({ "enable_thinking": thinking != Thinking::Off })),
+        }),
+        Provider::Responses => json!({ "reasoning": effort.map(|effort| json!({ "effort": effort })) }),
+        Provider::DashScope => json!({
+            "enable_thinking": thinking.map(|thinking| thinking != Thinking::Off),
+            "thinking_budget": match thinking {
+                Some(Thinking::Tokens(tokens)) => Some(tokens),
+                _ => None,
+            },
+        }),
+        Provider::Ollama => {
+            let switch = thinking.map(|thinking| json!(thinking != Thinking::Off));
+            json!({ "think": effort.map(|effort| json!(effort)).or(switch) })
+        }
+    };
+    let Value::Object(mut fields) = fields else { return MoreFields::default() };
+    fields.retain(|_, value| !value.is_null());
+    MoreFields { fields, scope }
 }
 
 fn of_environment(

@@ -46,6 +46,17 @@ fn the_body_has_what_the_model_is_said_to_want() {
         ("responses", "prompt_cache_key = 'team-blue'", "/prompt_cache_key", json!("team-blue")),
         ("ollama", "", "/options/num_ctx", json!(32_768)),
         ("ollama", "context_tokens = 65536", "/options/num_ctx", json!(65_536)),
+        ("openai", "effort = 'high'", "/reasoning_effort", json!("high")),
+        ("openai", "thinking = true", "/chat_template_kwargs", json!({"enable_thinking": true})),
+        ("responses", "effort = 'low'", "/reasoning/effort", json!("low")),
+        ("dashscope", "thinking = 4096", "/thinking_budget", json!(4_096)),
+        ("ollama", "thinking = true", "/think", json!(true)),
+        ("ollama", "effort = 'low'", "/think", json!("low")),
+        ("gemini", "effort = 'low'", "/generationConfig/thinkingConfig", json!({"thinkingLevel": "low"})),
+        ("gemini", "thinking = 2048", "/generationConfig/thinkingConfig", json!({"thinkingBudget": 2_048})),
+        ("anthropic", "thinking = 2048", "/thinking", json!({"type": "enabled", "budget_tokens": 2_048})),
+        ("anthropic", "thinking = true", "/thinking", json!({"type": "adaptive"})),
+        ("anthropic", "effort = 'medium'", "/output_config", json!({"effort": "medium"})),
     ];
     for (name, settings, place, expected) in cases {
         let format = FORMATS.iter().find(|format| format.prefix == name).unwrap();

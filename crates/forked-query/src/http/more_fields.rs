@@ -1,0 +1,44 @@
+use serde_json::{Map, Value};
+
+use crate::ModelRequest;
+
+/// Fields that a host adds to the body of requests, for how a model thinks in the user's own turns: each format and server has
+/// its own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MoreFields {
+    /// The fields. Each must be one that the format itself never writes into such a request.
+    pub fields: Map<String, Value>,
+    /// The requests that get them.
+    pub scope: FieldScope,
+}
+
+/// Which requests get [`MoreFields`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldScope {
+    /// Those that may think: the user's own turns.
+    #[default]
+    Turns,
+    /// All but questions with a limit of their own, for a provider whose cache tells requests with and without them apart.
+    Conversation,
+    /// All.
+    All,
+}
+
+impl MoreFields {
+    /// The body with the fields at its end, so that all that requests share still comes first.
+    pub(super) fn add_to(&self, mut body: Vec<u8>, request: &ModelRequest) -> Vec<u8> {
+        let is_meant = match self.scope {
+            FieldScope::Turns => request.thinking && request.max_output_tokens.is_none(),
+            FieldScope::Conversation => request.max_output_tokens.is_none(),
+            FieldScope::All => true,
+        };
+        if !is_meant || self.fields.is_empty() || body.last() != Some(&b'}') {
+            return body;
+        }
+        body.pop();
+        let fields = serde_json::to_vec(&self.fields).expect("works because JSON values are always JSON");
+        body.push(b',');
+        body.extend_from_slice(&fields[1..]);
+        body
+    }
+}
