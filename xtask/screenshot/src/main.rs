@@ -143,8 +143,8 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Ctrl-D, so that the program removes its sample project; if it does not end by that, it is ended.
-        let _ = self.press("\x04");
+        // Ctrl-U and Ctrl-D, so that the program removes its sample project; if it does not end by that, it is ended.
+        let _ = self.press("\x15\x04");
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));
