@@ -1,6 +1,7 @@
 //! What every wire format must do.
 
 mod requests;
+mod shared;
 mod streams;
 
 use crate::{KeyNeed, Provider};

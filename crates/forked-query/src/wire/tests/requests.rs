@@ -100,7 +100,7 @@ fn where_requests_go() {
     insta::assert_debug_snapshot!(targets.collect::<Vec<_>>());
 }
 
-const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+pub(super) const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
