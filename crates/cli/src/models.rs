@@ -94,6 +94,9 @@ impl Models {
                 BackgroundModel::fast(ahead(&fast, &Arc::default()), name(spec), ProviderRelation::Other)
             }
         };
+        // A fork is the whole conversation as long as the conversation's own model can see it.
+        let mut background = background;
+        background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
         let models = Self { main: foreground, main_name, background, waits, notices, keepers, tape: None };
         Ok(match place {
             Some(place) => models.recorded(place, secrets::scrubber(environment)),

@@ -116,6 +116,11 @@ fn of_environment(
     Err(CliError::Environment { variable: variable.to_owned(), message })
 }
 
+/// How many tokens a model sees at once, where that is known.
+pub(super) fn window(spec: &ModelSpec, config: &Config) -> Option<u32> {
+    silent_window(spec, config).or(config.per_model.get(&spec.to_string()).dialect.context_tokens)
+}
+
 /// How many tokens a model sees at once whose server says nothing when they are more.
 pub(super) fn silent_window(spec: &ModelSpec, config: &Config) -> Option<u32> {
     let ModelSpec::Remote { provider: Provider::Ollama, name } = spec else { return None };

@@ -120,3 +120,25 @@ fn what_is_missing_is_named() {
         assert!(error(&config).contains(expected), "{}", error(&config));
     }
 }
+
+#[test]
+fn a_fork_is_as_long_as_what_the_conversations_own_model_sees() {
+    let folder = tempfile::tempdir().unwrap();
+    let user = folder.path().join("headstart/config.toml");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    fs::write(&user, "[models.'openai:m']\ncontext_tokens = 200_000\n[models.tiny]\ncontext_tokens = 4096")
+        .unwrap();
+    let environment: Environment =
+        [("XDG_CONFIG_HOME", folder.path().as_os_str()), ("OPENAI_API_KEY", "k".as_ref())]
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.to_owned()))
+            .collect();
+    let window = |model: &str| {
+        let flags = config::Flags { model: Some(model.parse().unwrap()), ..config::Flags::default() };
+        let config = Config::load(&environment, &flags, folder.path()).unwrap();
+        Models::open(&config, &environment, None).unwrap().background.limits.window_tokens
+    };
+    let found =
+        ["openai:m", "openai:other", "ollama:tiny", "ollama:other", "ollama:big:120b-cloud"].map(window);
+    assert_eq!(found, [Some(200_000), None, Some(4_096), Some(32_768), None]);
+}
