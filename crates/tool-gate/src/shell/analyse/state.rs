@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_workspace_path::WorkspacePath;
 
-use crate::shell::script::{ArithmeticToken, CommandKind, Operator, Piece, Script, Word};
+use crate::shell::script::{ArithmeticToken, Assignment, CommandKind, Operator, Piece, Script, Word};
 use crate::shell::sorted::Sorted;
 use crate::shell::value::Value;
 
@@ -92,11 +92,23 @@ impl State {
 
 /// Names that a script assigns, at least.
 pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
+    names_assigned(script, |_| true)
+}
+
+/// The same without what is only ever set to a text that is written out: after the first round that changes nothing.
+pub(crate) fn changing_names(script: &Script) -> BTreeSet<String> {
+    names_assigned(script, |assignment| {
+        assignment.append || assignment.array || assignment.values.iter().any(|value| value.bare().is_none())
+    })
+}
+
+fn names_assigned(script: &Script, counts: impl Fn(&Assignment) -> bool) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     each_command(script, &mut |kind| match kind {
         CommandKind::Simple { assignments, words } => {
             if words.is_empty() {
-                names.extend(assignments.iter().map(|assignment| assignment.name.clone()));
+                let counted = assignments.iter().filter(|assignment| counts(assignment));
+                names.extend(counted.map(|assignment| assignment.name.clone()));
             }
             let assigning = ["read", "unset", "mapfile", "readarray", "export"];
             if words.first().and_then(Word::bare).is_some_and(|name| assigning.contains(&name)) {

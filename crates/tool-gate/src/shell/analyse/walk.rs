@@ -455,7 +455,7 @@ fn can_end(condition: &Script, body: &Script) -> bool {
             })
         })
     };
-    let assigned = state::assigned_names(body);
+    let assigned = state::changing_names(body);
     let seen = state::seen_names(condition);
     // A round that is cut short may leave out the assignment.
     reads(condition) || (seen.iter().any(|name| assigned.contains(name)) && !state::runs(body, "continue"))

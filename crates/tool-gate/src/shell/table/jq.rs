@@ -1,6 +1,6 @@
 //! `jq`: its options, and a look at its program.
 
-use crate::EffectKind::{Environment, Executes};
+use crate::EffectKind::{Environment, Executes, NonTerminating};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec};
@@ -73,6 +73,54 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         end += word.len();
     }
+    if let Some(why) = endless(&program) {
+        judge.refuse(NonTerminating, why, span);
+    }
+}
+
+/// What makes a program go on for ever: a filter that repeats itself, a number without an end, a condition that is written out.
+fn endless(program: &str) -> Option<&'static str> {
+    let bare: String = program.chars().filter(|character| !character.is_whitespace()).collect();
+    let named = |name: &str| {
+        let is_name =
+            |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$' | '"');
+        program.match_indices(name).any(|(at, _)| {
+            !program[..at].ends_with(is_name)
+                && !program[at + name.len()..]
+                    .starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_')
+        })
+    };
+    if named("repeat") || named("infinite") {
+        return Some("a loop in the jq program does not end");
+    }
+    let constant = ["until(false;", "until(null;", "while(true;", "while(1;", "until(empty;"];
+    if constant.iter().any(|start| bare.contains(start)) || calls_itself(program) {
+        return Some("a loop in the jq program may not end");
+    }
+    None
+}
+
+/// Whether a function is named more often within its own definition than to define it. Where the definition ends is not looked
+/// for: what comes up to the next one counts, up to the first `;` outside of parentheses.
+fn calls_itself(program: &str) -> bool {
+    program.split("def ").skip(1).any(|definition| {
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let name: &str = definition.trim_start();
+        let name = &name[..name.find(|character| !is_name(character)).unwrap_or(name.len())];
+        let Some((_, body)) = definition.split_once(':') else { return false };
+        let mut depth = 0_usize;
+        let end = body.find(|character| {
+            match character {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                ';' => return depth == 0,
+                _ => {}
+            }
+            false
+        });
+        let body = &body[..end.unwrap_or(body.len())];
+        !name.is_empty() && body.split(|character| !is_name(character)).any(|word| word == name)
+    })
 }
 
 /// Whether a name after this text is the name of a field: one dot, with no number or further dot before it.

@@ -1,6 +1,6 @@
 //! `sed`: its options, and its scripts, which are a language of their own.
 
-use crate::EffectKind::{self, Executes, WritesWorkspace};
+use crate::EffectKind::{self, Executes, NonTerminating, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec, parse};
@@ -60,7 +60,7 @@ type Refused = (EffectKind, &'static str);
 
 /// Whether a script only edits its stream; the further files that it reads.
 pub(super) fn check(script: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
-    let mut reader = Reader { script, at: 0, open: 0, reads: Vec::new() };
+    let mut reader = Reader { script, at: 0, open: 0, reads: Vec::new(), labels: Vec::new() };
     while reader.command()? {}
     if reader.open == 0 { Ok(reader.reads) } else { Err(unknown("a sed script with an open brace")) }
 }
@@ -74,6 +74,8 @@ struct Reader<'a> {
     at: usize,
     open: usize,
     reads: Vec<Vec<u8>>,
+    /// Labels from which every command so far goes on to the next.
+    labels: Vec<Vec<u8>>,
 }
 
 impl Reader<'_> {
@@ -103,7 +105,8 @@ impl Reader<'_> {
             self.line();
             return Ok(true);
         }
-        if self.address()? {
+        let has_address = self.address()?;
+        if has_address {
             self.skip(b" \t");
             if self.peek() == Some(b',') {
                 self.at += 1;
@@ -125,6 +128,9 @@ impl Reader<'_> {
         }
         let Some(command) = self.peek() else { return Err(unknown("a sed address without a command")) };
         self.at += 1;
+        if matches!(command, b'{' | b'}' | b'n' | b'N' | b'd' | b'D' | b'q' | b'Q' | b't' | b'T') {
+            self.labels.clear();
+        }
         match command {
             b'{' => self.open += 1,
             b'}' => {
@@ -139,7 +145,7 @@ impl Reader<'_> {
                 self.number();
                 self.end()?;
             }
-            b':' | b'b' | b't' | b'T' => self.label(command)?,
+            b':' | b'b' | b't' | b'T' => self.label(command, has_address)?,
             b'a' | b'i' | b'c' => self.text()?,
             b's' => self.substitute()?,
             b'y' => {
@@ -303,7 +309,7 @@ impl Reader<'_> {
         }
     }
 
-    fn label(&mut self, command: u8) -> Result<(), Refused> {
+    fn label(&mut self, command: u8, has_address: bool) -> Result<(), Refused> {
         self.skip(b" \t");
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
@@ -311,6 +317,17 @@ impl Reader<'_> {
         }
         if command == b':' && start == self.at {
             return Err(unknown("a sed label without a name"));
+        }
+        let name = self.script[start..self.at].to_vec();
+        match command {
+            b':' => self.labels.push(name),
+            // Nothing in between reads a line or leaves the loop.
+            b'b' if !has_address && self.labels.contains(&name) => {
+                return Err((NonTerminating, "a loop in the sed script does not end"));
+            }
+            // From here on only a jump with an address, or one to a later label, has left what is above.
+            b'b' => self.labels.clear(),
+            _ => {}
         }
         self.end()
     }
