@@ -113,7 +113,7 @@ pub struct Allowance {
 
 impl Default for Policy {
     /// Auto; a start of 150,000 tokens or 0.75, three of them a day; 15 % of the own turns; eight suggestions not taken; a second
-    /// worth 5,000 tokens.
+    /// worth 3,750 tokens.
     fn default() -> Self {
         let cap = |tokens, minutes: u64| Cap { tokens, money: None, time: Duration::from_secs(60 * minutes) };
         Self {
@@ -123,7 +123,7 @@ impl Default for Policy {
             day_starts: 3.0,
             share: 0.15,
             patience: 8,
-            second_is_worth: 5_000.0,
+            second_is_worth: 3_750.0,
             turn: cap(2_000_000, 10),
             session: cap(20_000_000, 240),
             day: cap(50_000_000, 480),

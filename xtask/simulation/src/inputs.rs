@@ -134,6 +134,7 @@ pub(crate) const CACHED_LATER: f64 = 0.976;
 
 pub(crate) const TURNS_OF_A_SESSION: usize = 10;
 pub(crate) const SESSIONS: usize = 40;
+pub(crate) const SESSIONS_OF_A_DAY: usize = 12;
 pub(crate) const FILES: u64 = 40;
 
 impl Input {

@@ -15,7 +15,10 @@ use crate::script::Script;
 use crate::world::{Setting, Tally, Way, live};
 
 const SEED: u64 = 1;
-const HIT_RATES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+/// With nobody who ever takes one.
+const HIT_RATES: [f64; 6] = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9];
+/// Dollars for a million input tokens, in the sums beside the percentages.
+const PRICE: f64 = 3.0;
 const MODES: [Mode; 2] = [Mode::Auto, Mode::Always];
 const WAYS: [Way; 3] = [Way::Finished, Way::Joining, Way::TwoSteps];
 const TEXT: &str = "simulation.md";
@@ -29,7 +32,7 @@ struct Row {
 
 /// Writes the report and its chart.
 pub(crate) fn write(docs: &Path) -> Result<(), String> {
-    for (name, content) in make() {
+    for (name, content) in make()? {
         let path = docs.join(name);
         fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
     }
@@ -38,7 +41,7 @@ pub(crate) fn write(docs: &Path) -> Result<(), String> {
 
 /// Whether the files are what would be written now.
 pub(crate) fn check(docs: &Path) -> Result<(), String> {
-    for (name, content) in make() {
+    for (name, content) in make()? {
         let path = docs.join(name);
         let found = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         if found != content {
@@ -48,7 +51,7 @@ pub(crate) fn check(docs: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn make() -> [(&'static str, String); 2] {
+fn make() -> Result<[(&'static str, String); 2], String> {
     let script = Arc::new(Script::new(SEED, SESSIONS * TURNS_OF_A_SESSION));
     let run = |way, mode, hit_rate| {
         let setting = Setting { way, mode, hit_rate };
@@ -62,7 +65,27 @@ fn make() -> [(&'static str, String); 2] {
             rows.extend(WAYS.map(|way| run(way, mode, hit_rate)));
         }
     }
-    [(TEXT, text(&without, &rows)), (CHART, picture(&without, &rows))]
+    accept(&rows)?;
+    Ok([(TEXT, text(&without, &rows)), (CHART, picture(&without, &rows))])
+}
+
+/// What the default policy promises: a page that shows less is not written.
+fn accept(rows: &[Row]) -> Result<(), String> {
+    // Hit rate; at least shown and run, at most lost, as parts.
+    let promised =
+        [(0.1, 0.0, 0.0, 0.04), (0.3, 0.8, 0.55, 0.12), (0.5, 0.8, 0.8, 0.14), (0.7, 0.8, 0.85, 0.12)];
+    for (hit_rate, shown, ran, lost) in promised {
+        let is_it = |row: &&Row| {
+            let Setting { way, mode, hit_rate: found } = row.setting;
+            way == Way::Joining && mode == Mode::Auto && (found - hit_rate).abs() < 1e-9
+        };
+        let row = rows.iter().find(is_it).ok_or("a row is missing")?;
+        if row.shown() < shown || row.ran() < ran || lost < row.share() {
+            let found = [row.shown(), row.ran(), row.share()].map(|part| format!("{:.1} %", 100.0 * part));
+            return Err(format!("at {hit_rate}: shown, run, lost are {}", found.join(", ")));
+        }
+    }
+    Ok(())
 }
 
 fn name(way: Way) -> &'static str {
@@ -119,6 +142,16 @@ impl Row {
         part(instant, self.tally.waits.len())
     }
 
+    /// The part of the turns, but for the first of a session, before which a suggestion showed.
+    fn shown(&self) -> f64 {
+        part(self.tally.suggested, SESSIONS * (TURNS_OF_A_SESSION - 1))
+    }
+
+    /// The part of them before which one ran ahead.
+    fn ran(&self) -> f64 {
+        part(self.tally.ran, SESSIONS * (TURNS_OF_A_SESSION - 1))
+    }
+
     fn wasted(&self) -> f64 {
         weigh(self.tally.wasted)
     }
@@ -173,7 +206,9 @@ fn picture(without: &Row, rows: &[Row]) -> String {
                     dashed: false,
                     points: rows
                         .iter()
-                        .filter(|row| row.setting.way == way && row.setting.mode == mode)
+                        .filter(|row| {
+                            row.setting.way == way && row.setting.mode == mode && 0.0 < row.setting.hit_rate
+                        })
                         .map(|row| (row.setting.hit_rate, measure(row)))
                         .collect(),
                 }
@@ -198,7 +233,7 @@ fn text(without: &Row, rows: &[Row]) -> String {
     for mode in MODES {
         let _ = writeln!(text, "\n### Policy `{}`\n", mode_name(mode));
         text.push_str(
-            "| hit rate | way | mean wait | of turns under a minute | median | 90 % | under 1 s | ran | taken | joined | spent for nothing per turn | of the own turns' cost |\n\
+            "| hit rate | way | shown | run ahead | taken | joined | mean wait | of turns under a minute | under 1 s | saved a turn | lost | of the own turns' cost |\n\
              |---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
         row(&mut text, without, without);
@@ -234,23 +269,25 @@ fn text(without: &Row, rows: &[Row]) -> String {
 }
 
 fn row(text: &mut String, row: &Row, without: &Row) {
-    let Tally { waits, ran, taken, joined, .. } = &row.tally;
+    let Tally { taken, joined, .. } = &row.tally;
     let hit_rate = match row.setting.way {
         Way::Without => String::new(),
         _ => format!("{:.0} %", 100.0 * row.setting.hit_rate),
     };
-    let per_turn = row.wasted() / f64::from(u32::try_from(waits.len().max(1)).unwrap_or(u32::MAX));
+    let money = |tokens: f64| tokens * PRICE / 1e6;
     let _ = writeln!(
         text,
-        "| {hit_rate} | {} | {:.1} s | {:.1} s | {:.1} s | {:.0} s | {:.0} % | {ran} | {taken} | {joined} | {:.1} k | {:.1} % |",
+        "| {hit_rate} | {} | {:.0} % | {:.0} % | {taken} | {joined} | {:.1} s | {:.1} s | {:.0} % | {:.1} s | ${:.2} | {:.1} % of ${:.2} |",
         name(row.setting.way),
+        100.0 * row.shown(),
+        100.0 * row.ran(),
         row.mean_wait(),
         row.short_wait(without),
-        row.wait_at(0.5),
-        row.wait_at(0.9),
         100.0 * row.instant(),
-        per_turn / 1_000.0,
+        without.mean_wait() - row.mean_wait(),
+        money(row.wasted()),
         100.0 * row.share(),
+        money(weigh(row.tally.own)),
     );
 }
 

@@ -24,7 +24,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::inputs::{FILES, TURNS_OF_A_SESSION, TYPING_SECONDS};
+use crate::inputs::{FILES, SESSIONS_OF_A_DAY, TURNS_OF_A_SESSION, TYPING_SECONDS};
 use crate::model::{SimulatedModel, SimulatedShell};
 use crate::script::Script;
 
@@ -166,6 +166,9 @@ pub(crate) fn live(script: &Arc<Script>, setting: Setting) -> Tally {
     runtime.block_on(async {
         let mut world = World::new(script, setting);
         for first in (0..script.turns.len()).step_by(TURNS_OF_A_SESSION) {
+            if first != 0 && first.is_multiple_of(SESSIONS_OF_A_DAY * TURNS_OF_A_SESSION) {
+                world.until_tomorrow().await;
+            }
             world.session(first).await;
         }
         world.finish()
@@ -224,6 +227,13 @@ impl<'a> World<'a> {
             taken: Usage::default(),
             tally: Tally::default(),
         }
+    }
+
+    /// The user sleeps.
+    async fn until_tomorrow(&self) {
+        const DAY_MS: u64 = 86_400_000;
+        let left = DAY_MS - self.books.unix_ms() % DAY_MS;
+        tokio::time::sleep(Duration::from_millis(left)).await;
     }
 
     /// A new conversation in a new tree, with what was learned before.

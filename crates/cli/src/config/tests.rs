@@ -268,7 +268,7 @@ fn a_project_cannot_have_more_done_ahead() {
         (
             "",
             "[budget]\nsecond_is_worth = 9000",
-            "2: budget.second_is_worth: a project can only lower this, and yours is 5000",
+            "2: budget.second_is_worth: a project can only lower this, and yours is 3750",
         ),
         (
             "",

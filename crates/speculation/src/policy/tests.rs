@@ -205,14 +205,14 @@ fn a_run_explores_first_and_costs_what_it_is_worth_then() {
         .times(4, |history| history.ran(10, "ignored", 0));
     let habits = decided.experience.habits();
     assert!(decided.limit() < 80_000.0);
-    let worth = habits.chance() * habits.saves_seconds() * 5_000.0 / (1.0 - habits.chance());
+    let worth = habits.chance() * habits.saves_seconds() * 3_750.0 / (1.0 - habits.chance());
     assert_near(decided.limit(), worth);
     let dial = |second_is_worth| {
         let policy = Policy { second_is_worth, ..decided.policy };
         History { policy, ..decided.clone() }
     };
     assert_eq!(dial(10.0).runs("fix it"), "not_worth_it");
-    assert_near(dial(500.0).limit(), worth / 10.0);
+    assert_near(dial(375.0).limit(), worth / 10.0);
 }
 
 #[test]
