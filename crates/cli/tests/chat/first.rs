@@ -140,7 +140,10 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     pty.wait_for("[n]o");
     std::thread::sleep(std::time::Duration::from_millis(500));
     pty.send("y");
-    pty.wait_for("That was all of the recording");
+    pty.wait_until("the end of the last turn", |screen| {
+        let text = screen.contents();
+        text.contains("That was all of the recording") && !text.contains("(Ctrl-C interrupts)")
+    });
     let sample = fs::read_dir(temporary.path()).unwrap().next().unwrap().unwrap().path().join("project");
     let mut git = std::process::Command::new("git");
     let log = git.args(["log", "--stat", "--format=%s", "-1"]).current_dir(&sample).output().unwrap();
