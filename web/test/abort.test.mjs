@@ -26,6 +26,48 @@ test("typing something else gives the work up and leaves nothing of it", async (
   await visitor.done();
 });
 
+test("a slip that is taken back brings the suggestion and its work back, and Right is no decision either", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.firstTurn();
+  await page.keyboard.type("x");
+  await page.waitForFunction(() => document.querySelector(".ghost .rest") === null);
+  await visitor.press("Backspace");
+  await visitor.suggestion("add tests for maxLength");
+  await visitor.ahead("completed");
+  await visitor.press("ArrowRight");
+  assert.equal(await page.inputValue("#prompt"), "add tests for maxLength");
+  await visitor.press("Control+a", "Backspace");
+  await visitor.suggestion("add tests for maxLength");
+  await visitor.ahead("completed");
+  await visitor.press("Tab");
+  await page.waitForSelector("[data-applied]");
+  await visitor.done();
+});
+
+test("Tab takes nothing that has only just come on screen", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.press("Enter");
+  // At the moment at which it shows, whatever the machine is busy with.
+  await page.evaluate(() => new Promise((resolve) => {
+    const tell = () => {
+      if (!document.querySelector(".ghost .rest")) return;
+      document.querySelector("#prompt").dispatchEvent(new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true }));
+      watch.disconnect();
+      resolve();
+    };
+    const watch = new MutationObserver(tell);
+    watch.observe(document.body, { subtree: true, childList: true, characterData: true });
+  }));
+  await visitor.suggestion("add tests for maxLength");
+  assert.equal((await visitor.saved()).steps.filter(({ fate }) => fate === "taken").length, 0);
+  await visitor.ahead("completed");
+  await visitor.press("Tab");
+  await page.waitForSelector("[data-applied]");
+  await visitor.done();
+});
+
 test("typing what the suggestion begins with keeps it, and Tab takes all of it", async () => {
   const visitor = await site.open({});
   await visitor.firstTurn();

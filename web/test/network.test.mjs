@@ -73,7 +73,7 @@ it("makes no code from text", () => {
 /** A server that speaks chat completions, as a page may ask it. */
 async function completions() {
   const asked = [];
-  const api = { asked, fails: 0 };
+  const api = { asked, fails: 0, slow: 0 };
   const { server, origin } = await listen(async (request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
@@ -90,6 +90,7 @@ async function completions() {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return response.writeHead(400, { ...cors, "content-type": "application/json" }).end('{"error":{"message":"out of order"}}');
     }
+    await new Promise((resolve) => setTimeout(resolve, api.slow));
     response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
     const send = (delta, finish_reason = null) =>
       response.write(`data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: body.model, choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
@@ -112,6 +113,37 @@ async function completions() {
   });
   return Object.assign(api, { origin, close: () => (server.closeAllConnections(), server.close()) });
 }
+
+test("no suggestion is asked for with the switch off, nor for whoever types already", async (t) => {
+  const api = await completions();
+  t.after(api.close);
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.useOwn({ baseUrl: `${api.origin}/v1`, model: "mine-1", key: "key" });
+  const turn = async (prompt) => {
+    const before = api.asked.length;
+    await page.locator("#prompt").fill(prompt);
+    await page.locator("#prompt").focus();
+    await visitor.press("Enter");
+    return before;
+  };
+  await page.getByLabel("Run ahead").uncheck();
+  const off = await turn("what is this?");
+  await visitor.said("That is tidy-slug.");
+  await page.waitForTimeout(300);
+  assert.equal(api.asked.length - off, 2, "the turn's own requests");
+
+  await page.getByLabel("Run ahead").check();
+  await visitor.suggestion("add a licence file");
+  api.slow = 300;
+  const typing = await turn("and what else?");
+  await page.keyboard.type("then do");
+  await page.waitForFunction(() => 2 <= document.querySelector(".log").textContent.split("That is tidy-slug.").length - 1);
+  await page.waitForTimeout(300);
+  assert.equal(api.asked.length - typing, 2, "the turn's own requests");
+  assert.equal(await page.locator(".ghost .rest").count(), 0);
+  await visitor.done();
+});
 
 test("a model at the visitor's own address answers, is suggested by, and works ahead; the key stays in memory", async (t) => {
   const api = await completions();

@@ -83,9 +83,10 @@ export class Visitor {
     return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
   }
 
-  /** Waits for the ghost text. */
+  /** Waits for the ghost text, and until Tab takes it: not a key that was meant for something else. */
   async suggestion(text) {
     await this.page.waitForFunction((wanted) => document.querySelector(".ghost .rest")?.textContent === wanted, text, { timeout: 15_000 });
+    await this.page.waitForTimeout(450);
   }
 
   /** Waits until the work ahead is `completed`, `boundary`, `none`, … */

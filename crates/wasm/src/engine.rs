@@ -8,7 +8,7 @@ use headstart_forked_query::{
     SuppressionReason, TurnEnd, Usage, check_pairing, generate_candidates,
 };
 use headstart_speculation::{Engine, Transcript};
-use headstart_tool_gate::{ApprovalMode, Gate};
+use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{CommandRunner, Toolbox};
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,10 @@ impl EngineHandle {
         let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
         let host = PortHost {
             callbacks: Arc::clone(&callbacks),
-            rules: parse::<Rules>("", rules)?.into_context("")?,
+            rules: GateContext {
+                ahead_writes: options.ahead_writes,
+                ..parse::<Rules>("", rules)?.into_context("")?
+            },
             commit: options.commit.options(),
             at_boundary: options.at_boundary.into(),
             not_asked: Arc::default(),

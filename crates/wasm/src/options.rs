@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolSchema;
 use headstart_speculation::{AtBoundary, Limits};
+use headstart_tool_gate::AheadWrites;
 use serde::Deserialize;
 
 use crate::change_set::CommitChoice;
@@ -24,6 +25,9 @@ pub(crate) struct Options {
     limits: LimitOptions,
     #[serde(default)]
     pub(crate) at_boundary: BoundaryChoice,
+    /// What becomes of edits of work ahead where the mode asks.
+    #[serde(default)]
+    pub(crate) ahead_writes: AheadWrites,
     #[serde(default)]
     pub(crate) commit: CommitChoice,
 }

@@ -37,7 +37,8 @@ impl Rules {
         let policies = headstart_tool_gate::Policies::new(self.policies, [])
             .map_err(|error| of_gate(name, &error, &self.deny))?;
         Ok(GateContext {
-            ahead_writes: AheadWrites::default(),
+            // Said where an engine is made; the gate by itself has no work ahead.
+            ahead_writes: AheadWrites::Boundary,
             mode: self.mode,
             workspace,
             deny,

@@ -1,9 +1,11 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Acceptance, Accepted, Cost, Ending, Events, Finished, Speculation, Transcript};
+use headstart_speculation::{
+    Acceptance, Accepted, Answers, AsksFirst, Cost, Ending, Events, Finished, Speculation, Transcript,
+};
 use headstart_tool_gate::Verdict;
 use js_sys::{Array, Promise};
 use serde::Serialize;
@@ -23,6 +25,8 @@ struct Held {
     speculation: Speculation,
     told: Option<Told>,
     accepted: Cell<bool>,
+    /// What the user is asked about, until they answered.
+    asked: RefCell<Option<AsksFirst>>,
     /// Whether somebody else has a handle of the step above.
     has_given_above: Cell<bool>,
 }
@@ -48,6 +52,7 @@ impl SpeculationHandle {
             speculation,
             told: events.map(Told::new),
             accepted: Cell::new(false),
+            asked: RefCell::default(),
             has_given_above: Cell::new(false),
         }))
     }
@@ -125,13 +130,18 @@ impl SpeculationHandle {
         }))
     }
 
-    /// Hands the work over; the outcome as JSON.
-    pub fn accept(&self) -> Promise {
+    /// Hands the work over; the outcome as JSON. `agreed`: the user said yes to what the last accept asked about.
+    pub fn accept(&self, agreed: bool) -> Promise {
         let held = Rc::clone(&self.0);
+        // A yes counts once, and for nothing but what was asked.
+        let asked = held.asked.take().filter(|_| agreed);
+        let answers = asked.map_or_else(Answers::default, |asked| asked.agreed());
         promise(Box::pin(async move {
-            let acceptance = held.speculation.accept().await?;
-            if matches!(acceptance, Acceptance::Accepted(_)) {
-                held.accepted.set(true);
+            let acceptance = held.speculation.accept_with(&answers).await?;
+            match &acceptance {
+                Acceptance::Accepted(_) => held.accepted.set(true),
+                Acceptance::AsksFirst(asks) => *held.asked.borrow_mut() = Some(asks.clone()),
+                _ => {}
             }
             Ok(json(&Outcome::of(&acceptance)).into())
         }))
@@ -194,6 +204,11 @@ enum Outcome<'a> {
         call: &'a ToolCall,
         verdict: &'a Verdict,
     },
+    AsksFirst {
+        changes: Vec<ChangeSummary>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pending_call: Option<&'a ToolCall>,
+    },
     Discarded,
     Nothing,
 }
@@ -218,6 +233,9 @@ impl<'a> Outcome<'a> {
             }
             Acceptance::Conflict(conflicts) => Self::Conflict { conflicts },
             Acceptance::Withdrawn { call, verdict } => Self::Withdrawn { call, verdict },
+            Acceptance::AsksFirst(asks) => {
+                Self::AsksFirst { changes: asks.changes().summary(), pending_call: asks.pending_call() }
+            }
             Acceptance::Discarded => Self::Discarded,
             _ => Self::Nothing,
         }

@@ -253,7 +253,6 @@ export class App implements vscode.Disposable {
       ready: session !== undefined,
       busy: view !== undefined && view.busy !== "idle",
       suggestionVisible: view?.ghost !== undefined && view.busy === "idle",
-      inputEmpty: session?.inputEmpty ?? true,
       inputFocused: this.#inputFocused,
       changesStaged: ahead !== undefined && 0 < ahead.files.length,
     });

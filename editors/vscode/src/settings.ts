@@ -10,6 +10,7 @@ export interface Settings {
   model: string;
   baseUrl: string;
   mode: ApprovalMode;
+  aheadWrites: "ask" | "boundary";
   candidates: number;
   deny: string[];
   recording: string;
@@ -25,6 +26,7 @@ export function settings(): Settings {
     model: config.get("model", "").trim(),
     baseUrl: config.get("baseUrl", "").trim(),
     mode: config.get<ApprovalMode>("mode", "auto-edit"),
+    aheadWrites: config.get<"ask" | "boundary">("aheadWrites", "ask"),
     candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
     deny: denied(config),
     recording: config.get("recording", "").trim(),

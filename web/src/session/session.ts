@@ -88,8 +88,9 @@ export class Session {
   #saving: ReturnType<typeof setTimeout> | undefined;
   #kept: Kept = "kept";
   #watch: Stopwatch | undefined;
-  /** Whether the suggestion stands in the input line, put there by the user's key. */
-  #isInserted = false;
+  /** What the input line holds. */
+  #typed = "";
+  #isEnabled = true;
   #isOver = false;
 
   /** Throws where it cannot go on from what was saved. */
@@ -135,15 +136,16 @@ export class Session {
 
   /** The one switch for suggestions and everything that they run. */
   enable(enabled: boolean): void {
+    this.#isEnabled = enabled;
     this.#tellController({ type: "enabled", enabled });
+    if (!enabled) this.#suggesting.abort();
     if (enabled && this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
   }
 
   /** The input line holds another text. */
   edited(text: string): void {
+    this.#typed = text;
     this.#tellController({ type: "edited", text });
-    // Once the suggestion is in the line, the controller has handed the work over to the host.
-    if (this.#isInserted && text !== this.ahead?.prompt) this.#giveUp();
   }
 
   dismiss(): void {
@@ -151,17 +153,22 @@ export class Session {
     if (this.ahead) this.#giveUp();
   }
 
-  /** Tab: takes the suggestion, and with it the work. */
-  accept(): void {
+  /** Tab, or a button, which was aimed at: takes the suggestion, and with it the work. Says whether it did. */
+  accept(method: "tab" | "enter"): boolean {
     const suggestion = this.#controller.visible;
-    if (!suggestion || this.phase !== "idle") return;
-    this.#tellController({ type: "accept", method: "tab", skipInsert: true });
-    if (!this.#controller.visible) void this.send(suggestion);
+    if (!suggestion || this.phase !== "idle") return false;
+    this.#tellController({ type: "accept", method, skipInsert: true });
+    if (this.#controller.visible) return false;
+    void this.send(suggestion);
+    return true;
   }
 
-  /** Right: takes the suggestion into the line, to be edited or sent. */
+  /** Right: puts the suggestion into the line, as if it had been typed, to be edited or sent. */
   insert(): void {
-    this.#tellController({ type: "accept", method: "right" });
+    const suggestion = this.#controller.visible;
+    if (!suggestion) return;
+    this.onInsert(suggestion);
+    this.edited(suggestion);
   }
 
   /** Sends a prompt. Work that ran ahead for this very prompt is taken, other work is given up. */
@@ -169,7 +176,7 @@ export class Session {
     if (this.phase !== "idle" || text.trim() === "") return;
     const ahead = this.ahead?.prompt === text ? this.ahead : undefined;
     if (ahead) this.ahead = undefined;
-    this.#isInserted = false;
+    this.#typed = "";
     this.#suggesting.abort();
     this.#tellController({ type: "clear" });
     if (this.ahead) this.#giveUp();
@@ -303,7 +310,7 @@ export class Session {
       this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
     } else if (acceptance.type === "withdrawn") {
       this.note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
-    } else {
+    } else if (acceptance.type === "nothing" || acceptance.type === "discarded") {
       const isStopped = ahead.speculation.status === "aborted";
       if (isStopped) this.note("Stopped. Nothing was applied.", "plain");
       else this.#failed(prompt, "There was nothing to hand over.");
@@ -361,6 +368,8 @@ export class Session {
 
   /** Finds out what the user may ask next: from work that knows it already, or by asking the model. */
   async #suggest(known?: string | Promise<string | undefined>): Promise<void> {
+    // Nothing is asked for whoever wants none, or types already; what accepted work knows by itself costs nothing more.
+    if (!this.#isEnabled || (known === undefined && this.#typed !== "")) return;
     this.#suggesting = new AbortController();
     const { signal } = this.#suggesting;
     const request = (this.#request += 1);
@@ -394,10 +403,6 @@ export class Session {
       case "hide":
         this.ghost = undefined;
         break;
-      case "insert":
-        this.#isInserted = this.ahead !== undefined;
-        this.onInsert(effect.text);
-        break;
       case "wakeAt":
         clearTimeout(this.#wake);
         this.#wake = setTimeout(() => this.#tellController({ type: "wake" }), Math.max(0, effect.at - Date.now()));
@@ -415,7 +420,6 @@ export class Session {
 
   #giveUp(): void {
     const { ahead } = this;
-    this.#isInserted = false;
     if (!ahead) return;
     this.ahead = undefined;
     ahead.speculation.abort();

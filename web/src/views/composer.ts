@@ -53,9 +53,8 @@ export class Composer {
     void this.#session.send(text);
   }
 
-  accept(): void {
-    this.text = "";
-    this.#session.accept();
+  accept(method: "tab" | "enter"): void {
+    if (this.#session.accept(method)) this.text = "";
   }
 
   /**
@@ -90,7 +89,7 @@ export class Composer {
         <div class="keys" id="prompt-keys">
           ${shown
             ? html`
-                <button class="key" data-key="accept" @click=${() => this.#fromButton(() => this.accept())}><kbd>Tab</kbd> accept</button>
+                <button class="key" data-key="accept" @click=${() => this.#fromButton(() => this.accept("enter"))}><kbd>Tab</kbd> accept</button>
                 ${this.hasDiff ? html`<button class="key" data-key="diff" @click=${this.#openDiff}><kbd>F2</kbd> diff</button>` : nothing}
                 <button class="key" data-key="edit" @click=${() => this.#fromButton(() => this.#session.insert())}><kbd>→</kbd> edit it</button>
                 <button class="key" data-key="dismiss" @click=${() => this.#fromButton(() => this.#session.dismiss())}><kbd>Esc</kbd> dismiss</button>
@@ -125,7 +124,7 @@ export class Composer {
     if (event.key === "Tab" && !event.shiftKey && hasGhost) {
       this.#tabbed = event.timeStamp;
       this.#isTabHeld = true;
-      this.accept();
+      this.accept("tab");
     } else if (event.key === "ArrowRight" && !event.shiftKey && hasGhost && isAtEnd) this.#session.insert();
     else if (event.key === "Escape" && this.#session.phase !== "idle") this.#session.stop();
     else if (event.key === "Escape" && (hasGhost || this.#session.ahead)) this.#session.dismiss();

@@ -87,7 +87,7 @@ export class PlayView {
     const changes = ahead.speculation.changes();
     if (changes.isEmpty) return;
     this.diff.open(changes, this.#session.ghost !== undefined, () => {
-      this.composer.accept();
+      this.composer.accept("enter");
       this.composer.input.focus();
     });
   }

@@ -32,6 +32,7 @@ const ENGINE: Fields<EngineOptions> = {
   tools: "list",
   limits: "object",
   atBoundary: "word",
+  aheadWrites: "word",
   commit: "object",
   consent: "function",
 };
@@ -69,7 +70,7 @@ export class Engine implements Disposable {
   #handle: raw.EngineHandle | undefined;
 
   constructor(options: EngineOptions) {
-    const { modelName, atBoundary, workspace, deny, denyDefaults, policies } = plainOptions("", options, ENGINE);
+    const { modelName, atBoundary, aheadWrites, workspace, deny, denyDefaults, policies } = plainOptions("", options, ENGINE);
     const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
     const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
     const commit = plainOptions("commit", options.commit ?? {}, COMMIT);
@@ -78,6 +79,7 @@ export class Engine implements Disposable {
       modelName,
       limits: { ...limits, staged },
       atBoundary,
+      aheadWrites,
       commit,
       tools: port.tools,
       runsCommands: typeof options.runCommand === "function",

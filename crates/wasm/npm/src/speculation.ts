@@ -94,12 +94,14 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
   /**
    * Hands the work over: waits for it if it still runs, and commits all of its changes or none, by the rules that are in force now.
    *
+   * Where the engine's `aheadWrites` is `ask` and the mode asks before a write, the outcome is `asksFirst`, and nothing was changed: show
+   * the user what {@link changes} says, and call `agree()` of the outcome when they said yes.
+   *
    * After a conflict it may be tried again. Rejects with an `AcceptError` where it was accepted before (`taken`) or stands on a step
    * that is not (`not_yet`), and with a `TreeError` where the tree could not be written; then nothing was changed.
    */
-  async accept(): Promise<Acceptance> {
-    const handle = this.#use();
-    return JSON.parse((await calling(() => handle.accept())) as string) as Acceptance;
+  accept(): Promise<Acceptance> {
+    return this.#accept(false);
   }
 
   /** Gives it up, and what stands on it: the model's request is dropped, staged files are forgotten. Work that was accepted stays. */
@@ -127,6 +129,13 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  async #accept(agreed: boolean): Promise<Acceptance> {
+    const handle = this.#use();
+    const acceptance = JSON.parse((await calling(() => handle.accept(agreed))) as string) as Acceptance;
+    if (acceptance.type !== "asksFirst") return acceptance;
+    return { ...acceptance, agree: () => this.#accept(true) };
   }
 
   async #end(handle: Handle): Promise<Finished> {

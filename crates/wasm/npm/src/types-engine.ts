@@ -82,7 +82,7 @@ export interface EngineOptions {
   tree: WritableTree | AtomicTree | UndoWatch;
   /**
    * How much may be done without asking; a function is asked for every call and at every accept. One that throws, or gives no mode,
-   * counts as `plan`. Default: `default`, in which a speculation stops at the first write: for most hosts `auto-edit` is right.
+   * counts as `plan`. Default: `default`, in which a speculation stops at the first write unless `aheadWrites` is `ask`.
    */
   mode?: ApprovalMode | (() => ApprovalMode) | undefined;
   /**
@@ -109,6 +109,11 @@ export interface EngineOptions {
   limits?: Limits | undefined;
   /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */
   atBoundary?: "commit" | "discard" | undefined;
+  /**
+   * What becomes of an edit of work ahead in the mode `default`: the work stops there (`boundary`, the default), or it is staged, and the
+   * accept answers `asksFirst` until the user agreed (`ask`). In `plan` nothing is staged either way.
+   */
+  aheadWrites?: "ask" | "boundary" | undefined;
   /** What becomes of files that changed meanwhile. */
   commit?: CommitOptions | undefined;
   /**
@@ -265,6 +270,17 @@ export type Acceptance =
   | { type: "conflict"; conflicts: Conflict[] }
   /** A call that ran is not allowed any more. Nothing was changed. */
   | { type: "withdrawn"; call: ToolCall; verdict: Verdict }
+  /** It wrote in a mode that asks before a write, and the user was not asked. Nothing was changed. */
+  | {
+      type: "asksFirst";
+      changes: ChangeSummary[];
+      /** The call at which it stopped; it is asked about by itself, after these changes. */
+      pendingCall?: ToolCall;
+      /**
+       * The user was shown these changes, and said yes: hands the work over. Everything is judged again, by the rules of that moment.
+       */
+      agree(): Promise<Acceptance>;
+    }
   /** There is nothing to give: nothing was done, or it was aborted. */
   | { type: "nothing" }
   /** It stopped at a boundary, and `atBoundary` is `discard`. */

@@ -37,6 +37,20 @@ test("a suggestion starts its speculation, waits, shows, and is taken", () => {
   assert.equal(controller.visible, undefined);
 });
 
+test("Tab takes nothing that has only just come, and a slip can be taken back", () => {
+  const controller = showing();
+  assert.deepEqual(controller.handle({ type: "accept", method: "tab" }, 1600), []);
+  assert.deepEqual(types(controller.handle({ type: "edited", text: "x" }, 2000)), ["hide", "wakeAt"]);
+  assert.equal(controller.visible, undefined);
+  assert.deepEqual(types(controller.handle({ type: "edited", text: "" }, 2500)), ["hide", "show"]);
+  controller.handle({ type: "edited", text: "x" }, 3000);
+  assert.deepEqual(types(controller.handle({ type: "wake" }, 5000)), ["record", "abandonSpeculation"]);
+  const quick = new FollowupController({ showDelayMs: 0, tabDelayMs: 0, slipMs: 0 });
+  quick.handle(suggested(1, "run the tests"), 10);
+  quick.handle({ type: "wake" }, 10);
+  assert.deepEqual(types(quick.handle({ type: "accept", method: "tab" }, 10)), ["record", "hide", "insert"]);
+});
+
 test("every event", () => {
   const cases = [
     [{ type: "requested", request: 9 }, []],

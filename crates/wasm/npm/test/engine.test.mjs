@@ -247,6 +247,33 @@ test("at a boundary a host may want nothing", async () => {
   assert.deepEqual(files(), {});
 });
 
+test("where writes ahead ask, nothing is written before the user agreed to just these", async () => {
+  const turns = [{ toolCalls: [write("a.txt", "a"), hook] }];
+  const setupIn = (mode, aheadWrites) => setup({ turns }, { mode, ...(aheadWrites && { aheadWrites }) });
+  const boundary = setupIn("default").engine.speculate(conversation, "go");
+  assert.deepEqual((await boundary.finished).changes.summary(), [], "the default is a boundary");
+  assert.deepEqual((await setupIn("plan", "ask").engine.speculate(conversation, "go").finished).changes.summary(), []);
+
+  let mode = "default";
+  const { engine, files } = setupIn(() => mode, "ask");
+  const speculation = engine.speculate(conversation, "go");
+  const asked = await speculation.accept();
+  assert.equal(asked.type, "asksFirst");
+  assert.deepEqual(asked.changes.map(({ path, type }) => [path, type]), [["a.txt", "create"]]);
+  assert.equal(asked.pendingCall.name, "write_file");
+  assert.equal((await speculation.accept()).type, "asksFirst", "whoever does not answer is asked again");
+  assert.deepEqual(files(), {});
+  mode = "plan";
+  assert.equal((await asked.agree()).type, "withdrawn");
+  assert.equal((await asked.agree()).type, "withdrawn");
+  mode = "default";
+  assert.equal((await asked.agree()).type, "asksFirst", "a yes counts once");
+  assert.deepEqual(files(), {});
+  const accepted = await (await speculation.accept()).agree();
+  assert.equal(accepted.type, "accepted");
+  assert.deepEqual(files(), { "a.txt": "a" });
+});
+
 test("consent: run, decline, stop, late, thrown, and none at all", async () => {
   const turns = [{ toolCalls: [write("a.txt", "a")] }, { text: "Done." }];
   const cases = [

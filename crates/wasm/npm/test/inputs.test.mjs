@@ -40,6 +40,7 @@ const FIELDS = [
   [(value) => engine({ policies: [{ program: value, decision: "boundary" }] }), "policies[0].program", TEXT],
   [(value) => engine({ policies: [{ program: "x", decision: value }] }), "policies[0].decision", words("allow", "boundary")],
   [(value) => engine({ atBoundary: value }), "atBoundary", optional(words("commit", "discard"))],
+  [(value) => engine({ aheadWrites: value }), "aheadWrites", optional(words("boundary", "ask"))],
   [(value) => engine({ commit: { merge: value } }), "commit.merge", optional(words("text", "never"))],
   [(value) => engine({ commit: { staleReads: value } }), "commit.staleReads", optional(words("conflict", "warn"))],
   [(value) => engine({ tools: [{ run() {}, name: value, description: "", parameters: {} }] }), "tools[0].name", TEXT],

@@ -192,6 +192,7 @@ const takesOption = {
     "Engine, mode": (mode) => engine({ mode }),
     "Engine, workspace": (workspace) => engine({ workspace }),
     "Engine, atBoundary": (atBoundary) => engine({ atBoundary }),
+    "Engine, aheadWrites": (aheadWrites) => engine({ aheadWrites }),
     "judge, mode": (mode) => judge(call, { mode }),
     "speculate, id": (id) => engine().speculate(conversation, "go", { id }),
     "Wire, provider": (provider) => new Wire({ provider }),

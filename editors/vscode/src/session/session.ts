@@ -5,7 +5,7 @@ import type {
 import type { Item, Question, ViewState } from "../view/protocol.js";
 import { Ahead, Offers, fileLines } from "./ahead.js";
 import { Costs, difference } from "./costs.js";
-import { Teller, contentOf, endingNote, newKey, note, subjectOf } from "./teller.js";
+import { Teller, contentOf, counted, endingNote, newKey, note, subjectOf } from "./teller.js";
 import { type Saved, revived } from "./saved.js";
 import { Undone } from "./undone.js";
 
@@ -20,7 +20,7 @@ export interface SessionOptions {
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
-  settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[] };
+  settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[]; aheadWrites: "ask" | "boundary" };
   /** A first suggestion, for a session whose model can only say one thing. */
   opening?: string;
   /** A conversation that goes on. */
@@ -51,7 +51,8 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #undone: Undone;
   #engine: Engine;
-  #deny: string[];
+  /** What the engine was made with. */
+  #rules: string;
   readonly #controller: FollowupController;
   readonly #offers = new Offers();
   readonly #kept = new Map<string, ChangeSet>();
@@ -78,7 +79,7 @@ export class Session {
     this.#options = options;
     this.items = revived(saved?.items ?? []);
     this.costs = new Costs(saved?.costs);
-    this.#deny = options.settings().deny;
+    this.#rules = this.#currentRules();
     this.#undone = new Undone(options.headstart.UndoWatch, options.tree);
     this.#engine = this.#newEngine();
     this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
@@ -105,10 +106,10 @@ export class Session {
 
   #newEngine(): Engine {
     const { headstart, model, modelName, mode } = this.#options;
+    const { deny, aheadWrites } = this.#options.settings();
     const engine: EngineOptions = {
-      model, modelName, mode,
+      model, modelName, mode, deny, aheadWrites,
       tree: this.#undone.tree,
-      deny: this.#deny,
       consent: (call, verdict) => this.#consent(call, verdict),
     };
     return new headstart.Engine(engine);
@@ -132,8 +133,9 @@ export class Session {
     return this.#ghost && this.#offers.get(this.#ghost.text);
   }
 
-  get inputEmpty(): boolean {
-    return this.#typed === "";
+  /** Whether the prompt holds words for the model. */
+  get #isTyping(): boolean {
+    return this.#typed !== "" && !this.#typed.startsWith("/");
   }
 
   get isThinking(): boolean {
@@ -161,18 +163,17 @@ export class Session {
     if (this.#ghost && this.#busy === "idle") this.#startAhead(this.#ghost.text);
   }
 
-  /** Takes the suggestion: `right` puts it into the prompt, all else runs it. */
+  /** Takes the suggestion: `right` puts it into the prompt, as if it had been typed; all else runs it. */
   accept(method: AcceptMethod): void {
-    if (this.#busy !== "idle" || this.#controller.visible === undefined) return;
+    const suggestion = this.#controller.visible;
+    if (this.#busy !== "idle" || suggestion === undefined) return;
+    if (method === "right") {
+      this.#options.insert(suggestion);
+      return this.edited(suggestion);
+    }
     for (const effect of this.#handle({ type: "accept", method })) {
-      if (effect.type !== "insert") {
-        this.#act(effect);
-      } else if (method === "right") {
-        this.#typed = effect.text;
-        this.#options.insert(effect.text);
-      } else {
-        void this.submit(effect.text);
-      }
+      if (effect.type === "insert") void this.submit(effect.text);
+      else this.#act(effect);
     }
   }
 
@@ -238,32 +239,49 @@ export class Session {
     if (this.#question?.id === id) this.#question.settle(answer);
   }
 
+  /** What was to follow is the draft again: whoever stops a turn decides anew about it. */
   stop(): void {
-    this.#queued = [];
+    this.#unqueue();
     this.#question?.settle("stop");
     this.#turn?.turn.abort();
     this.#taken?.speculation.abort();
     this.#changed();
   }
 
+  #unqueue(): void {
+    if (this.#queued.length === 0) return;
+    const draft = [...this.#queued, ...(this.#typed === "" ? [] : [this.#typed])].join("\n");
+    this.#queued = [];
+    this.#options.insert(draft);
+    this.edited(draft);
+  }
+
   /** Settings changed: the off switch counts at once. */
   settingsChanged(): void {
-    const { enabled, speculation, deny } = this.#options.settings();
+    const { enabled, speculation } = this.#options.settings();
     this.#tell({ type: "enabled", enabled });
-    if (!enabled) this.#dropAsked();
-    if (!enabled || !speculation) this.#offers.giveUp((work) => this.#drop(work));
-    if (deny.join("\n") !== this.#deny.join("\n")) this.#newRules(deny);
+    // In plan mode nothing is suggested, nor kept ready that would write.
+    const isPlan = this.#options.mode() === "plan";
+    if (isPlan) this.#tell({ type: "clear" });
+    if (!enabled || isPlan) this.#dropAsked();
+    if (!enabled || !speculation || isPlan) this.#offers.giveUp((work) => this.#drop(work));
+    if (this.#currentRules() !== this.#rules) this.#newRules();
     this.#changed();
   }
 
+  #currentRules(): string {
+    const { deny, aheadWrites } = this.#options.settings();
+    return JSON.stringify([deny, aheadWrites]);
+  }
+
   /** What was read ahead may be denied now. */
-  #newRules(deny: string[]): void {
+  #newRules(): void {
     this.stop();
     this.#tell({ type: "clear" });
     this.#offers.giveUp((work) => this.#drop(work));
     this.#dropAsked();
     this.#engine.dispose();
-    this.#deny = deny;
+    this.#rules = this.#currentRules();
     this.#engine = this.#newEngine();
   }
 
@@ -413,7 +431,7 @@ export class Session {
       if (last) this.#add(last);
       this.#over();
       this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
-      if (ending.status === "completed") this.suggest();
+      if (ending.status === "completed" && !this.#isTyping) this.suggest();
     } catch (error) {
       teller.ended("failed");
       this.#add(note("error", messageOf(error)));
@@ -436,7 +454,8 @@ export class Session {
       const finished = await work.told;
       this.costs.add("ahead", finished.cost);
       this.#keep(work.id, finished.changes);
-      const acceptance = await work.speculation.accept().catch((error: unknown) => this.#refused(error, work));
+      const accept = work.speculation.accept().then((outcome) => (outcome.type === "asksFirst" ? this.#askFirst(outcome, work) : outcome));
+      const acceptance = await accept.catch((error: unknown) => this.#refused(error, work));
       if (acceptance?.type === "accepted") await this.#accepted(acceptance, work);
       else if (acceptance !== undefined) await this.#notAccepted(acceptance, work);
     } catch (error) {
@@ -467,8 +486,35 @@ export class Session {
     if (ending.status === "completed" && this.#options.settings().enabled) this.#nextAsked = this.#ask(work);
   }
 
+  /** The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes. */
+  async #askFirst(asks: Acceptance & { type: "asksFirst" }, work: Ahead): Promise<Acceptance | undefined> {
+    const lines = asks.changes.reduce((sum, { added, removed }) => [sum[0] + added, sum[1] + removed] as const, [0, 0] as const);
+    const answer = await this.#put({
+      id: `${work.id}-changes`,
+      title: "Write what ran ahead?",
+      tool: "",
+      subject: `${counted(asks.changes.length, "file")} +${lines[0]} −${lines[1]}`,
+      reason: asks.pendingCall === undefined ? "The mode asks before edits." : `The mode asks before edits. After that it asks: ${asks.pendingCall.name} ${subjectOf(asks.pendingCall)}.`,
+      content: work.changes().diff(),
+    });
+    if (answer === "run") return asks.agree();
+    this.#taken = undefined;
+    this.#add(note("info", "Not written: what ran ahead is dropped."));
+    this.#options.announce("Nothing was written.");
+    this.#queued.unshift(work.prompt);
+    this.#over();
+    this.#unqueue();
+    return undefined;
+  }
+
   #notAccepted(acceptance: Exclude<Acceptance, { type: "accepted" }>, work: Ahead): Promise<void> | void {
     this.#taken = undefined;
+    if (work.speculation.status === "aborted") {
+      // The user stopped it: nothing runs in its place.
+      this.#add(note("info", "Stopped. Nothing of the work ahead was applied.", [{ title: "Run it", action: "submit", text: work.prompt }]));
+      this.#options.announce("Stopped. Nothing was applied.");
+      return this.#over();
+    }
     const again = { title: "Run again on the new content", action: "submit", text: work.prompt } as const;
     const staged = { title: "Show what was staged", action: "diff", staged: work.id } as const;
     switch (acceptance.type) {
@@ -483,6 +529,10 @@ export class Session {
         break;
       case "discarded":
         this.#add(note("warning", "Not applied: it stopped at a call that needs your consent.", [again]));
+        break;
+      case "asksFirst":
+        // It was asked about, and the rules changed once more before the answer.
+        this.#add(note("warning", "Not applied: it needs your consent once more.", [staged, again]));
     }
     this.#options.announce("Not applied. Nothing was changed.");
     this.#over();
@@ -501,21 +551,29 @@ export class Session {
     this.#over();
   }
 
-  #consent(call: ToolCall, verdict: Verdict): Promise<"run" | "decline" | "stop"> {
+  async #consent(call: ToolCall, verdict: Verdict): Promise<"run" | "decline" | "stop"> {
+    const content = contentOf(call);
+    this.#turn?.teller.waits(call.id, true);
+    const answer = await this.#put({
+      id: call.id, tool: call.name, subject: subjectOf(call), reason: verdict.detail,
+      ...(content !== undefined && { content }),
+    });
+    this.#turn?.teller.waits(call.id, false);
+    return answer;
+  }
+
+  /** Puts a question to the user, in place of one that may stand. */
+  #put(question: Question): Promise<"run" | "decline" | "stop"> {
     return new Promise((resolve) => {
-      const content = contentOf(call);
       this.#question = {
-        id: call.id, tool: call.name, subject: subjectOf(call), reason: verdict.detail,
-        ...(content !== undefined && { content }),
+        ...question,
         settle: (answer) => {
           this.#question = undefined;
-          this.#turn?.teller.waits(call.id, false);
           this.#changed();
           resolve(answer);
         },
       };
-      this.#turn?.teller.waits(call.id, true);
-      this.#options.announce(`${call.name} ${subjectOf(call)} needs your consent: ${verdict.detail}`);
+      this.#options.announce(question.title ?? `${question.tool} ${question.subject} needs your consent: ${question.reason}`);
       this.#changed();
     });
   }

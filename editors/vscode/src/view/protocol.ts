@@ -44,6 +44,8 @@ export interface AheadCard {
 
 export interface Question {
   id: string;
+  /** What is asked, where it is not whether a call may run. */
+  title?: string;
   tool: string;
   subject: string;
   /** The whole of what would be written or run. */

@@ -41,7 +41,7 @@ test("an unsaved edit in the same place is a conflict, and is kept", { timeout: 
     await workbench.type(" and soon");
     await workbench.editorShows("## Unreleased and soon");
     await workbench.openChat();
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.chat.locator(".note.warning", { hasText: "your edit is kept" }).waitFor();
     await workbench.picture("conflict");
     const text = await workbench.editorText();
@@ -60,7 +60,7 @@ test("an unsaved edit in another place is merged, stays unsaved, and one undo ta
     await workbench.press("Control+End");
     await workbench.type("- And this is mine.");
     await workbench.openChat();
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.chat.locator(".changes", { hasText: "merged with your edits" }).waitFor();
     await workbench.editorShows("- `top` is new.");
     await workbench.editorShows("- And this is mine.");
@@ -91,7 +91,7 @@ test("lines that end as on Windows are kept, and so is a byte order mark", { tim
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
     await workbench.status("ready");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.stored("CHANGELOG.md", (now) => now !== undefined, "is written");
     await workbench.stored("CHANGELOG.md", (now) => now === text.replace("## Unreleased", "## Unreleased: soon"), "is the same but for the edit");
   } finally {
@@ -111,7 +111,7 @@ test("an edit that the editor cannot make leaves all as it was", { timeout: 90_0
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
     await workbench.status("ready");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.chat.locator(".note.warning", { hasText: "nothing was changed" }).waitFor();
     await workbench.picture("refused");
     await workbench.stored("a-first.md", (now) => now === null || now === undefined, "is not there");

@@ -30,7 +30,8 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
 
     // Tab accepts, and the next suggestion shows. Pressed twice it is one, and the prompt keeps the focus.
     await workbench.openChat();
-    await workbench.press("Tab", "Tab");
+    await workbench.tab();
+    await workbench.press("Tab");
     await workbench.stored("tests/test_top.py", (text) => text?.includes("def test_no_more") === true, "is written");
     await workbench.stored("wordcount/__init__.py", (text) => text?.includes("count, top") === true, "is changed");
     await workbench.ghost("update the changelog");
@@ -51,12 +52,12 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
 
     // Work that stopped at a call: it asks, Y runs it.
     await workbench.openChat();
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.stored("CHANGELOG.md", (text) => text?.includes("`top` gives") === true, "is changed");
     await workbench.ghost("keep my notes folder out of git");
     await workbench.status("ready up to a question");
     await workbench.picture("boundary");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.chat.locator("#question").waitFor();
     await until("the harmless answer has the focus", () =>
       workbench.chat.locator("[data-answer=decline]").evaluate((button) => button.ownerDocument.activeElement === button),

@@ -28,14 +28,13 @@ test("the keys of the prompt: what is typed goes with the suggestion or gives it
     await workbench.press("Alt+[");
     await workbench.ghost("update the changelog");
 
-    // Typing along keeps it, and Tab is then no accept: it moves on as anywhere.
+    // Typing along keeps it, a slip does not take it away.
     await workbench.type("upd");
     await workbench.ghost("ate the changelog");
-    assert.match((await workbench.chat.locator("#hint").textContent()) ?? "", /^→ edit the whole/);
-    await workbench.press("Tab");
-    await workbench.page.waitForTimeout(300);
-    assert.equal(await workbench.chat.locator(".user").count(), 1);
-    await workbench.press("Shift+Tab");
+    await workbench.type("x");
+    await workbench.noGhost();
+    await workbench.press("Backspace");
+    await workbench.ghost("ate the changelog");
 
     // So does typing it in capitals.
     await workbench.press("Backspace", "Backspace", "Backspace");
@@ -94,14 +93,14 @@ test("a first try: without a folder, without a key, in a dark window", { timeout
   try {
     await workbench.command("headstart: Try with a recording");
     await workbench.ghost("add a function that gives the most frequent words");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.ghost("add tests for top");
     await workbench.editorShows("def top");
     await workbench.status("running ahead");
     await workbench.picture("try-running");
     await workbench.status("ready");
     await workbench.picture("try-ready");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.chat.locator(".changes", { hasText: "test_top.py" }).waitFor();
     await workbench.page.locator(".tab", { hasText: "test_top.py" }).waitFor();
   } finally {

@@ -31,7 +31,7 @@ test("a conversation goes on after the window was loaded again, until it is ende
     await workbench.send("is there a changelog?");
     await workbench.ghost("write the notes");
     await workbench.status("ready");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.chat.locator(".changes", { hasText: "notes.md" }).waitFor();
     await workbench.ghost("write the notes");
     await until("work ahead has ended", async () => (await workbench.chat.locator("#ahead .headline.ready").count()) === 1);

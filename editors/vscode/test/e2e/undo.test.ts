@@ -39,7 +39,7 @@ async function accepted(): Promise<{ workbench: Workbench; asked: Asked[] }> {
     await workbench.send("is there a changelog?");
     await workbench.ghost("update the changelog");
     await workbench.status("ready");
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.stored("notes.md", (text) => text === "made\n", "is written");
     await workbench.editorShows("- `top` is new.");
     await workbench.ghost("write the tests");
@@ -122,7 +122,7 @@ test("a suggestion after an undo, and what runs ahead for it, know of it", { tim
     assert.ok(question?.some(({ content }) => content?.startsWith(NOTE)), JSON.stringify(question?.slice(-2)));
     assert.equal(promptOf(ahead ?? []), `${NOTE}\n\nwrite the tests`);
     await workbench.openChat();
-    await workbench.press("Tab");
+    await workbench.tab();
     await workbench.stored("tests.md", (text) => text === "made\n", "is written");
     await workbench.chat.locator(".note.info", { hasText: "you have undone" }).waitFor();
     await workbench.picture("undone-ahead");

@@ -99,6 +99,12 @@ export class Workbench {
     for (const key of keys) await this.page.keyboard.press(key);
   }
 
+  /** Takes the suggestion, when it has been there for as long as a key that was meant for something else is on its way. */
+  async tab(): Promise<void> {
+    await this.page.waitForTimeout(450);
+    await this.press("Tab");
+  }
+
   async type(text: string): Promise<void> {
     await this.page.keyboard.type(text);
   }

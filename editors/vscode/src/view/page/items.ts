@@ -105,15 +105,17 @@ export function questionElement(question: Question, post: Post): Node[] {
       element("kbd", { "aria-hidden": "true" }, key),
     );
   return [
-    element("h3", { id: "question-title" }, "Run ", element("code", {}, question.tool), ` ${question.subject}?`),
+    question.title === undefined
+      ? element("h3", { id: "question-title" }, "Run ", element("code", {}, question.tool), ` ${question.subject}?`)
+      : element("h3", { id: "question-title" }, `${question.title} ${question.subject}`),
     element("p", { id: "question-reason" }, question.reason),
     ...(question.content === undefined ? [] : [element("pre", { tabindex: "0", "aria-label": "What it would write" }, question.content)]),
     element(
       "div",
       { class: "actions" },
-      button("Run", "Y", "run", "primary"),
-      button("Decline", "N", "decline", "secondary"),
-      button("Stop the turn", "S", "stop", "secondary"),
+      ...(question.title === undefined
+        ? [button("Run", "Y", "run", "primary"), button("Decline", "N", "decline", "secondary"), button("Stop the turn", "S", "stop", "secondary")]
+        : [button("Write", "Y", "run", "primary"), button("Drop it", "N", "decline", "secondary")]),
     ),
   ];
 }

@@ -102,7 +102,7 @@ function hintFor({ busy, ghost, queued, status }: ViewState): string {
   if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
   if (ghost) {
     const more = ghost.place ? ` · Alt+] next (${ghost.place.number}/${ghost.place.of})` : "";
-    return `${input.value === "" ? "Tab accept · → edit" : "→ edit the whole"} · Esc dismiss${more}`;
+    return `Tab accept · → edit · Esc dismiss${more}`;
   }
   return status;
 }
@@ -112,8 +112,7 @@ function showGhost(): void {
   const rest = ghostRest();
   ghost.hidden = rest === undefined;
   if (rest !== undefined) {
-    const key = input.value === "" ? "Tab" : "→";
-    ghost.replaceChildren(element("span", { class: "typed" }, input.value), rest, element("kbd", {}, key));
+    ghost.replaceChildren(element("span", { class: "typed" }, input.value), rest, element("kbd", {}, "Tab"));
   }
   if (state) hint.textContent = hintFor(state);
   input.style.height = "auto";
@@ -164,7 +163,7 @@ input.addEventListener("keydown", (event) => {
     submit();
   } else if (event.key === "Tab" && isLeftOver(event)) {
     taken();
-  } else if (event.key === "Tab" && input.value === "" && ghostRest() !== undefined) {
+  } else if (event.key === "Tab" && ghostRest() !== undefined) {
     taken();
     [lastAccept, tabIsHeld] = [event.timeStamp, true];
     post({ type: "accept", method: "tab" });
@@ -184,7 +183,7 @@ let tabIsHeld = false;
  * lead the focus away from where the next suggestion shows. Where nothing was accepted, Tab leads on as ever.
  */
 function isLeftOver(event: KeyboardEvent): boolean {
-  if (event.repeat) return tabIsHeld || (input.value === "" && ghostRest() !== undefined);
+  if (event.repeat) return tabIsHeld || ghostRest() !== undefined;
   tabIsHeld = false;
   return event.timeStamp - lastAccept < DOUBLE_PRESS_MS || state?.busy === "accept";
 }

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import * as headstart from "headstart";
+import type { ApprovalMode, Model, ModelRequest, Recording } from "headstart";
+import { Session } from "../../src/session/session.js";
+
+await headstart.init();
+
+const looks = { toolCalls: [{ name: "ls", args: { path: "." } }] };
+const writes = (path: string, content = "x\n") => ({ toolCalls: [{ name: "write_file", args: { file_path: path, content } }] });
+/** A turn of the user's, after which there are two answers of the model. */
+const FIRST = [looks, { text: "First answer." }];
+
+interface Given {
+  mode?: ApprovalMode;
+  aheadWrites?: "ask" | "boundary";
+}
+
+function setup(recording: Recording, given: Given = {}) {
+  const tree = new headstart.MemoryTree({ "notes.md": "mine\n" });
+  const recorded = headstart.recordedModel(recording);
+  const requests: ModelRequest[] = [];
+  const model: Model = {
+    stream: (request, signal) => {
+      requests.push(request);
+      return recorded.stream(request, signal);
+    },
+  };
+  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const };
+  const prompt = { text: "" };
+  const session = new Session({
+    headstart, model, modelName: "recorded", system: "Be brief.",
+    // As an editor's: it only has to be a tree.
+    tree: tree as never,
+    mode: () => rules.mode,
+    settings: () => ({ enabled: true, speculation: true, candidates: 1, deny: [], aheadWrites: rules.aheadWrites }),
+    changed: () => {},
+    announce: () => {},
+    insert: (text) => (prompt.text = text),
+  });
+  const files = () => Object.keys(tree.snapshot());
+  const notes = () => session.items.flatMap((item) => (item.kind === "note" ? [item.text] : []));
+  const prompts = () => session.items.flatMap((item) => (item.kind === "user" ? [item.text] : []));
+  return { session, requests, rules, prompt, files, notes, prompts };
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (const started = Date.now(); !holds(); await delay(5)) assert.ok(Date.now() - started < 10_000, `in vain: ${what}`);
+}
+
+const ready = (session: Session) => until("work ahead is ready", () => session.view.ahead?.state === "ready" && session.view.busy === "idle");
+/** Tab, once it is not deaf any more. */
+async function tab(session: Session): Promise<void> {
+  await until("a suggestion", () => session.view.ghost !== undefined);
+  await delay(420);
+  session.accept("tab");
+}
+
+test("stop while an accept waits applies nothing, and runs nothing in its place", async () => {
+  const { session, requests, files, notes } = setup({ turns: [...FIRST, writes("ahead.md"), { text: "late", delayMs: 60_000 }, { text: "Ran anew." }], suggestions: ["add tests"] });
+  await session.submit("begin");
+  await until("it works ahead", () => 0 < (session.view.ahead?.files.length ?? 0));
+  await tab(session);
+  await until("the accept waits", () => session.view.busy === "accept");
+  const asked = requests.length;
+  session.stop();
+  await until("it is over", () => session.view.busy === "idle");
+  await delay(50);
+  assert.equal(requests.length, asked);
+  assert.deepEqual(files(), ["notes.md"]);
+  assert.match(notes().at(-1) ?? "", /^Stopped\./);
+  session.dispose();
+});
+
+test("stop gives queued prompts back, before what is typed", async () => {
+  const { session, prompt, prompts } = setup({ turns: [{ text: "late", delayMs: 60_000 }, { text: "Never." }] });
+  void session.submit("one");
+  await until("a turn", () => session.view.busy === "turn");
+  await session.submit("two");
+  await session.submit("three");
+  session.edited("four");
+  session.stop();
+  await until("it is over", () => session.view.busy === "idle");
+  assert.equal(prompt.text, "two\nthree\nfour");
+  assert.deepEqual([session.view.queued, prompts()], [[], ["one"]]);
+  session.dispose();
+});
+
+test("nothing is asked for whoever types already", async () => {
+  const { session, requests } = setup({ turns: [looks, { text: "First answer.", delayMs: 80 }], suggestions: ["add tests"] });
+  const turn = session.submit("begin");
+  session.edited("and the");
+  await turn;
+  await delay(100);
+  assert.equal(requests.length, 2);
+  assert.equal(session.view.ghost, undefined);
+  session.dispose();
+});
+
+test("plan mode takes suggestion and work away", async () => {
+  const { session, rules, files } = setup({ turns: [...FIRST, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests"] });
+  await session.submit("begin");
+  await ready(session);
+  rules.mode = "plan";
+  session.settingsChanged();
+  assert.deepEqual([session.view.ghost, session.ahead], [undefined, undefined]);
+  session.accept("tab");
+  await delay(20);
+  assert.deepEqual(files(), ["notes.md"]);
+  session.dispose();
+});
+
+test("in default mode one question shows all, and nothing is written before the yes", async () => {
+  for (const [answer, expected] of [["run", ["ahead.md", "notes.md"]], ["decline", ["notes.md"]], ["stop", ["notes.md"]]] as const) {
+    const { session, files, prompt } = setup({ turns: [...FIRST, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests"] }, { mode: "default" });
+    await session.submit("begin");
+    await ready(session);
+    await tab(session);
+    await until("a question", () => session.view.question !== undefined);
+    const { title, subject, content, id } = session.view.question ?? { id: "" };
+    assert.deepEqual([title, subject], ["Write what ran ahead?", "1 file +1 −0"]);
+    assert.match(content ?? "", /^\+x$/m);
+    assert.deepEqual(files(), ["notes.md"]);
+    if (answer === "stop") session.stop();
+    else session.answer(id, answer);
+    await until("it is over", () => session.view.busy === "idle");
+    assert.deepEqual(files(), expected, answer);
+    assert.equal(prompt.text, answer === "run" ? "" : "add tests");
+    session.dispose();
+  }
+});
+
+test("a yes does not outlive the mode under which it was asked, and boundary stages nothing", async () => {
+  const recording = { turns: [...FIRST, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests"] };
+  const { session, rules, files, notes } = setup(recording, { mode: "default" });
+  await session.submit("begin");
+  await ready(session);
+  await tab(session);
+  await until("a question", () => session.view.question !== undefined);
+  rules.mode = "plan";
+  session.answer(session.view.question?.id ?? "", "run");
+  await until("it is over", () => session.view.busy === "idle");
+  assert.deepEqual(files(), ["notes.md"]);
+  assert.match(notes().at(-1) ?? "", /is not allowed any more/);
+  session.dispose();
+
+  const boundary = setup(recording, { mode: "default", aheadWrites: "boundary" });
+  await boundary.session.submit("begin");
+  await until("it waits", () => boundary.session.view.ahead?.state === "waits");
+  assert.deepEqual(boundary.session.view.ahead?.files, []);
+  boundary.session.dispose();
+});
+
+test("right puts the suggestion into the prompt with its work, and a slip takes neither away", async () => {
+  const { session, prompt, files, prompts } = setup({ turns: [...FIRST, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests"] });
+  await session.submit("begin");
+  await ready(session);
+  session.edited("x");
+  assert.equal(session.view.ghost, undefined);
+  session.edited("");
+  assert.equal(session.view.ghost?.text, "add tests");
+  session.accept("right");
+  assert.equal(prompt.text, "add tests");
+  session.edited("add testsx");
+  session.edited("add tests");
+  await session.submit("add tests");
+  assert.deepEqual([files(), prompts()], [["ahead.md", "notes.md"], ["begin", "add tests"]]);
+  session.dispose();
+});
+
+test("Tab takes nothing that has only just come", async () => {
+  const { session, files } = setup({ turns: [...FIRST, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests"] });
+  await session.submit("begin");
+  await until("a suggestion", () => session.view.ghost !== undefined);
+  session.accept("tab");
+  assert.equal(session.view.busy, "idle");
+  await ready(session);
+  assert.deepEqual(files(), ["notes.md"]);
+  await tab(session);
+  await until("it is written", () => files().includes("ahead.md"));
+  session.dispose();
+});
