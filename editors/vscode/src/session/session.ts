@@ -61,6 +61,8 @@ export class Session {
   /** The prompt that is under way. */
   #working: string | undefined;
   #queued: string[] = [];
+  /** Whether the user stopped what is under way. */
+  #stopped = false;
   #typed = "";
   #ghost: ViewState["ghost"];
   #question: (Question & { settle: (answer: "run" | "decline" | "stop") => void }) | undefined;
@@ -185,6 +187,7 @@ export class Session {
       this.#queued.push(text);
       return this.#changed();
     }
+    this.#stopped = false;
     const work = this.#offers.take(text);
     this.#dropAsked();
     this.#tell({ type: "clear" });
@@ -193,6 +196,12 @@ export class Session {
     this.#setBusy(work === undefined ? "turn" : "accept");
     const news = await this.#undone.tell();
     if (this.#disposed) return;
+    if (this.#stopped) {
+      // Before anything had begun: the prompt is the draft again.
+      if (work !== undefined) this.#drop(work);
+      this.#over();
+      return this.#giveBack([text]);
+    }
     this.#markUndone();
     if (news !== undefined) this.#add(note("info", news.forUser));
     if (work !== undefined && work.note === this.#undone.note) {
@@ -241,16 +250,19 @@ export class Session {
 
   /** What was to follow is the draft again: whoever stops a turn decides anew about it. */
   stop(): void {
-    this.#unqueue();
+    this.#stopped = true;
+    this.#giveBack();
     this.#question?.settle("stop");
     this.#turn?.turn.abort();
     this.#taken?.speculation.abort();
     this.#changed();
   }
 
-  #unqueue(): void {
-    if (this.#queued.length === 0) return;
-    const draft = [...this.#queued, ...(this.#typed === "" ? [] : [this.#typed])].join("\n");
+  /** These prompts and those that waited stand in the line again, before what is typed there. */
+  #giveBack(prompts: string[] = []): void {
+    const all = [...prompts, ...this.#queued];
+    if (all.length === 0) return;
+    const draft = [...all, ...(this.#typed === "" ? [] : [this.#typed])].join("\n");
     this.#queued = [];
     this.#options.insert(draft);
     this.edited(draft);
@@ -488,12 +500,14 @@ export class Session {
 
   /** The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes. */
   async #askFirst(asks: Acceptance & { type: "asksFirst" }, work: Ahead): Promise<Acceptance | undefined> {
-    const lines = asks.changes.reduce((sum, { added, removed }) => [sum[0] + added, sum[1] + removed] as const, [0, 0] as const);
+    const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
+    const added = sum(asks.changes.map((change) => change.added));
+    const removed = sum(asks.changes.map((change) => change.removed));
     const answer = await this.#put({
       id: `${work.id}-changes`,
       title: "Write what ran ahead?",
       tool: "",
-      subject: `${counted(asks.changes.length, "file")} +${lines[0]} −${lines[1]}`,
+      subject: `${counted(asks.changes.length, "file")} +${added} −${removed}`,
       reason: asks.pendingCall === undefined ? "The mode asks before edits." : `The mode asks before edits. After that it asks: ${asks.pendingCall.name} ${subjectOf(asks.pendingCall)}.`,
       content: work.changes().diff(),
     });
@@ -501,9 +515,8 @@ export class Session {
     this.#taken = undefined;
     this.#add(note("info", "Not written: what ran ahead is dropped."));
     this.#options.announce("Nothing was written.");
-    this.#queued.unshift(work.prompt);
     this.#over();
-    this.#unqueue();
+    this.#giveBack([work.prompt]);
     return undefined;
   }
 
