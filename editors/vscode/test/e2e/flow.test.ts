@@ -64,6 +64,8 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     );
     await workbench.picture("question");
     assert.equal(workbench.server.stored.get(".git/info/exclude"), undefined);
+    // The question hears no letter that was on its way when it came.
+    await workbench.page.waitForTimeout(450);
     await workbench.press("y");
     await workbench.stored(".git/info/exclude", (text) => text === "notes/\n", "is written");
     await workbench.chat.locator(".model", { hasText: "Here the recording ends" }).waitFor();
