@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { Model, ProviderName, Recording } from "headstart";
-import type { Headstart } from "../session/session.js";
+import type { Headstart } from "../session/options.js";
 import { type Keys, serverName } from "../secrets.js";
 import type { Settings } from "../settings.js";
 import type { ItemAction } from "../view/protocol.js";

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { Headstart } from "../session/session.js";
+import type { Headstart } from "../session/options.js";
 import type { Message, Model, ModelEvent, ModelRequest, Part, Usage } from "headstart";
 
 // What newer hosts have and the types of the oldest one do not.

@@ -120,3 +120,21 @@ export class Offers {
     return [...this.#work.values()].find((work) => work.id === id);
   }
 }
+
+/** Change sets whose two sides can be looked at, newest last. */
+export class KeptChanges {
+  static readonly #MOST = 20;
+  readonly #kept = new Map<string, ChangeSet>();
+
+  get(id: string): ChangeSet | undefined {
+    return this.#kept.get(id);
+  }
+
+  add(id: string, changes: ChangeSet): void {
+    this.#kept.set(id, changes);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KeptChanges.#MOST) break;
+      this.#kept.delete(oldest);
+    }
+  }
+}

@@ -1,48 +1,21 @@
 import type {
-  Acceptance, AcceptMethod, ApprovalMode, AtomicTree, ChangeSet, Conflict, ControllerEvent, Conversation, Effect, Engine,
-  EngineOptions, FollowupController, Message, Model, ToolCall, Transcript, Turn, Verdict,
+  Acceptance, AcceptMethod, ChangeSet, ControllerEvent, Conversation, Effect, Engine,
+  EngineOptions, FollowupController, Message, ToolCall, Transcript, Turn, Verdict,
 } from "headstart";
 import type { Item, Question, ViewState } from "../view/protocol.js";
-import { Ahead, Offers, fileLines } from "./ahead.js";
+import { Ahead, KeptChanges, Offers, fileLines } from "./ahead.js";
 import { Costs, difference } from "./costs.js";
-import { Teller, contentOf, counted, endingNote, newKey, note, subjectOf } from "./teller.js";
+import { Teller, endingNote, newKey, note } from "./teller.js";
+import type { SessionOptions } from "./options.js";
 import { type Saved, revived } from "./saved.js";
 import { Undone } from "./undone.js";
-
-/** The module `headstart`, loaded. */
-export type Headstart = typeof import("headstart");
-
-export interface SessionOptions {
-  headstart: Pick<Headstart, "Engine" | "FollowupController" | "UndoWatch">;
-  model: Model;
-  modelName: string;
-  tree: AtomicTree;
-  mode: () => ApprovalMode;
-  system: string;
-  /** Asked each time, so that a change counts at once. */
-  settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[]; aheadWrites: "ask" | "boundary" };
-  /** A first suggestion, for a session whose model can only say one thing. */
-  opening?: string;
-  /** A conversation that goes on. */
-  saved?: Saved;
-  /** Hears when there is something to save. */
-  save?: (saved: Saved) => void;
-  changed: (item?: Item) => void;
-  announce: (text: string) => void;
-  /** Files were changed: show one. */
-  applied?: (paths: string[]) => void;
-  /** Puts a text into the prompt. */
-  insert: (text: string) => void;
-}
+import { callQuestion, changesQuestion, conflictLine, messageOf } from "./words.js";
 
 interface Guess {
   suggestions: string[];
   /** Why there are none. */
   suppressed: string;
 }
-
-/** Change sets whose two sides can be looked at, newest last. */
-const KEPT_CHANGES = 20;
 
 /** A conversation about a project, with the next prompt suggested and run ahead. It knows nothing of VS Code. */
 export class Session {
@@ -55,7 +28,7 @@ export class Session {
   #rules: string;
   readonly #controller: FollowupController;
   readonly #offers = new Offers();
-  readonly #kept = new Map<string, ChangeSet>();
+  readonly #kept = new KeptChanges();
   readonly #conversation: Conversation & { messages: Message[] };
   #busy: ViewState["busy"] = "idle";
   /** The prompt that is under way. */
@@ -465,7 +438,7 @@ export class Session {
       // What still runs is waited for before the files are looked at: a user may edit until the last moment.
       const finished = await work.told;
       this.costs.add("ahead", finished.cost);
-      this.#keep(work.id, finished.changes);
+      this.#kept.add(work.id, finished.changes);
       const accept = work.speculation.accept().then((outcome) => (outcome.type === "asksFirst" ? this.#askFirst(outcome, work) : outcome));
       const acceptance = await accept.catch((error: unknown) => this.#refused(error, work));
       if (acceptance?.type === "accepted") await this.#accepted(acceptance, work);
@@ -500,17 +473,7 @@ export class Session {
 
   /** The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes. */
   async #askFirst(asks: Acceptance & { type: "asksFirst" }, work: Ahead): Promise<Acceptance | undefined> {
-    const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
-    const added = sum(asks.changes.map((change) => change.added));
-    const removed = sum(asks.changes.map((change) => change.removed));
-    const answer = await this.#put({
-      id: `${work.id}-changes`,
-      title: "Write what ran ahead?",
-      tool: "",
-      subject: `${counted(asks.changes.length, "file")} +${added} −${removed}`,
-      reason: asks.pendingCall === undefined ? "The mode asks before edits." : `The mode asks before edits. After that it asks: ${asks.pendingCall.name} ${subjectOf(asks.pendingCall)}.`,
-      content: work.changes().diff(),
-    });
+    const answer = await this.#put(changesQuestion(work, asks));
     if (answer === "run") return asks.agree();
     this.#taken = undefined;
     this.#add(note("info", "Not written: what ran ahead is dropped."));
@@ -565,12 +528,8 @@ export class Session {
   }
 
   async #consent(call: ToolCall, verdict: Verdict): Promise<"run" | "decline" | "stop"> {
-    const content = contentOf(call);
     this.#turn?.teller.waits(call.id, true);
-    const answer = await this.#put({
-      id: call.id, tool: call.name, subject: subjectOf(call), reason: verdict.detail,
-      ...(content !== undefined && { content }),
-    });
+    const answer = await this.#put(callQuestion(call, verdict));
     this.#turn?.teller.waits(call.id, false);
     return answer;
   }
@@ -605,14 +564,6 @@ export class Session {
     this.#undone.told();
   }
 
-  #keep(id: string, changes: ChangeSet): void {
-    this.#kept.set(id, changes);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= KEPT_CHANGES) break;
-      this.#kept.delete(oldest);
-    }
-  }
-
   #setBusy(busy: ViewState["busy"]): void {
     this.#busy = busy;
     this.#changed();
@@ -632,23 +583,4 @@ export class Session {
   #changed(): void {
     if (!this.#disposed) this.#options.changed();
   }
-}
-
-function conflictLine({ path, kind }: Conflict): string {
-  switch (kind) {
-    case "modified":
-      return `You edited ${path} in the same place meanwhile; your edit is kept.`;
-    case "deleted":
-      return `${path} is gone meanwhile.`;
-    case "created":
-      return `${path} is there already.`;
-    case "replaced":
-      return `${path} is something else now.`;
-    case "staleRead":
-      return `${path}, which the work read, has changed meanwhile.`;
-  }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,29 @@
+import type { ApprovalMode, AtomicTree, Model } from "headstart";
+import type { Item } from "../view/protocol.js";
+import type { Saved } from "./saved.js";
+
+/** The module `headstart`, loaded. */
+export type Headstart = typeof import("headstart");
+
+export interface SessionOptions {
+  headstart: Pick<Headstart, "Engine" | "FollowupController" | "UndoWatch">;
+  model: Model;
+  modelName: string;
+  tree: AtomicTree;
+  mode: () => ApprovalMode;
+  system: string;
+  /** Asked each time, so that a change counts at once. */
+  settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[]; aheadWrites: "ask" | "boundary" };
+  /** A first suggestion, for a session whose model can only say one thing. */
+  opening?: string;
+  /** A conversation that goes on. */
+  saved?: Saved;
+  /** Hears when there is something to save. */
+  save?: (saved: Saved) => void;
+  changed: (item?: Item) => void;
+  announce: (text: string) => void;
+  /** Files were changed: show one. */
+  applied?: (paths: string[]) => void;
+  /** Puts a text into the prompt. */
+  insert: (text: string) => void;
+}
