@@ -1,7 +1,7 @@
 use headstart_forked_query::{ModelError, Scrubber, Usage};
 use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree};
 use headstart_speculation::ledger::{
-    Decision, Entry, Kind, Money, Outcome, Prices, Source, Speculated, Suggested, Work,
+    Decision, Entry, Kind, LeftOut, Money, Outcome, Prices, Source, Speculated, Suggested, Work,
 };
 use headstart_speculation::{Acceptance, Cost, Status};
 
@@ -128,6 +128,19 @@ impl Clerk {
             prompt: self.prompt(prompt),
         };
         Entry::Speculation(line.with_cost(cost))
+    }
+
+    /// Of so many answers what another model gave for itself is left out, of the user's own turns or of work ahead.
+    pub(crate) fn left_out(&self, is_ahead: bool, answers: usize) -> Entry {
+        let model = if is_ahead { &self.background } else { &self.main }.clone();
+        Entry::LeftOut(LeftOut { at: clock::unix_ms(), model, answers: answers as u64 })
+    }
+
+    /// Writes it down for work ahead, where there is any.
+    pub(crate) fn note_left_out(&self, answers: usize) {
+        if 0 < answers {
+            self.ledger.note(&[self.left_out(true, answers)]);
+        }
     }
 
     /// A text as it may be kept.

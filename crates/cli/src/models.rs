@@ -96,6 +96,7 @@ impl Models {
         };
         // A fork is the whole conversation as long as the conversation's own model can see it.
         let mut background = background;
+        background.limits.entries = config.fork_entries;
         background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
         let models = Self { main: foreground, main_name, background, waits, notices, keepers, tape: None };
         Ok(match place {

@@ -178,6 +178,17 @@ impl Session {
         self.host.set_rules(GateContext { mode, ..self.host.gate_context() });
     }
 
+    /// Of how many answers what another model gave for itself is left out of turns.
+    pub(crate) fn left_out(&self) -> usize {
+        let opaque = self.history.iter().filter_map(Message::opaque);
+        opaque.filter(|opaque| opaque.model != self.model_name).count()
+    }
+
+    /// The same of work ahead.
+    pub(crate) fn left_out_ahead(&self) -> usize {
+        self.params.left_out(&self.engine.background)
+    }
+
     /// Forgets the conversation.
     pub(crate) fn reset(&mut self) {
         self.history.clear();

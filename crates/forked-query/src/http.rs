@@ -175,7 +175,11 @@ impl HttpModel {
             // One deadline for the head and the first bytes after it. The connection has a limit of its own.
             let deadline = Instant::now() + self.first_byte_limit();
             let mut response = self
-                .post(url.clone(), wire.accept(), self.more.add_to(wire.encode(request), request))
+                .post(
+                    url.clone(),
+                    wire.accept(),
+                    self.more.add_to(wire.encode(&self.more.leaving_room(request)), request),
+                )
                 .await?;
             let status = response.status();
             if status == StatusCode::OK {

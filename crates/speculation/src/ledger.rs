@@ -32,7 +32,7 @@ mod statistics;
 
 pub use book::{Book, Damage, read};
 pub use day::Day;
-pub use entry::{Decision, Entry, Outcome, Source, Speculated, Suggested, Work};
+pub use entry::{Decision, Entry, LeftOut, Outcome, Source, Speculated, Suggested, Work};
 pub use kind::Kind;
 pub use money::{Money, Price, Prices};
 pub use statistics::{Bill, Figures, OfKind, Statistics};

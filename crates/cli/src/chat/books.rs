@@ -175,6 +175,17 @@ impl Books {
         machine.and_then(Machine::trouble).map_or(Ok(()), Err)
     }
 
+    /// Of so many answers what another model gave for itself is left out: written down once for each model.
+    pub(super) fn left_out(&mut self, is_ahead: bool, answers: usize) {
+        let entry = self.clerk.left_out(is_ahead, answers);
+        if let Entry::LeftOut(left_out) = &entry
+            && 0 < answers
+            && self.told.insert(format!("left out of {}", left_out.model))
+        {
+            self.note(&[entry]);
+        }
+    }
+
     pub(super) fn turn(&mut self, cost: &Cost, interrupted: bool) {
         let entry = self.clerk.turn(cost, interrupted);
         self.note(&[entry]);

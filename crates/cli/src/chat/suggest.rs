@@ -76,6 +76,7 @@ impl Chat {
         if let Err(hold) = self.books.ask() {
             return self.tell_of_hold(hold);
         }
+        self.books.left_out(true, self.session.left_out_ahead());
         let request = self.next_request();
         let query = self.session.suggestion_query(self.settings.candidates);
         let asked = Instant::now();

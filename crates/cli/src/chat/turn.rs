@@ -89,6 +89,7 @@ impl Working {
 impl Chat {
     /// Begins a turn with a prompt of the user's, and what the model has to know first.
     pub(super) fn begin_with(&mut self, prompt: &str) -> Result<(), CliError> {
+        self.books.left_out(false, self.session.left_out());
         let transcript = self.session.open(prompt);
         let news = self.session.told();
         if !news.is_empty() {

@@ -64,6 +64,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let tools = engine.toolbox.schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
+    clerk.note_left_out(params.left_out(&models.background));
     let running = store.create(Draft {
         workspace,
         mode: config.mode,

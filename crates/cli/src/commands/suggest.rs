@@ -49,6 +49,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
     let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
+    clerk.note_left_out(params.left_out(&models.background));
     let spinner = Spinner::start("asking what comes next");
     let asked = Instant::now();
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;

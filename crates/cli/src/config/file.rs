@@ -4,7 +4,6 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use headstart_followup_state::MAX_CANDIDATES;
 use headstart_speculation::AtBoundary;
 use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
@@ -53,6 +52,7 @@ struct Fields {
     tab: Option<Spanned<String>>,
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
+    fork_entries: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
@@ -166,13 +166,15 @@ impl File {
         let all = [
             (SeveralField::Candidates, &self.fields.candidates),
             (SeveralField::Parallel, &self.fields.parallel),
+            (SeveralField::ForkEntries, &self.fields.fork_entries),
         ];
         let mut several = Vec::new();
         for (field, value) in all {
             let Some(value) = value else { continue };
             let line = self.line(&value.span());
-            if !(1..=MAX_CANDIDATES).contains(value.get_ref()) {
-                let problem = format!("must be from 1 to {MAX_CANDIDATES}");
+            let range = field.range();
+            if !range.contains(value.get_ref()) {
+                let problem = format!("must be from {} to {}", range.start(), range.end());
                 return Err(self.refuse(line, field.name(), problem));
             }
             several.push((field, Placed { value: *value.get_ref(), line }));

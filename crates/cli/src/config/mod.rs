@@ -16,6 +16,7 @@ mod several;
 
 use std::path::{Path, PathBuf};
 
+use headstart_forked_query::ForkLimits;
 use headstart_speculation::policy::Policy;
 use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
@@ -82,6 +83,8 @@ pub(crate) struct Config {
     pub(crate) candidates: usize,
     /// How many of them run ahead at the same time.
     pub(crate) parallel: usize,
+    /// How many entries of the conversation a model of its own for background work gets.
+    pub(crate) fork_entries: usize,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
@@ -198,6 +201,7 @@ impl Default for Config {
             tab: TabKey::default(),
             candidates: 1,
             parallel: 1,
+            fork_entries: ForkLimits::default().entries,
             limits: Limits::default(),
             background: Policy::default(),
             per_model: PerModel::default(),

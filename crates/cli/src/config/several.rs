@@ -1,3 +1,7 @@
+use std::ops::RangeInclusive;
+
+use headstart_followup_state::MAX_CANDIDATES;
+
 use super::Config;
 
 /// A setting of how many suggestions there are at a time.
@@ -7,6 +11,8 @@ pub(super) enum SeveralField {
     Candidates,
     /// How many of them run ahead.
     Parallel,
+    /// How many entries of the conversation a model of its own for background work gets.
+    ForkEntries,
 }
 
 impl SeveralField {
@@ -15,6 +21,7 @@ impl SeveralField {
         match self {
             Self::Candidates => "candidates",
             Self::Parallel => "parallel",
+            Self::ForkEntries => "fork_entries",
         }
     }
 
@@ -22,6 +29,15 @@ impl SeveralField {
         match self {
             Self::Candidates => &mut config.candidates,
             Self::Parallel => &mut config.parallel,
+            Self::ForkEntries => &mut config.fork_entries,
+        }
+    }
+
+    /// What it may be.
+    pub(super) const fn range(self) -> RangeInclusive<usize> {
+        match self {
+            Self::Candidates | Self::Parallel => 1..=MAX_CANDIDATES,
+            Self::ForkEntries => 4..=10_000,
         }
     }
 }

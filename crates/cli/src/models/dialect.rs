@@ -58,11 +58,13 @@ pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
     let Some(provider) = spec.provider() else { return MoreFields::default() };
     let Dialect { thinking, effort, .. } = config.per_model.get(&spec.to_string()).dialect;
     let mut scope = FieldScope::Turns;
+    let mut room = 0;
     let fields = match provider {
         Provider::Anthropic => {
-            // A question has a limit that a number of tokens need not fit into.
-            let has_budget = matches!(thinking, Some(Thinking::Tokens(_)));
-            scope = if has_budget { FieldScope::Conversation } else { FieldScope::All };
+            scope = FieldScope::All;
+            if let Some(Thinking::Tokens(tokens)) = thinking {
+                room = tokens;
+            }
             json!({
                 "thinking": thinking.map(|thinking| match thinking {
                     Thinking::Off => json!({ "type": "disabled" }),
@@ -100,7 +102,7 @@ pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
     };
     let Value::Object(mut fields) = fields else { return MoreFields::default() };
     fields.retain(|_, value| !value.is_null());
-    MoreFields { fields, scope }
+    MoreFields { fields, scope, room }
 }
 
 fn of_environment(

@@ -24,5 +24,6 @@ mod recording;
 mod recording_formats;
 mod scope;
 mod suggest;
+mod thoughts;
 mod undo;
 mod untold;

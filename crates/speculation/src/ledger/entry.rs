@@ -19,6 +19,20 @@ pub enum Entry {
     Speculation(Speculated),
     /// What became of a suggestion and of the work behind it. The last one for an id counts.
     Outcome(Decision),
+    /// What answers of another model had given for that model alone is left out of requests to this one.
+    LeftOut(LeftOut),
+}
+
+/// What a model is asked without.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOut {
+    /// When: milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The model that is asked.
+    pub model: String,
+    /// Of how many answers in the conversation.
+    pub answers: u64,
 }
 
 /// What some work cost.
@@ -233,6 +247,7 @@ impl Entry {
             Self::Suggestion(suggested) => suggested.work.at,
             Self::Speculation(speculated) => speculated.work.at,
             Self::Outcome(decision) => decision.at,
+            Self::LeftOut(left_out) => left_out.at,
         }
     }
 

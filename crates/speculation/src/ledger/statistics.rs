@@ -97,6 +97,7 @@ impl Statistics {
                 Entry::Turn(work) => (work, true),
                 Entry::Suggestion(suggested) => (&suggested.work, suggested.shares_cache),
                 Entry::Speculation(speculated) => (&speculated.work, speculated.shares_cache),
+                Entry::LeftOut(_) => continue,
                 Entry::Outcome(decision) => {
                     if let Some(held) = &decision.held {
                         *statistics.total.held.entry(held.clone()).or_default() += 1;
@@ -222,7 +223,7 @@ impl Figures {
                     self.waste(&speculated.work, costs);
                 }
             }
-            Entry::Outcome(_) => {}
+            Entry::Outcome(_) | Entry::LeftOut(_) => {}
         }
     }
 

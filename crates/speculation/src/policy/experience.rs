@@ -152,6 +152,7 @@ impl Experience {
             }
             Entry::Speculation(speculated) => self.take_in_run(speculated),
             Entry::Outcome(decision) => return (self.take_in_outcome(decision), false),
+            Entry::LeftOut(_) => {}
         }
         (None, false)
     }
