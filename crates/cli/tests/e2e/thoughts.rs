@@ -43,7 +43,7 @@ fn thoughts_go_back_to_their_model_and_another_one_is_asked_without_them_which_t
     let name = format.model().split_once(':').unwrap().1.to_owned();
     let (body, left_out) = ask(format, "", |session| history(session, "anthropic", &name));
     assert_eq!(body["messages"][1]["content"][0]["thinking"], "a deep thought", "{body}");
-    assert_eq!(left_out, [json!(0); 0]);
+    assert!(left_out.is_empty(), "{left_out:?}");
 
     let (body, left_out) = ask(format, "", |session| history(session, "anthropic", "other"));
     assert!(!body.to_string().contains("deep thought"), "{body}");
