@@ -69,13 +69,27 @@ fn faults() -> Vec<Fault> {
         passes("silence after the end", Answer::Stream([steps("Done."), vec![Step::Wait(LONG)]].concat())),
         fault("hangs up", stream(&[half(), Step::Cut]), "cut the answer short"),
         fault("ends too early", stream(&[half()]), "cut the answer short"),
-        fault("hangs up before it says anything", stream(&[Step::Cut]), "cut the answer short"),
+        // Before the first byte it is asked again.
+        Fault {
+            name: "hangs up before it says anything, each time",
+            answers: vec![stream(&[Step::Cut]), stream(&[Step::Cut]), stream(&[Step::Cut])],
+            says: Some("closed the connection before it answered"),
+        },
+        Fault {
+            name: "hangs up before it says anything, once",
+            answers: vec![stream(&[Step::Cut]), says("Done.")],
+            says: None,
+        },
         fault(
             "resets",
             stream(&[half(), Step::Wait(Duration::from_millis(200)), Step::Reset]),
             "cut the answer short",
         ),
-        fault("resets at once", Answer::Bytes(Vec::new(), vec![Step::Reset]), "cut the answer short"),
+        Fault {
+            name: "resets at once, each time",
+            answers: (0..3).map(|_| Answer::Bytes(Vec::new(), vec![Step::Reset])).collect(),
+            says: Some("closed the connection before it answered"),
+        },
         fault("more bytes promised than come", sized(9_999, &whole[..200]), "cut the answer short"),
         fault("fewer bytes promised than come", sized(200, &whole), "cut the answer short"),
         fault("broken JSON", stream(&[half(), Step::Data("{\"choices\":[".into())]), "malformed answer"),
