@@ -112,6 +112,7 @@ impl Demo {
                     self.screen.print_above("+all of it", Style::Added)?;
                     return Ok(true);
                 }
+                Some(other) => self.screen.print_above(&format!("you said {other:?}"), Style::Dim)?,
                 None => return Ok(true),
             }
             self.consent = None;
@@ -148,6 +149,8 @@ impl Demo {
         match text {
             "ask" => self.consent = Some(Consent::new("run this?", Instant::now())),
             "write" => self.consent = Some(Consent::about_changes("write this?", Instant::now())),
+            "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, Instant::now())),
+            "stale" => self.consent = Some(Consent::about_stale("a.txt:", Instant::now())),
             "stream" => self.answer = ANSWER.split_inclusive(' ').collect(),
             "panic" => panic!("as you wish"),
             _ => self.screen.print_above(&format!("you said: {text}"), Style::Plain)?,

@@ -8,6 +8,7 @@ use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelError, ModelRequest, Role, SuppressionReason, ToolSchema,
     TurnEnd, Usage, generate_candidates,
 };
+use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::policy::Allowance;
 use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn, UndoWatch,
@@ -37,6 +38,9 @@ pub(crate) struct Session {
     watch: Arc<UndoWatch>,
     /// What the turn that runs tells the model of undone changes.
     telling: News,
+    /// What else the model has to know before the user's next words, and whether the turn that runs tells it.
+    note: Option<String>,
+    tells_note: bool,
 }
 
 /// The answer to the question what comes next.
@@ -76,7 +80,20 @@ impl Session {
         let params = CacheSafeParams::new(Some(SYSTEM.into()), tools.clone(), &history, &model_name);
         let last_turn = TurnEnd::Completed;
         let telling = News::default();
-        Self { engine, host, model, model_name, tools, history, params, last_turn, watch, telling }
+        Self {
+            engine,
+            host,
+            model,
+            model_name,
+            tools,
+            history,
+            params,
+            last_turn,
+            watch,
+            telling,
+            note: None,
+            tells_note: false,
+        }
     }
 
     /// What the provider calls the model of the conversation.
@@ -93,7 +110,28 @@ impl Session {
     /// The beginning of a turn: the prompt, after what the model has to know first.
     pub(crate) fn open(&mut self, prompt: &str) -> Transcript {
         self.telling = self.news();
-        Transcript::new(&self.telling.before_prompt(prompt))
+        self.tells_note = self.note.is_some();
+        let prompt = self.telling.before_prompt(prompt);
+        Transcript::new(&match &self.note {
+            Some(note) => format!("[Note: {note}]\n\n{prompt}"),
+            None => prompt,
+        })
+    }
+
+    /// The model has to know this before the user's next words.
+    pub(crate) fn note(&mut self, note: String) {
+        self.note = Some(note);
+    }
+
+    /// Whether there is something that work which ran ahead did not know.
+    pub(crate) fn has_to_tell(&self) -> bool {
+        self.note.is_some() || !self.news().is_empty()
+    }
+
+    /// What is at a path of the workspace; nothing where that is no file, or cannot be read.
+    pub(crate) fn read(&self, path: &WorkspacePath) -> Option<Vec<u8>> {
+        // A tree on a disk answers at once.
+        self.engine.workspace.read(path).now_or_never()?.ok()
     }
 
     /// The same for the user, in a line; empty where there is nothing to know.
@@ -121,6 +159,9 @@ impl Session {
             return;
         }
         self.watch.told(&telling);
+        if std::mem::take(&mut self.tells_note) {
+            self.note = None;
+        }
         self.history.extend(transcript.messages);
         self.save();
     }
@@ -194,6 +235,7 @@ impl Session {
         self.history.clear();
         self.watch.forget_all();
         self.telling = News::default();
+        self.note = None;
         self.last_turn = TurnEnd::Completed;
         self.save();
     }

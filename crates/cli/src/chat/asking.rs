@@ -18,8 +18,8 @@ pub(super) struct Question {
 enum About {
     /// A call of the turn that runs.
     Call(Box<Ask>),
-    /// The changes of work that they have taken, which waits in [`Working::Asked`].
-    Changes,
+    /// Work that they have taken, which waits in [`Working::Asked`].
+    Work,
 }
 
 impl Chat {
@@ -48,10 +48,9 @@ impl Chat {
         Ok(())
     }
 
-    /// Work that the user has taken waits for their yes to what it changes.
-    pub(super) fn ask_about_changes(&mut self) {
-        let consent = Consent::about_changes("write this?", Instant::now());
-        self.question = Some(Question { about: About::Changes, consent });
+    /// Asks about work that the user has taken.
+    pub(super) fn ask(&mut self, consent: Consent) {
+        self.question = Some(Question { about: About::Work, consent });
     }
 
     /// Ctrl-C says no to the call and interrupts the turn.
@@ -68,16 +67,11 @@ impl Chat {
     fn on_answer(&mut self, answer: Answer) -> Result<(), CliError> {
         let Some(question) = self.question.take() else { return Ok(()) };
         match (question.about, answer) {
-            (about @ About::Changes, Answer::Diff) => {
-                self.question = Some(Question { about, ..question });
-                self.show_whole_diff()
-            }
-            (About::Changes, Answer::Yes) => self.on_agreed(),
-            (About::Changes, Answer::No) => self.on_declined(),
+            (About::Work, answer) => self.on_answer_about_work(answer),
             (About::Call(ask), answer) => {
                 let (decision, told) = match answer {
                     Answer::Yes => (Decision::Run, "  yes"),
-                    Answer::No | Answer::Diff => (Decision::Decline, "  no"),
+                    _ => (Decision::Decline, "  no"),
                 };
                 // The turn may have ended meanwhile; then nobody waits for the answer.
                 let _ = ask.answer.send(decision);

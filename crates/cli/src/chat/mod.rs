@@ -8,6 +8,7 @@ mod asking;
 mod books;
 mod card;
 mod command;
+mod conflict;
 mod face;
 mod goodbye;
 mod held_back;
@@ -323,7 +324,7 @@ impl Chat {
         self.forget_suggestion();
         if let Some(offer) = taken {
             match offer.work {
-                Some(mut ahead) if !self.session.news().is_empty() => {
+                Some(mut ahead) if self.session.has_to_tell() => {
                     // It ran ahead in the belief that what its user has undone is there.
                     self.close_work(&mut ahead, Outcome::Aborted);
                     ahead.speculation.abort();

@@ -1,16 +1,19 @@
 //! Taking work that ran ahead: the accept, and the one question where the mode asks before a write.
 
-use headstart_overlay_fs::ChangeSet;
+use std::time::Instant;
+
+use headstart_overlay_fs::{ChangeSet, Choice};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::{Answers, AsksFirst, Event, Events, Speculation, Status};
 
 use super::ahead::Ahead;
 use super::books::Account;
+use super::conflict::Conflicts;
 use super::turn::Working;
 use super::{Chat, show};
 use crate::error::CliError;
 use crate::output::call_title;
-use crate::terminal::Style;
+use crate::terminal::{Answer, Consent, Style};
 
 /// Rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;
@@ -26,6 +29,16 @@ pub(super) struct Taken {
     pub(super) account: Account,
     /// The next step, on top of the work.
     pub(super) above: Option<Box<Ahead>>,
+    /// What the user has said to it so far.
+    answers: Answers,
+}
+
+/// What work that is taken waits for.
+pub(super) enum Asked {
+    /// A yes to its changes.
+    Changes(AsksFirst),
+    /// A word on each file that the user changed as well.
+    Conflicts(Conflicts),
 }
 
 impl Chat {
@@ -40,18 +53,19 @@ impl Chat {
                 self.tell(&event)?;
             }
         }
-        self.accept(Taken { speculation, told, events, account, above }, Answers::default());
+        let answers = Answers::default();
+        self.accept(Taken { speculation, told, events, account, above, answers });
         Ok(())
     }
 
-    fn accept(&mut self, taken: Taken, answers: Answers) {
-        let accepted = taken.speculation.clone();
+    fn accept(&mut self, taken: Taken) {
+        let (accepted, answers) = (taken.speculation.clone(), taken.answers.clone());
         let task = tokio::spawn(async move { accepted.accept_with(&answers).await });
         self.working = Some(Working::Accept { taken, task });
     }
 
     /// The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes.
-    pub(super) fn ask_before(&mut self, taken: Taken, asks: Box<AsksFirst>) -> Result<(), CliError> {
+    pub(super) fn ask_before(&mut self, taken: Taken, asks: AsksFirst) -> Result<(), CliError> {
         let changes = asks.changes();
         self.face.end_line()?;
         let counts = show::counts(&changes.summary());
@@ -62,23 +76,42 @@ impl Chat {
         if let Some(call) = asks.pending_call() {
             self.face.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
         }
-        self.working = Some(Working::Asked { taken, asks });
-        self.ask_about_changes();
+        self.working = Some(Working::Asked { taken, asked: Box::new(Asked::Changes(asks)) });
+        self.ask(Consent::about_changes("write this?", Instant::now()));
         Ok(())
     }
 
-    pub(super) fn on_agreed(&mut self) -> Result<(), CliError> {
-        let Some((taken, asks)) = self.asked_about() else { return Ok(()) };
-        self.face.say("  yes", Style::Dim)?;
-        self.accept(taken, asks.agreed());
-        Ok(())
+    /// The answer to a question about work that is taken.
+    pub(super) fn on_answer_about_work(&mut self, answer: Answer) -> Result<(), CliError> {
+        let Some(Working::Asked { taken, asked }) = self.working.take() else { return Ok(()) };
+        match (*asked, answer) {
+            (Asked::Changes(asks), Answer::Yes) => {
+                self.face.say("  yes", Style::Dim)?;
+                self.accept(Taken { answers: asks.agreed(), ..taken });
+                Ok(())
+            }
+            (Asked::Changes(_), Answer::No) => self.decline(taken, Outcome::Ignored),
+            (Asked::Changes(asks), _) => {
+                self.say_diff(asks.changes(), usize::MAX)?;
+                self.working = Some(Working::Asked { taken, asked: Box::new(Asked::Changes(asks)) });
+                self.ask(Consent::about_changes("write this?", Instant::now()));
+                Ok(())
+            }
+            (Asked::Conflicts(_), Answer::No) => self.decline(taken, Outcome::Conflict),
+            (Asked::Conflicts(conflicts), answer) => self.on_choice(taken, conflicts, answer),
+        }
+    }
+
+    /// All files have their word: nothing was written before, and now all is, or the user is asked again.
+    pub(super) fn accept_with_choices(&mut self, mut taken: Taken, choices: Vec<Choice>) {
+        taken.answers = taken.answers.with_choices(choices);
+        self.accept(taken);
     }
 
     /// The work is dropped; its prompt is in the line again, before what was to follow.
-    pub(super) fn on_declined(&mut self) -> Result<(), CliError> {
-        let Some((taken, _)) = self.asked_about() else { return Ok(()) };
+    fn decline(&mut self, taken: Taken, outcome: Outcome) -> Result<(), CliError> {
         let Taken { speculation, mut account, above, .. } = taken;
-        self.books.closed(&mut account, &speculation, Outcome::Ignored, 0);
+        self.books.closed(&mut account, &speculation, outcome, 0);
         self.close_steps(&speculation, above);
         speculation.abort();
         self.face.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
@@ -87,16 +120,12 @@ impl Chat {
         Ok(())
     }
 
-    pub(super) fn show_whole_diff(&mut self) -> Result<(), CliError> {
-        let Some(Working::Asked { asks, .. }) = &self.working else { return Ok(()) };
-        let changes = asks.changes().clone();
-        self.say_diff(&changes, usize::MAX)
-    }
-
     /// As many lines of the diff as there is room for, and how many more there are.
     pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize) -> Result<(), CliError> {
-        let diff = changes.diff();
-        let lines: Vec<_> = diff.lines().collect();
+        self.say_lines(&changes.diff().lines().collect::<Vec<_>>(), room)
+    }
+
+    pub(super) fn say_lines(&mut self, lines: &[&str], room: usize) -> Result<(), CliError> {
         let shown = if lines.len() <= room { lines.len() } else { room.saturating_sub(1) };
         for line in &lines[..shown] {
             self.face.say(line, show::diff_style(line))?;
@@ -104,16 +133,6 @@ impl Chat {
         match lines.len() - shown {
             0 => Ok(()),
             left => self.face.say(&format!("… {left} more lines: d shows all"), Style::Dim),
-        }
-    }
-
-    fn asked_about(&mut self) -> Option<(Taken, Box<AsksFirst>)> {
-        match self.working.take() {
-            Some(Working::Asked { taken, asks }) => Some((taken, asks)),
-            other => {
-                self.working = other;
-                None
-            }
         }
     }
 }

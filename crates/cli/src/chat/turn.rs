@@ -5,12 +5,11 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt};
 use headstart_speculation::ledger::Outcome;
 use headstart_speculation::{
-    AcceptError, Acceptance, Accepted, AsksFirst, Ending, Event, Events, Limit, Speculation, Status,
-    Transcript, Turn,
+    AcceptError, Acceptance, Accepted, Ending, Event, Events, Limit, Speculation, Status, Transcript, Turn,
 };
 use tokio::task::{JoinError, JoinHandle};
 
-use super::taking::Taken;
+use super::taking::{Asked, Taken};
 use super::{Chat, show};
 use crate::clerk;
 use crate::error::CliError;
@@ -23,8 +22,8 @@ pub(super) enum Working {
     Turn { turn: Arc<Turn>, events: Events, task: JoinHandle<Ending> },
     /// An accept, of work that may still be running.
     Accept { taken: Taken, task: JoinHandle<Result<Acceptance, AcceptError>> },
-    /// Work that is taken, and whose changes the user is asked about.
-    Asked { taken: Taken, asks: Box<AsksFirst> },
+    /// Work that is taken, and about which the user is asked.
+    Asked { taken: Taken, asked: Box<Asked> },
 }
 
 /// What came of it.
@@ -147,7 +146,10 @@ impl Chat {
         let given_up = taken.speculation.status() == Status::Aborted;
         let ended = match ended {
             Ok(Ok(Acceptance::AsksFirst(asks))) if !given_up && self.face.is_terminal() => {
-                return self.ask_before(taken, Box::new(asks));
+                return self.ask_before(taken, asks);
+            }
+            Ok(Ok(Acceptance::Conflict(conflicts))) if !given_up && self.face.is_terminal() => {
+                return self.ask_about_conflicts(taken, conflicts);
             }
             ended => ended,
         };
@@ -156,6 +158,25 @@ impl Chat {
         if let Ok(Ok(Acceptance::Accepted(accepted))) = ended {
             return self.hand_over(taken, accepted);
         }
+        self.drop_taken(taken, ended)
+    }
+
+    /// The user has the prompt run anew.
+    pub(super) fn on_not_taken(
+        &mut self,
+        mut taken: Taken,
+        ended: Result<Result<Acceptance, AcceptError>, JoinError>,
+    ) -> Result<(), CliError> {
+        let (outcome, saved_ms) = decision(&taken, &ended);
+        self.books.closed(&mut taken.account, &taken.speculation, outcome, saved_ms);
+        self.drop_taken(taken, ended)
+    }
+
+    fn drop_taken(
+        &mut self,
+        taken: Taken,
+        ended: Result<Result<Acceptance, AcceptError>, JoinError>,
+    ) -> Result<(), CliError> {
         self.close_steps(&taken.speculation, taken.above);
         self.on_not_accepted(&taken.speculation, ended)?;
         taken.speculation.abort();
@@ -211,6 +232,9 @@ impl Chat {
         self.face.end_line()?;
         if !accepted.changes.is_empty() {
             self.face.say(&show::changes(&accepted.changes, &accepted.merged), Style::Added)?;
+        }
+        if let Some(note) = accepted.note() {
+            self.session.note(note);
         }
         // Work that stopped at its first call saved nothing to speak of.
         if 1 < accepted.transcript.messages.len() {

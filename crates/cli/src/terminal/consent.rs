@@ -15,6 +15,16 @@ pub(crate) enum Answer {
     No,
     /// Show all of what is asked about; the question stands.
     Diff,
+    /// What the user has stays, here or in all that is left to ask about.
+    Mine,
+    AllMine,
+    /// What the work made of it takes its place, likewise.
+    Theirs,
+    AllTheirs,
+    /// Both, with markers where they overlap.
+    Both,
+    /// None of it: the model is asked again.
+    Again,
 }
 
 /// A question that one key answers: `run this? [y]es / [n]o`.
@@ -36,6 +46,11 @@ impl Answer {
             Self::Yes => "[y]es",
             Self::No => "[n]o",
             Self::Diff => "[d]iff",
+            Self::Mine => "[m]ine",
+            Self::Theirs => "[t]heirs",
+            Self::Both => "[b]oth with markers",
+            Self::Again => "[a]sk again",
+            Self::AllMine | Self::AllTheirs => "",
         }
     }
 
@@ -44,6 +59,12 @@ impl Answer {
             Self::Yes => 'y',
             Self::No => 'n',
             Self::Diff => 'd',
+            Self::Mine => 'm',
+            Self::AllMine => 'M',
+            Self::Theirs => 't',
+            Self::AllTheirs => 'T',
+            Self::Both => 'b',
+            Self::Again => 'a',
         }
     }
 }
@@ -57,6 +78,22 @@ impl Consent {
     /// The same about changes, of which the user may want to see all.
     pub(crate) fn about_changes(question: &str, now: Instant) -> Self {
         Self::with_answers(question, &[Answer::Yes, Answer::Diff, Answer::No], now)
+    }
+
+    /// About a file that its user changed as well: `markers` where both texts can stand in it.
+    pub(crate) fn about_conflict(question: &str, markers: bool, now: Instant) -> Self {
+        use Answer::{Again, AllMine, AllTheirs, Both, Diff, Mine, Theirs};
+        let answers: &[Answer] = if markers {
+            &[Mine, Theirs, Both, Again, Diff, AllMine, AllTheirs]
+        } else {
+            &[Mine, Theirs, Again, Diff, AllMine, AllTheirs]
+        };
+        Self::with_answers(question, answers, now)
+    }
+
+    /// About what the work read, which is not so any more: there is nothing to choose but to have it done anew.
+    pub(crate) fn about_stale(question: &str, now: Instant) -> Self {
+        Self::with_answers(question, &[Answer::Again, Answer::No], now)
     }
 
     fn with_answers(question: &str, answers: &'static [Answer], now: Instant) -> Self {
@@ -78,8 +115,9 @@ impl Consent {
                 self.quiet_from = now;
                 let KeyCode::Char(letter) = code else { return None };
                 let answers = modifiers == KeyModifiers::NONE && was_quiet;
-                let meant = |answer: &&Answer| answer.letter() == letter.to_ascii_lowercase();
-                self.answers.iter().find(meant).copied().filter(|_| answers)
+                // A capital letter is an answer of its own, or the small one's.
+                let meant = |letter: char| self.answers.iter().find(|answer| answer.letter() == letter);
+                meant(letter).or_else(|| meant(letter.to_ascii_lowercase())).copied().filter(|_| answers)
             }
         }
     }
@@ -88,8 +126,16 @@ impl Consent {
     pub(crate) fn render(&self, view: &View) -> Frame {
         let mut wrapper = Wrapper::new(view.size.columns, 0);
         wrapper.push(&self.question, Style::Strong);
-        let labels: Vec<_> = self.answers.iter().map(|answer| answer.label()).collect();
-        let keys = format!(" {} ", labels.join(" / "));
+        let labels = self.answers.iter().map(|answer| answer.label()).filter(|label| !label.is_empty());
+        let labels: Vec<_> = labels.collect();
+        let keys = labels.join(" / ");
+        // Keys that have no room behind the question stand below it, in one piece where they can.
+        let fits = keys.len() + 2 <= wrapper.left();
+        let keys = if fits || usize::from(view.size.columns) <= keys.len() {
+            format!(" {keys} ")
+        } else {
+            format!("\n{keys} ")
+        };
         let cursor = wrapper.push_around(&keys, keys.len(), Style::Plain);
         Frame { rows: wrapper.into_rows(), cursor }.within(view)
     }
@@ -133,6 +179,30 @@ mod tests {
         let mut release = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
         release.kind = KeyEventKind::Release;
         assert_eq!(handle(later, &Event::Key(release)), None);
+    }
+
+    #[test]
+    fn a_conflict_takes_the_letters_that_it_shows_and_capitals_for_the_rest() {
+        let asked = Instant::now();
+        let answer = |consent: Consent, letter| {
+            let modifiers = if char::is_uppercase(letter) { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
+            consent.clone().handle(asked + DEAF, &Event::Key(KeyEvent::new(KeyCode::Char(letter), modifiers)))
+        };
+        let text = || Consent::about_conflict("a:", true, asked);
+        let binary = || Consent::about_conflict("a:", false, asked);
+        for (letter, of_text, of_binary) in [
+            ('m', Some(Answer::Mine), Some(Answer::Mine)),
+            ('M', Some(Answer::AllMine), Some(Answer::AllMine)),
+            ('t', Some(Answer::Theirs), Some(Answer::Theirs)),
+            ('T', Some(Answer::AllTheirs), Some(Answer::AllTheirs)),
+            ('b', Some(Answer::Both), None),
+            ('A', Some(Answer::Again), Some(Answer::Again)),
+            ('y', None, None),
+        ] {
+            assert_eq!((answer(text(), letter), answer(binary(), letter)), (of_text, of_binary), "{letter}");
+        }
+        let stale = || Consent::about_stale("a:", asked);
+        assert_eq!((answer(stale(), 'm'), answer(stale(), 'a')), (None, Some(Answer::Again)));
     }
 
     /// A key that is held, or a word that is typed on: each key finds that the one before was just there.

@@ -67,6 +67,11 @@ impl Wrapper {
         position
     }
 
+    /// The columns that are left of the last row.
+    pub(super) fn left(&self) -> usize {
+        self.columns.saturating_sub(self.rows.last().map_or(0, |row| row.width))
+    }
+
     pub(super) fn into_rows(self) -> Vec<Row> {
         self.rows
     }

@@ -152,9 +152,15 @@ fn an_edit_while_the_question_stands_is_kept() {
     let mut chat = asked(project().says(0, "I leave the notes to you."));
     chat.project.session.write("project/notes.txt", "mine\n");
     chat.answer_about_changes("y");
-    chat.wait_for("notes.txt was changed meanwhile\n");
-    assert_eq!(chat.read("notes.txt").as_deref(), Some("mine\n"));
+    chat.wait_for("Not written: 1 file changed since it ran ahead\n  notes.txt was changed meanwhile\n");
     assert_eq!(chat.read("tests.txt"), None);
+    // The yes counts for what comes after the choice, too.
+    chat.answer_to("[m]ine / [t]heirs", "m");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.count("write this?"), 0);
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("mine\n"));
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    chat.leave();
 }
 
 #[test]

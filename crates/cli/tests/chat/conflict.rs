@@ -1,42 +1,139 @@
+//! Files that the user changed while work on them ran ahead.
+
 use serde_json::json;
 
-use crate::fixture::project_with_suggestion;
+use crate::fixture::{Chat, project_with_suggestion};
+use crate::ledger::lines;
 
-#[test]
-fn the_users_edit_wins_and_the_prompt_runs_anew() {
+const QUESTION: &str = "notes.txt:\n[m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff";
+
+/// The work ahead changes the notes, which the user changes as well, and makes a file; the user takes it.
+fn asked() -> Chat {
     let mut chat = project_with_suggestion()
-        .turn(
-            0,
-            "I change the notes.",
-            &[("edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))],
-        )
+        .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
+        .writes(0, "tests.txt", "tests\n")
         .says(0, "The notes say two.")
         .says(0, "I leave the notes to you.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("ready · 1 file +1 -1");
+    chat.wait_for("ready · 2 files +2 -1");
     chat.project.session.write("project/notes.txt", "mine\n");
     chat.take();
+    chat.wait_for("Not written: 1 file changed since it ran ahead\n  notes.txt was changed meanwhile\n  1 other file as it was\n");
+    chat.wait_for("  yours:\n@@ -1 +1 @@\n-one\n+mine\n  the work's:\n@@ -1 +1 @@\n-one\n+two\n");
+    chat.wait_for(QUESTION);
+    assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine\n"), None));
+    chat
+}
+
+fn outcome(chat: &Chat) -> String {
+    lines(chat, "outcome", 1)[0]["outcome"].as_str().expect("a word").to_owned()
+}
+
+#[test]
+fn each_way_on_writes_all_in_one_and_nothing_before() {
+    let both = "<<<<<<< yours\nmine\n||||||| base\none\n=======\ntwo\n>>>>>>> the work\n";
+    for (key, notes) in [("m", "mine\n"), ("t", "two\n"), ("b", both), ("M", "mine\n"), ("T", "two\n")] {
+        let mut chat = asked();
+        chat.answer_to(QUESTION, key);
+        chat.wait_for("of this was done ahead");
+        assert_eq!(chat.read("notes.txt").as_deref(), Some(notes), "{key}");
+        assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"), "{key}");
+        assert_eq!(outcome(&chat), "accepted", "{key}");
+        // One accept, so one undo brings all of it back.
+        let undone = chat.project.session.run(&["undo"]);
+        assert_eq!(undone.code, Some(0), "{key}: {undone}");
+        assert_eq!(
+            (chat.read("notes.txt").as_deref(), chat.read("tests.txt")),
+            (Some("mine\n"), None),
+            "{key}"
+        );
+        chat.leave();
+    }
+}
+
+#[test]
+fn the_model_may_be_asked_again() {
+    let mut chat = asked();
+    chat.answer_to(QUESTION, "a");
     chat.wait_for(
         "notes.txt was changed meanwhile\nnothing of the work ahead was applied; running it anew\n",
     );
     chat.wait_for("I leave the notes to you.");
-    assert_eq!(chat.read("notes.txt").as_deref(), Some("mine\n"));
+    assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine\n"), None));
     // What was not applied is not told as if it had been.
     assert_eq!(chat.count("The notes say two."), 0);
+    assert_eq!(outcome(&chat), "conflict");
     chat.leave();
 }
 
 #[test]
-fn a_file_that_was_only_read_counts_too() {
-    let mut chat = project_with_suggestion()
-        .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
-        .says(0, "The notes say one.")
-        .says(0, "The notes say mine.")
-        .chat_with_ghost("auto-edit");
-    chat.wait_for("ready · an answer of 4 words");
-    chat.project.session.write("project/notes.txt", "mine\n");
-    chat.take();
-    chat.wait_for("notes.txt was read, and was changed meanwhile\n");
-    chat.wait_for("The notes say mine.");
+fn esc_writes_nothing_and_leaves_the_prompt_to_its_user() {
+    for key in ["\x1b", "\x03"] {
+        let mut chat = asked();
+        chat.answer_to(QUESTION, key);
+        chat.wait_for("nothing was written, and what ran ahead is dropped\n> add tests");
+        assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine\n"), None));
+        assert_eq!(outcome(&chat), "conflict");
+        chat.send("\x15");
+        chat.leave();
+    }
+}
+
+#[test]
+fn an_edit_while_it_asks_is_asked_about_again() {
+    let mut chat = asked();
+    chat.project.session.write("project/notes.txt", "mine anew\n");
+    chat.answer_to(QUESTION, "t");
+    chat.wait_for("+mine anew\n");
+    assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine anew\n"), None));
+    chat.answer_to(QUESTION, "m");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("mine anew\n"));
     chat.leave();
+}
+
+#[test]
+fn several_files_have_a_word_each_and_a_capital_answers_for_all_that_is_left() {
+    for (keys, expected) in
+        [(["m", "T"], ["mine\n", "ahead b\n", "ahead c\n"]), (["t", "M"], ["ahead a\n", "mine\n", "mine\n"])]
+    {
+        let mut chat = project_with_suggestion()
+            .writes(0, "a.txt", "ahead a\n")
+            .writes(0, "b.txt", "ahead b\n")
+            .writes(0, "c.txt", "ahead c\n")
+            .says(0, "All three.")
+            .chat_with_ghost("auto-edit");
+        chat.wait_for("ready · 3 files +3 -0");
+        for name in ["a", "b", "c"] {
+            chat.project.session.write(&format!("project/{name}.txt"), "mine\n");
+        }
+        chat.take();
+        chat.wait_for("Not written: 3 files changed");
+        chat.answer_to("a.txt: [m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff", keys[0]);
+        assert_eq!(chat.read("a.txt").as_deref(), Some("mine\n"), "nothing before the last answer");
+        chat.answer_to("b.txt: [m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff", keys[1]);
+        chat.wait_for("of this was done ahead");
+        let now = ["a.txt", "b.txt", "c.txt"].map(|name| chat.read(name).expect("a file"));
+        assert_eq!(now, expected, "{keys:?}");
+        chat.leave();
+    }
+}
+
+#[test]
+fn of_a_file_that_was_only_read_the_model_is_asked_again_or_nothing_is_done() {
+    for (key, told) in [("a", "The notes say mine.\n"), ("n", "nothing was written")] {
+        let mut chat = project_with_suggestion()
+            .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
+            .says(0, "The notes say one.")
+            .says(0, "The notes say mine.")
+            .chat_with_ghost("auto-edit");
+        chat.wait_for("ready · an answer of 4 words");
+        chat.project.session.write("project/notes.txt", "mine\n");
+        chat.take();
+        chat.wait_for("notes.txt was read, and was changed meanwhile\n");
+        chat.answer_to("notes.txt: [a]sk again / [n]o", key);
+        chat.wait_for(told);
+        chat.send("\x15");
+        chat.leave();
+    }
 }

@@ -194,7 +194,8 @@ impl Chat {
         self.answer_to("write this? [y]es / [d]iff / [n]o", key);
     }
 
-    fn answer_to(&mut self, question: &str, key: &str) {
+    /// The same to any question.
+    pub(crate) fn answer_to(&mut self, question: &str, key: &str) {
         self.wait_for(question);
         std::thread::sleep(Duration::from_millis(500));
         self.send(key);

@@ -134,6 +134,7 @@ fn an_edit_of_the_users_makes_it_a_conflict() {
     chat.wait_for("✓ ready");
     chat.project.session.write("project/tests.txt", "mine\n");
     chat.take();
+    chat.answer_to("[m]ine / [t]heirs / [b]oth with markers / [a]sk again", "a");
     chat.wait_for("nothing of the work ahead was applied");
     assert_eq!(outcome(&chat)["outcome"], "conflict");
     assert_eq!(outcome(&chat)["savedMs"], 0);

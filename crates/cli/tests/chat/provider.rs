@@ -345,6 +345,51 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
     assert_eq!(made, files(&chat));
 }
 
+/// What the conversation says that the model wrote is not there where the user kept their own: the model hears so, once.
+#[test]
+fn the_model_is_told_which_files_the_user_has_kept() {
+    use Answer::{Says, Suggests, Write};
+    let answers = vec![
+        Write("a.txt"),
+        Says("Made."),
+        Suggests("add tests"),
+        Write("tests.txt"),
+        Says("Tests are there."),
+        Suggests(""),
+        Says("I see."),
+        Suggests(""),
+        Says("Bye."),
+    ];
+    let (url, requests) = serve(answers);
+    let project = project().variable("OPENAI_API_KEY", "test").variable("HEADSTART_BACKGROUND", "always");
+    let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
+    chat.send("begin\r");
+    chat.wait_for("ready · 1 file +1 -0\n> add tests  [Tab]");
+    chat.project.session.write("project/tests.txt", "mine\n");
+    chat.take();
+    chat.answer_to("[m]ine / [t]heirs", "m");
+    chat.wait_for("Tests are there.");
+    chat.settle();
+    chat.send("go on\r");
+    chat.wait_for("I see.");
+    // The query for a suggestion is answered by then: typing would drop it.
+    chat.settle();
+    chat.send("and now\r");
+    chat.wait_for("Bye.");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("mine\n"));
+    chat.leave();
+    let sent: Vec<Value> = requests.iter().collect();
+    let words =
+        |number: usize| sent[number]["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    assert!(
+        words(6).contains("The user kept their own version of these files") && words(6).contains("tests.txt"),
+        "{}",
+        words(6)
+    );
+    assert!(words(6).contains("go on") && !words(8).contains("kept their own"), "{}", words(8));
+}
+
 /// The conversation says that the model wrote a file. When the user takes that back behind it, the next prompt says so, once,
 /// and what was sent before stays as it was.
 #[test]

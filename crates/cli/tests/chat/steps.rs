@@ -135,7 +135,9 @@ fn an_edit_between_two_accepts_is_kept() {
     chat.wait_for("> run the linter  [Tab]");
     chat.project.session.write("project/tests.txt", "mine\n");
     chat.take();
-    chat.wait_for("tests.txt was read, and was changed meanwhile\nnothing of the work ahead was applied");
+    chat.wait_for("tests.txt was read, and was changed meanwhile\n");
+    chat.answer_to("tests.txt: [a]sk again / [n]o", "a");
+    chat.wait_for("nothing of the work ahead was applied");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("mine\n"));
     assert_eq!(chat.read("lint.txt"), None);
 }
@@ -146,6 +148,7 @@ fn a_conflict_of_the_first_step_gives_the_next_up() {
     chat.wait_for("next step ready");
     chat.project.session.write("project/tests.txt", "mine\n");
     chat.take();
+    chat.answer_to("[a]sk again", "a");
     chat.wait_for("nothing of the work ahead was applied; running it anew");
     let outcomes = lines(&chat, "outcome", 2);
     assert_eq!((&outcomes[0]["outcome"], &outcomes[1]["outcome"]), (&json!("conflict"), &json!("aborted")));
