@@ -62,7 +62,7 @@ function machinePaths() {
   const home = homedir();
   const folders = [home, join(home, ".cargo"), CARGO_HOME, RUSTUP_HOME, HEADSTART_CHECKOUT, process.cwd()];
   const named = folders.filter((folder) => folder !== undefined && dirname(folder) !== folder);
-  return [...named.map((folder) => folder + sep), ".cargo/", "registry/src/", ".rustup/"];
+  return [...named.map((folder) => folder + sep), ".cargo/registry/", ".cargo/git/", "registry/src/", ".rustup/"];
 }
 
 function placesIn(bytes, wanted) {

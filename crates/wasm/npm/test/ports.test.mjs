@@ -39,6 +39,7 @@ test("a command that only reads runs ahead, with nothing in its environment that
     command: "grep -c a a.txt",
     directory: "src",
     consented: false,
+    secrets: "closed",
     timeLimitMs: 120_000,
     outputLimit: 32 * 1024,
   });
