@@ -17,7 +17,7 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::{OsOptions, OsTree, Workspace};
 use headstart_speculation::{Acceptance, Consent, Ending, Engine, Host, Limits, Speculation, Status};
-use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
+use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -73,7 +73,12 @@ struct Processes;
 impl CommandRunner for Processes {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         let mut command = tokio::process::Command::new("bash");
-        let done = command.args(["-c", &request.command]).kill_on_drop(true).output().await.unwrap();
+        let done = command
+            .args(["-c", request.command.prove_by(no_repository).unwrap().line])
+            .kill_on_drop(true)
+            .output()
+            .await
+            .unwrap();
         let output = String::from_utf8_lossy(&done.stdout).into_owned();
         Ok(CommandOutput { output, exit_code: done.status.code(), timed_out: false, truncated: false })
     }

@@ -2,8 +2,8 @@
 
 mod clean_environment;
 mod confinement;
-mod git_needs;
 mod kept_output;
+mod machine;
 mod readable;
 
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ use tokio::time::{Instant, sleep_until};
 use clean_environment::clean_environment;
 pub(crate) use confinement::{ENTRY, enter};
 use confinement::{NOT_CONFINED, NOT_CONFINED_MARK};
-use git_needs::InstalledGit;
 use kept_output::KeptOutput;
+use machine::InstalledGit;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -113,17 +113,12 @@ impl CommandRunner for BashRunner {
         let deadline = Instant::now().checked_add(request.time_limit);
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.surroundings);
-        environment.extend(request.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean).await;
+        let proven = proven.map_err(|need| ToolError::Failed { message: need.to_string() })?;
+        environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
         let failed = |error: io::Error| ToolError::Failed {
             message: format!("the command cannot be started: {error}"),
         };
-        if let Some(needs) = &request.git {
-            let held = match self.git.is_new_enough(needs.version, &self.clean).await {
-                Ok(()) => git_needs::check_repositories(needs, &self.root),
-                Err(message) => Err(message),
-            };
-            held.map_err(|message| ToolError::Failed { message })?;
-        }
         // Gone with its content when the command is over.
         let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(failed)?;
         let unasked = request.surroundings == Surroundings::Clean;
@@ -137,13 +132,13 @@ impl CommandRunner for BashRunner {
                     scratch.path(),
                     request.secrets,
                     &bash,
-                    &request.command,
+                    proven.line,
                 ));
                 process
             }
             _ => {
                 let mut process = Command::new(bash);
-                process.args(["--noprofile", "--norc", "-c", "--", &request.command]);
+                process.args(["--noprofile", "--norc", "-c", "--", proven.line]);
                 process
             }
         };

@@ -30,7 +30,7 @@
 //! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.45 or later), and the
 //!   executor to run a command in [`clean_environment`] plus the verdict's [`Hardened`] form, under a time limit.
 //! - What no option of git rules out (`.git/info/attributes`, a `core.worktree` outside) the executor has to look for
-//!   before it runs a command: [`GitNeeds`] says where.
+//!   before it runs a command: a [`ConditionalCommand`] asks for it, and gives its line to nobody who did not look.
 //! - `docs/gate.md`, written from the table, lists what is understood.
 //! - A command that is allowed may still print much or take long; limits are the executor's.
 //!
@@ -42,6 +42,7 @@
 
 mod builtin;
 mod call;
+mod conditional;
 mod context;
 #[cfg(feature = "shell")]
 mod decide;
@@ -61,6 +62,9 @@ mod verdict;
 
 pub use builtin::BuiltinTool;
 pub use call::{CallRef, OwnedCall, rewrite_paths};
+pub use conditional::{
+    ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
+};
 pub use context::{AheadWrites, ApprovalMode, GateContext};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;

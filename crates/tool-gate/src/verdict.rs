@@ -173,14 +173,27 @@ pub struct Hardened {
     pub environment: Arc<BTreeMap<String, String>>,
     /// The command line to run instead of the one in the call; `None` where that one is right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub(crate) command: Option<String>,
     /// What has to hold where the command starts git; `None` where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub git: Option<GitNeeds>,
+    pub(crate) git: Option<GitNeeds>,
 }
 
-/// What no variable and no option can make git do, so that the executor has to see to it right before it runs the
-/// command; where it does not hold, the command must not run.
+impl Hardened {
+    /// The command line in this form, to be shown or passed on; `None` where it is the one in the call. Whoever runs it takes a
+    /// [`ConditionalCommand`](crate::ConditionalCommand), which knows what has to hold first.
+    pub fn shown(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
+    /// What has to hold where the command starts git.
+    pub const fn git(&self) -> Option<&GitNeeds> {
+        self.git.as_ref()
+    }
+}
+
+/// What no variable and no option can make git do, so that it has to be looked at right before the command runs, by
+/// [`ConditionalCommand::prove`](crate::ConditionalCommand::prove); where it does not hold, the command must not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GitNeeds {
@@ -189,9 +202,9 @@ pub struct GitNeeds {
     pub version: (u32, u32),
     /// Folders of the workspace from which git looks for a repository; `.` is the workspace itself.
     pub folders: Vec<String>,
-    /// Files below the repository's own folder (`.git`, or what a file of that name leads to) that must not be there, for
-    /// any repository in one of the folders or above, up to the workspace: they can name a program of the
-    /// repository's configuration, and git cannot be told to leave them out.
+    /// Files below the repository's own folder (`.git`, or what a file of that name leads to) that must not be there, or hold none of
+    /// the words `filter`, `diff`, `merge` and `[attr]`, for any repository in one of the folders or above, up to the
+    /// workspace: they can name a program of the repository's configuration, and git cannot be told to leave them out.
     ///
     /// Neither may such a repository's configuration have a `core.worktree` outside the workspace.
     pub hides: Vec<String>,

@@ -112,7 +112,7 @@ fn what_rests_on_a_listing_runs_behind_a_filter() {
         let verdict = support::judge(&gate, command);
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.detail);
         let expected = expected.replace("{LINES}", LINES).replace("{NULS}", NULS).replace("{WORDS}", WORDS);
-        let hardened = verdict.hardened.and_then(|hardened| hardened.command);
+        let hardened = verdict.hardened.as_ref().and_then(|hardened| hardened.shown());
         assert_eq!(hardened.unwrap_or_default(), expected, "{command}");
     }
 }

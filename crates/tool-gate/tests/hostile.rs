@@ -72,7 +72,7 @@ impl Place {
     /// What a command prints.
     fn run(&self, command: &str, hardened: Option<&Hardened>) -> String {
         fs::create_dir_all(self.work()).expect("a scratch folder");
-        let text = hardened.and_then(|hardened| hardened.command.as_deref()).unwrap_or(command);
+        let text = hardened.and_then(Hardened::shown).unwrap_or(command);
         let mut program = Command::new("timeout");
         program.args(["-s", "KILL", "5", "bash", "--norc", "--noprofile", "-c", text]);
         program.env_clear().envs(clean_environment(&self.base.join("home").to_string_lossy()));

@@ -36,7 +36,7 @@ fn bounded(name: &str, verdict: &Verdict, text: &str) {
     let more = verdict.effects.iter().filter(|effect| effect.kind != EffectKind::ReadOnly).count();
     assert!(more <= 640 && verdict.effects.len() <= 16 * 1024, "{name}: {} effects", verdict.effects.len());
     assert!(verdict.reads.len() <= 16 * 1024, "{name}: {} paths", verdict.reads.len());
-    let command = verdict.hardened.as_ref().and_then(|hardened| hardened.command.as_ref());
+    let command = verdict.hardened.as_ref().and_then(|hardened| hardened.shown());
     // Each git command is longer by its options.
     assert!(command.is_none_or(|command| command.len() < 64 * text.len()), "{name}");
     for effect in &verdict.effects {

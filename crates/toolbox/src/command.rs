@@ -1,28 +1,24 @@
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::GitNeeds;
+use headstart_tool_gate::ConditionalCommand;
 
 use crate::ToolError;
 
 /// A command for the system's shell.
 ///
-/// Whoever runs it has to obey [`surroundings`](Self::surroundings), [`environment`](Self::environment) and
-/// [`git`](Self::git): the gate allowed the command in this form only; see [`CommandRunner`].
+/// Whoever runs it has to obey [`surroundings`](Self::surroundings) and [`secrets`](Self::secrets): the gate allowed the command in this
+/// form only; see [`CommandRunner`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRequest {
-    /// The command line, for `bash -c`.
-    pub command: String,
+    /// The command: its line for `bash -c`, and the variables that have to be set for it, come out of
+    /// [`prove`](ConditionalCommand::prove) only.
+    pub command: ConditionalCommand,
     /// Where it runs.
     pub directory: WorkspacePath,
     /// The environment it starts from.
     pub surroundings: Surroundings,
-    /// Variables that have to be set for it, over the environment it starts from: the gate's proof rests on them.
-    pub environment: BTreeMap<String, String>,
-    /// What has to hold of git and its repositories, or the runner answers with an error instead.
-    pub git: Option<GitNeeds>,
     /// Whether it may read files that hold a secret by their name
     /// ([`DenyRules::secret`](headstart_tool_gate::DenyRules::secret)): the gate stops a command that names one, and cannot know which
     /// ones a command comes by that reads all that is below a folder.
@@ -80,17 +76,49 @@ pub struct CommandOutput {
 /// * With [`Surroundings::Clean`] the environment is emptied first, and gets the variables of
 ///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`Surroundings::Users`] it is the
 ///   user's own.
-/// * [`CommandRequest::environment`] is set over that, in both cases: its variables switch off what a repository's
-///   configuration would start.
-/// * [`CommandRequest::git`] is looked at right before the command starts: the version of git, and the files that must not
-///   be there ([`GitNeeds`] says which). Where something does not hold, or cannot be found out, the command does not run,
-///   and the answer is an error.
+/// * [`CommandRequest::command`] asks, right before the command starts, what the gate cannot know of this machine: the version of git,
+///   and what its repositories hold. The runner answers each [`Probe`](headstart_tool_gate::Probe), with
+///   [`Probed::Unknown`](headstart_tool_gate::Probed::Unknown) where it cannot tell; only then does it get the line. Where something
+///   does not hold, the command does not run, and the answer is the error that came instead of the line.
+/// * The variables that come with the line ([`ProvenCommand`](headstart_tool_gate::ProvenCommand)) are set over the environment, in both
+///   cases: they switch off what a repository's configuration would start.
 /// * With [`Secrets::Closed`] the command cannot open a file for which [`DenyRules::secret`](headstart_tool_gate::DenyRules::secret) has
 ///   a pattern, by whichever name: `grep -r` and `cat *` come by all of them. Without a sandbox that can hide single files, the
 ///   command does not run where the folder holds one.
 ///
 /// A runner that cannot do this answers every request with [`Surroundings::Clean`] with an error. A second wall (a sandbox
 /// without a network and without writes) is advisable all the same.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use headstart_tool_gate::{Probe, Probed, clean_environment};
+/// use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError};
+///
+/// /// Runs what nobody was asked about in a virtual machine that holds a copy of the workspace, and nothing else.
+/// struct MachineRunner;
+///
+/// # fn failed(message: String) -> ToolError { ToolError::Failed { message } }
+/// # fn in_machine(_: &str, _: std::collections::BTreeMap<String, String>) -> CommandOutput {
+/// #     CommandOutput { output: String::new(), exit_code: Some(0), timed_out: false, truncated: false }
+/// # }
+/// #[async_trait]
+/// impl CommandRunner for MachineRunner {
+///     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+///         if request.surroundings == Surroundings::Users || request.secrets == Secrets::Closed {
+///             return Err(failed("only commands of work ahead run here, and nothing hides secrets".to_owned()));
+///         }
+///         let mut environment = clean_environment("/nonexistent");
+///         // The example of `ConditionalCommand` shows the answers of a machine that has repositories.
+///         let look = |probe: &Probe| match probe {
+///             Probe::GitVersion => Probed::Version(2, 47),
+///             _ => Probed::Unknown,
+///         };
+///         let proven = request.command.prove_by(look).map_err(|need| failed(need.to_string()))?;
+///         environment.extend(proven.environment.clone());
+///         Ok(in_machine(proven.line, environment))
+///     }
+/// }
+/// ```
 ///
 /// # Not guaranteed
 ///

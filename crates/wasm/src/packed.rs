@@ -116,8 +116,8 @@ impl Packed {
 
     fn hardened(&mut self, hardened: &Hardened) {
         self.environment(&hardened.environment);
-        self.optional(hardened.command.as_deref(), Self::text);
-        self.optional(hardened.git.as_ref(), |packed, git| {
+        self.optional(hardened.shown(), Self::text);
+        self.optional(hardened.git(), |packed, git| {
             let GitNeeds { version: (major, minor), folders, hides } = git;
             for number in [*major, *minor] {
                 packed.number(usize::try_from(number).unwrap_or(usize::MAX));

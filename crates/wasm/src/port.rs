@@ -35,6 +35,10 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn command(this: &HostPort, request: &str) -> AnswersPort;
 
+    /// Looks at something of the machine, a `Probe`: one answer, a `Probed`.
+    #[wasm_bindgen(method)]
+    fn look(this: &HostPort, probe: &str) -> AnswersPort;
+
     /// Runs the developer's tool of this number: one answer.
     #[wasm_bindgen(method)]
     fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
@@ -73,6 +77,10 @@ impl Callbacks {
 
     pub(crate) fn command(&self, request: &str) -> Answers {
         Answers::new(self.0.command(request))
+    }
+
+    pub(crate) fn look(&self, probe: &str) -> Answers {
+        Answers::new(self.0.look(probe))
     }
 
     pub(crate) fn tool(&self, number: usize, args: &str, view: OverlayHandle) -> Answers {

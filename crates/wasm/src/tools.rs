@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use headstart_forked_query::ToolSchema;
-use headstart_tool_gate::{CallRef, Gate, GateContext, GitNeeds, Reason, clean_environment};
+use headstart_tool_gate::{
+    CallRef, Gate, GateContext, Probed, Probes, ProvenCommand, Reason, Unproven, clean_environment,
+};
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
     Toolbox,
@@ -22,7 +24,7 @@ use crate::port::Callbacks;
 /// What runs commands for the developer.
 pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
 
-/// [`CommandRequest`] in JSON.
+/// [`CommandRequest`] in JSON, once what it rests on was looked at.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Request {
@@ -31,8 +33,6 @@ struct Request {
     environment: BTreeMap<String, String>,
     consented: bool,
     secrets: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    git: Option<GitNeeds>,
     time_limit_ms: u64,
     output_limit: usize,
 }
@@ -61,10 +61,9 @@ impl CommandRunner for PortRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         // The developer's own clock goes first, for it has what was printed so far.
         let patience = request.time_limit.saturating_add(Duration::from_secs(1));
-        let answer = self.0.command(&json(&Request::of(request))).only();
-        match select(pin!(answer), pin!(self.0.sleep(patience).rung())).await {
+        match select(pin!(self.answer(&request)), pin!(self.0.sleep(patience).rung())).await {
             Either::Left((answer, _)) => {
-                let ran: Ran = parse("output", &answer.map_err(failed)?).map_err(failed)?;
+                let ran: Ran = parse("output", &answer?).map_err(failed)?;
                 let Ran { output, exit_code, timed_out, truncated } = ran;
                 Ok(CommandOutput { output, exit_code, timed_out, truncated })
             }
@@ -78,14 +77,35 @@ impl CommandRunner for PortRunner {
     }
 }
 
+impl PortRunner {
+    /// What the developer's runner answers, which gets no command before its probes are answered.
+    async fn answer(&self, request: &CommandRequest) -> Result<String, ToolError> {
+        let mut probes = Probes::default();
+        loop {
+            match request.command.prove(&probes) {
+                Ok(proven) => {
+                    let request = json(&Request::of(request, proven));
+                    return self.0.command(&request).only().await.map_err(failed);
+                }
+                Err(Unproven::Unmet(need)) => return Err(ToolError::Failed { message: need.to_string() }),
+                Err(Unproven::Look(probe)) => {
+                    let probed = self.0.look(&json(&probe)).only().await.map_err(failed)?;
+                    let probed: Probed = parse("look", &probed).map_err(failed)?;
+                    probes.add(probe, probed);
+                }
+            }
+        }
+    }
+}
+
 impl Request {
-    fn of(request: CommandRequest) -> Self {
+    fn of(request: &CommandRequest, proven: ProvenCommand<'_>) -> Self {
         let consented = request.surroundings == Surroundings::Users;
         // A home that is not there holds no configuration that could name a program.
         let mut environment = if consented { BTreeMap::new() } else { clean_environment("/nonexistent") };
-        environment.extend(request.environment);
+        environment.extend(proven.environment.clone());
         Self {
-            command: request.command,
+            command: proven.line.to_owned(),
             directory: request.directory.to_string(),
             environment,
             consented,
@@ -93,7 +113,6 @@ impl Request {
                 Secrets::Closed => "closed",
                 Secrets::Open => "open",
             },
-            git: request.git,
             time_limit_ms: u64::try_from(request.time_limit.as_millis()).unwrap_or(u64::MAX),
             output_limit: request.output_limit,
         }

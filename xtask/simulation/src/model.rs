@@ -9,6 +9,7 @@ use headstart_forked_query::{
     EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part, Role, ToolCall,
     Usage,
 };
+use headstart_tool_gate::{UnmetNeed, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError};
 use serde_json::json;
 use tokio::time::sleep;
@@ -141,7 +142,9 @@ pub(crate) struct SimulatedShell;
 #[async_trait]
 impl CommandRunner for SimulatedShell {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        let time = crate::script::time_of(&request.command).unwrap_or_default();
+        let failed = |need: UnmetNeed| ToolError::Failed { message: need.to_string() };
+        let proven = request.command.prove_by(no_repository).map_err(failed)?;
+        let time = crate::script::time_of(proven.line).unwrap_or_default();
         sleep(time.min(request.time_limit)).await;
         let timed_out = request.time_limit < time;
         Ok(CommandOutput { output: "done\n".into(), exit_code: Some(0), timed_out, truncated: false })

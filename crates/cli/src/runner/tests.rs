@@ -5,23 +5,28 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::GitNeeds;
+use headstart_tool_gate::{ConditionalCommand, Hardened};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError};
+use serde_json::{Value, json};
 
 use super::BashRunner;
 use super::kept_output::KeptOutput;
 
 fn request(command: &str) -> CommandRequest {
     CommandRequest {
-        command: command.to_owned(),
+        command: ConditionalCommand::approved(command),
         directory: WorkspacePath::root(),
         surroundings: Surroundings::Clean,
-        environment: BTreeMap::new(),
-        git: None,
         secrets: Secrets::Closed,
         time_limit: Duration::from_secs(20),
         output_limit: 10_000,
     }
+}
+
+/// The request for a command that the gate allowed in this form.
+fn hardened(command: &str, form: Value) -> CommandRequest {
+    let form: Hardened = serde_json::from_value(form).unwrap();
+    CommandRequest { command: ConditionalCommand::allowed(command, Some(&form)), ..request(command) }
 }
 
 fn environment(root: &Path) -> BTreeMap<OsString, OsString> {
@@ -88,8 +93,8 @@ async fn standard_input_is_empty() {
 #[tokio::test]
 async fn a_clean_environment_holds_nothing_that_chooses_a_program() {
     let root = tempfile::tempdir().unwrap();
-    let mut request = request("/usr/bin/env | LC_ALL=C sort");
-    request.environment.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
+    let request =
+        hardened("/usr/bin/env | LC_ALL=C sort", json!({ "environment": { "GIT_OPTIONAL_LOCKS": "0" } }));
     let done = run(root.path(), request).await.unwrap();
     let lines: Vec<&str> = done.output.lines().collect();
     let pwd = format!("PWD={}", root.path().canonicalize().unwrap().display());
@@ -115,17 +120,14 @@ async fn what_git_needs_is_looked_at_before_a_command_runs() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir_all(root.path().join(".git/info")).unwrap();
     fs::write(root.path().join(".git/info/attributes"), "* filter=x").unwrap();
-    let mut request = request("echo ran");
-    assert_eq!(run(root.path(), request.clone()).await.unwrap().output, "ran\n");
-    request.git = Some(GitNeeds {
-        version: (2, 0),
-        folders: vec![".".to_owned()],
-        hides: vec!["info/attributes".to_owned()],
-    });
-    let refused = run(root.path(), request.clone()).await.unwrap_err().to_string();
+    assert_eq!(run(root.path(), request("echo ran")).await.unwrap().output, "ran\n");
+    let needs = |version, folder, hides| {
+        let git = json!({ "version": version, "folders": [folder], "hides": [hides] });
+        hardened("echo ran", json!({ "environment": {}, "git": git }))
+    };
+    let refused = run(root.path(), needs([2, 0], ".", "info/attributes")).await.unwrap_err().to_string();
     assert!(refused.contains(".git/info/attributes may name programs"), "{refused}");
-    request.git = Some(GitNeeds { version: (9999, 0), folders: Vec::new(), hides: Vec::new() });
-    let refused = run(root.path(), request).await.unwrap_err().to_string();
+    let refused = run(root.path(), needs([9999, 0], ".", "x")).await.unwrap_err().to_string();
     assert!(refused.contains("only from 9999.0 on"), "{refused}");
 }
 

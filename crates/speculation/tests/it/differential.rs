@@ -12,7 +12,7 @@ use futures::executor::block_on;
 use futures::{FutureExt, StreamExt};
 use headstart_overlay_fs::MemoryTree;
 use headstart_speculation::{Cost, Event, Finished};
-use headstart_tool_gate::ApprovalMode;
+use headstart_tool_gate::{ApprovalMode, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -76,7 +76,8 @@ struct SlowRunner;
 #[async_trait]
 impl CommandRunner for SlowRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        let turns = request.command.len() % 7;
+        let command = request.command.prove_by(no_repository).unwrap().line;
+        let turns = command.len() % 7;
         for _ in 0..turns {
             let mut again = false;
             std::future::poll_fn(|context| {
@@ -85,7 +86,7 @@ impl CommandRunner for SlowRunner {
             })
             .await;
         }
-        let output = format!("{} after {turns}\n", request.command);
+        let output = format!("{command} after {turns}\n");
         Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
     }
 }

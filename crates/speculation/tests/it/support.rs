@@ -20,7 +20,7 @@ use headstart_speculation::{
     Acceptance, Accepted, AtBoundary, Consent, Engine, Events, Finished, Host, Limits, Speculation, Step,
     StepAbove,
 };
-use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
+use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
 use serde_json::{Value, json};
 
@@ -219,7 +219,7 @@ pub(crate) struct EchoRunner;
 impl CommandRunner for EchoRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         Ok(CommandOutput {
-            output: format!("ran {}\n", request.command),
+            output: format!("ran {}\n", request.command.prove_by(no_repository).unwrap().line),
             exit_code: Some(0),
             timed_out: false,
             truncated: false,

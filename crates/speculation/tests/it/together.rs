@@ -16,7 +16,7 @@ use headstart_forked_query::{Message, ModelEvent, Part, ToolOutcome, ToolSchema,
 use headstart_speculation::{
     Acceptance, Consent, Ending, Event, Limit, Limits, Speculation, Status, Transcript, Turn,
 };
-use headstart_tool_gate::{ApprovalMode, DenyRules};
+use headstart_tool_gate::{ApprovalMode, DenyRules, no_repository};
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Tool, ToolContext, ToolError, Toolbox,
 };
@@ -48,10 +48,11 @@ impl CommandRunner for Doors {
         let _inside = Inside(self);
         self.most.fetch_max(inside, Ordering::SeqCst);
         let (open, opened) = oneshot::channel();
-        self.begun.lock().unwrap().push(request.command.clone());
-        self.waiting.lock().unwrap().insert(request.command.clone(), open);
+        let command = request.command.prove_by(no_repository).unwrap().line;
+        self.begun.lock().unwrap().push(command.to_owned());
+        self.waiting.lock().unwrap().insert(command.to_owned(), open);
         opened.await.unwrap();
-        let output = format!("{} is done\n", request.command);
+        let output = format!("{command} is done\n");
         Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
     }
 }

@@ -118,7 +118,7 @@ impl Sandbox {
     }
 
     fn start_within(&self, limit: &str, command: &str, hardened: Option<&Hardened>, confined: bool) -> Shown {
-        let text = hardened.and_then(|hardened| hardened.command.as_deref()).unwrap_or(command);
+        let text = hardened.and_then(Hardened::shown).unwrap_or(command);
         let mut program = Command::new("timeout");
         program.args(["-s", "KILL", limit]);
         if confined {

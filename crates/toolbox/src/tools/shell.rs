@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::{BuiltinTool, ConditionalCommand};
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -62,13 +62,10 @@ impl Tool for Shell {
         if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
             return Err(ToolError::Failed { message: format!("{directory} is not a directory") });
         }
-        let hardened = context.hardened;
         let request = CommandRequest {
-            command: hardened.and_then(|form| form.command.as_deref()).unwrap_or(command).to_owned(),
+            command: ConditionalCommand::allowed(command, context.hardened),
             directory,
             surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
-            environment: hardened.map(|form| form.environment.as_ref().clone()).unwrap_or_default(),
-            git: hardened.and_then(|form| form.git.clone()),
             secrets: if context.consented || !context.gate.deny.closes_secrets() {
                 Secrets::Open
             } else {

@@ -1,11 +1,10 @@
 //! `shell`, against a runner that remembers what it was asked.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::session::Session;
 use async_trait::async_trait;
-use headstart_tool_gate::{GitNeeds, Hardened};
+use headstart_tool_gate::{ConditionalCommand, Hardened, Probe, Probed};
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError, Toolbox,
 };
@@ -45,40 +44,45 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     session.consented = true;
     session.ok("shell", json!({"command": "make", "directory": "/home/ada/project/link/."}));
     session.consented = false;
-    let needs = GitNeeds { version: (2, 45), folders: vec![".".to_owned()], hides: Vec::new() };
-    session.hardened = Some(Hardened {
-        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]).into(),
-        command: Some("git --no-pager status".to_owned()),
-        git: Some(needs.clone()),
-    });
+    let form: Hardened = serde_json::from_value(json!({
+        "environment": {"GIT_OPTIONAL_LOCKS": "0"},
+        "command": "git --no-pager status",
+        "git": {"version": [2, 45], "folders": [], "hides": []},
+    }))
+    .unwrap();
+    session.hardened = Some(form.clone());
     session.ok("run_shell_command", json!({"command": "git status"}));
 
     let asked = runner.asked.lock().unwrap();
     let limits = session.limits;
     let root = CommandRequest {
-        command: "echo hi".to_owned(),
+        command: ConditionalCommand::approved("echo hi"),
         directory: crate::session::path("."),
         surroundings: Surroundings::Clean,
-        environment: BTreeMap::new(),
-        git: None,
         secrets: Secrets::Closed,
         time_limit: limits.command_time,
         output_limit: limits.output_bytes,
     };
     let approved = CommandRequest {
-        command: "make".to_owned(),
+        command: ConditionalCommand::approved("make"),
         directory: crate::session::path("src"),
         surroundings: Surroundings::Users,
         secrets: Secrets::Open,
         ..root.clone()
     };
-    let hardened = CommandRequest {
-        command: "git --no-pager status".to_owned(),
-        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]),
-        git: Some(needs),
-        ..root.clone()
-    };
+    let hardened =
+        CommandRequest { command: ConditionalCommand::allowed("git status", Some(&form)), ..root.clone() };
     assert_eq!(*asked, [root, approved, hardened]);
+    // The line comes with its variables, and to nobody whose git is too old.
+    let version = |minor| {
+        move |probe: &Probe| {
+            assert_eq!(*probe, Probe::GitVersion);
+            Probed::Version(2, minor)
+        }
+    };
+    let proven = asked[2].command.prove_by(version(45)).unwrap();
+    assert_eq!((proven.line, proven.environment), ("git --no-pager status", &*form.environment));
+    assert!(asked[2].command.prove_by(version(44)).is_err());
 }
 
 #[test]

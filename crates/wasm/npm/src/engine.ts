@@ -29,6 +29,7 @@ const ENGINE: Fields<EngineOptions> = {
   denyDefaults: "boolean",
   policies: "list",
   runCommand: "function",
+  look: "function",
   tools: "list",
   limits: "object",
   atBoundary: "word",

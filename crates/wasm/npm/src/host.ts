@@ -12,6 +12,7 @@ import type {
   EngineOptions,
   ModelEvent,
   ModelRequest,
+  Probe,
   ToolCall,
   ToolSchema,
   Tree,
@@ -64,6 +65,17 @@ export class HostPort {
     return single(async (signal) => {
       const output = await runCommand?.(JSON.parse(request) as CommandRequest, signal);
       return toJson("output", output);
+    }, "internal");
+  }
+
+  /** Of a machine that nobody looks at nothing is known. */
+  look(probe: string): Answers {
+    const { look } = this.#options;
+    return single(async () => {
+      const probed = (await look?.(JSON.parse(probe) as Probe)) ?? "unknown";
+      if (typeof probed !== "object" || !("file" in probed)) return toJson("look", probed);
+      const { file } = probed;
+      return toJson("look", { file: [...(typeof file === "string" ? new TextEncoder().encode(file) : file)] });
     }, "internal");
   }
 

@@ -2,7 +2,7 @@
 import type { ChangeSet } from "./change-set.js";
 import type { Overlay } from "./files.js";
 import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
-import type { ApprovalMode, GitNeeds, PolicyRule, ToolCall, Verdict } from "./types-gate.js";
+import type { ApprovalMode, PolicyRule, ToolCall, Verdict } from "./types-gate.js";
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
 import type { UndoWatch } from "./undo-watch.js";
 
@@ -24,7 +24,7 @@ export interface Limits {
   staged?: Quota | undefined;
 }
 
-/** A command for the system's shell. */
+/** A command for the system's shell. What the gate's verdict on it rests on was looked at: see `look` of {@link EngineOptions}. */
 export interface CommandRequest {
   /** For `bash -c`. */
   command: string;
@@ -44,13 +44,36 @@ export interface CommandRequest {
    * sandbox that hides them, or answer with an error where its folder holds one: `judge` says `secret_path` of a read of such a file.
    */
   secrets: "closed" | "open";
-  /** What has to hold if it starts git; else answer with an error instead. */
-  git?: GitNeeds;
   /** End it then. A second later nobody waits for it any more, and the signal fires. */
   timeLimitMs: number;
   /** Keep at most so many bytes of output. */
   outputLimit: number;
 }
+
+/**
+ * Something of your machine that has to be looked at right before a command runs. A path is relative to the workspace, or absolute;
+ * its `..` are those of the system.
+ */
+export type Probe =
+  /** The version of the git that the command would find. */
+  | { kind: "gitVersion" }
+  /** Where this folder really lies, links followed. */
+  | { kind: "folder"; path: string }
+  /** What this file holds, links followed. */
+  | { kind: "file"; path: string };
+
+/** What was seen. */
+export type Probed =
+  | { version: [major: number, minor: number] }
+  /** The folder's path in the workspace, without links; `.` is the workspace itself. */
+  | { folder: string }
+  | { file: string | Uint8Array }
+  /** It is surely not there, also because a part of its path is no folder. */
+  | "absent"
+  /** The folder lies outside the workspace. */
+  | "outside"
+  /** It cannot be told, as for a file that may not be read, or that is a folder. */
+  | "unknown";
 
 /** What came of a command. */
 export interface CommandOutput {
@@ -104,6 +127,11 @@ export interface EngineOptions {
    * throws is told to the model. The signal fires when the command is not wanted any more.
    */
   runCommand?: ((request: CommandRequest, signal: AbortSignal) => Promise<CommandOutput>) | undefined;
+  /**
+   * Looks at your machine for a command that starts git and that nobody was asked about: git's version, and the files of a repository in which programs could be named. Each
+   * command asks anew, and `runCommand` gets none of which this does not hold. Without it such commands answer with an error.
+   */
+  look?: ((probe: Probe) => MaybePromise<Probed>) | undefined;
   /** Tools of your own: never run ahead; in a turn they ask for consent. */
   tools?: Tool[] | undefined;
   limits?: Limits | undefined;

@@ -127,13 +127,16 @@ export interface Hardened {
   git?: GitNeeds;
 }
 
-/** What no variable can make git do, so that you have to see to it before the command runs; else it must not run. */
+/**
+ * What no variable can make git do, so that you have to see to it before the command runs; else it must not run. An engine does it
+ * with your `look`.
+ */
 export interface GitNeeds {
   /** `git version` is at least this. */
   version: [major: number, minor: number];
   /** Folders of the workspace from which git looks for a repository. */
   folders: string[];
-  /** Files below `.git` that must not be there. */
+  /** Files below `.git` that must not be there, or hold none of the words `filter`, `diff`, `merge` and `[attr]`. */
   hides: string[];
 }
 

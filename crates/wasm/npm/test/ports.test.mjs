@@ -46,12 +46,40 @@ test("a command that only reads runs ahead, with nothing in its environment that
   assert.ok(environment.PATH.startsWith("/usr/local/sbin") && environment.HOME === "/nonexistent");
 });
 
-test("git is told what must hold", async () => {
-  let request;
-  const runCommand = async (given) => ((request = given), { output: "" });
-  await setup(calls(shell("git log --oneline")), { runCommand }).speculate(conversation, "x").finished;
-  assert.deepEqual(request.git.folders, ["."]);
-  assert.ok(request.git.version[0] >= 2);
+test("a command that starts git runs once the machine was looked at", async () => {
+  const run = async (look) => {
+    const requests = [];
+    const runCommand = async (given) => (requests.push(given), { output: "ok" });
+    const engine = setup(calls(shell("git log --oneline")), { runCommand, look });
+    const told = results(await engine.speculate(conversation, "x").finished);
+    return [requests.length, ...told];
+  };
+  const seen = [];
+  const machine = (files, version = [2, 47]) => async (probe) => {
+    seen.push(probe);
+    if (probe.kind === "gitVersion") return { version };
+    if (probe.kind === "folder") return { folder: probe.path };
+    return Object.hasOwn(files, probe.path) ? { file: files[probe.path] } : "absent";
+  };
+  assert.deepEqual(await run(machine({})), [1, "ok"]);
+  assert.deepEqual(seen.slice(0, 3), [{ kind: "gitVersion" }, { kind: "folder", path: "." }, { kind: "file", path: ".git" }]);
+  const bytes = new TextEncoder().encode("* text=auto\n");
+  assert.deepEqual(await run(machine({ ".git/info/attributes": bytes })), [1, "ok"]);
+  const refused = [
+    [machine({ ".git/info/attributes": "* filter=x" }), /attributes may name programs/],
+    [machine({ ".git/config": "[core]\nworktree = /" }), /core\.worktree/],
+    [machine({}, [2, 44]), /only from 2\.45 on/],
+    [() => "unknown", /no git here/],
+    [() => undefined, /no git here/],
+    [undefined, /no git here/],
+    [() => { throw new Error("no machine"); }, /no machine/],
+    [() => ({ version: "2" }), /look/],
+  ];
+  for (const [look, why] of refused) {
+    const [count, told] = await run(look);
+    assert.equal(count, 0);
+    assert.match(told, why);
+  }
 });
 
 test("any other command is a boundary, and runs in a turn with consent", async () => {
@@ -166,6 +194,7 @@ test("a tool cannot take the name of a built-in one", () => {
   assert.throws(() => setup(calls(), { tools: [{ name: "own", run() {} }] }), { path: "tools[0].description" });
   assert.throws(() => setup(calls(), { tools: {} }), { path: "tools" });
   assert.throws(() => setup(calls(), { runCommand: "ls" }), { path: "runCommand" });
+  assert.throws(() => setup(calls(), { look: "ls" }), { path: "look" });
 });
 
 test("deny rules and policies are those of the engine", async () => {

@@ -144,10 +144,16 @@ impl Judge<'_> {
             let pairs = environment.iter().map(|(name, value)| (name.clone(), value.clone()));
             Arc::make_mut(known).extend(pairs);
         }
+        let mut nameless = false;
         for folder in &self.state.folders {
             if let Folder::Inside(folder) = folder {
                 self.hardening.git_folders.add(folder.clone());
+                // Who looks for a repository there is told where in text.
+                nameless |= std::str::from_utf8(folder.as_bytes()).is_err();
             }
+        }
+        if nameless {
+            self.unknown("git in a folder whose name is no text", (0, self.text.len()));
         }
     }
 
