@@ -66,6 +66,17 @@ impl NoGuess {
     }
 }
 
+impl From<SuppressionReason> for NoGuess {
+    fn from(why: SuppressionReason) -> Self {
+        let reason = why.as_str().to_owned();
+        let error = match why {
+            SuppressionReason::QueryFailed(error) => Some(error),
+            _ => None,
+        };
+        Self { reason, error }
+    }
+}
+
 impl Session {
     pub(crate) fn new(
         engine: Engine,
@@ -179,12 +190,7 @@ impl Session {
                     Guess { suggestions: Ok(suggestions), tokens: generated.usage }
                 }
                 Err(suppressed) => {
-                    let reason = suppressed.reason.as_str().to_owned();
-                    let error = match suppressed.reason {
-                        SuppressionReason::QueryFailed(error) => Some(error),
-                        _ => None,
-                    };
-                    Guess { suggestions: Err(NoGuess { reason, error }), tokens: suppressed.usage }
+                    Guess { suggestions: Err(suppressed.reason.into()), tokens: suppressed.usage }
                 }
             }
         }

@@ -18,12 +18,17 @@ pub(crate) async fn next_suggestion(
     let speculated = &finished.transcript.messages;
     let count = engine.limits.candidates;
     let answer = generate_candidates(&engine.background, params, speculated, guards, count).await;
-    let (suggestion, others, usage) = match answer {
-        Ok(generated) => (Some(generated.suggestion), generated.others, generated.usage),
-        Err(suppressed) => (None, Vec::new(), suppressed.usage),
-    };
     let mut progress = lock(progress);
-    progress.cost.tokens += usage;
-    progress.others = others;
-    suggestion
+    match answer {
+        Ok(generated) => {
+            progress.cost.tokens += generated.usage;
+            progress.others = generated.others;
+            Some(generated.suggestion)
+        }
+        Err(suppressed) => {
+            progress.cost.tokens += suppressed.usage;
+            progress.no_next = Some(suppressed.reason);
+            None
+        }
+    }
 }

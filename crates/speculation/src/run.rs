@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, ToolOutcome, Usage, with_yields,
+    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason, ToolOutcome,
+    Usage, with_yields,
 };
 use serde_json::Value;
 
@@ -23,6 +24,8 @@ pub(crate) struct Progress {
     pub(crate) cost: Cost,
     /// Candidates for what comes next, beside the best one.
     pub(crate) others: Vec<Suggestion>,
+    /// Why nothing comes next, once that is known.
+    pub(crate) no_next: Option<SuppressionReason>,
 }
 
 impl Progress {

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_followup_state::Suggestion;
-use headstart_forked_query::CacheSafeParams;
+use headstart_forked_query::{CacheSafeParams, SuppressionReason};
 use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 
 use crate::above::Above;
@@ -177,6 +177,11 @@ impl Speculation {
     /// none unless [`Limits::candidates`](crate::Limits::candidates) asks for several.
     pub fn other_candidates(&self) -> Vec<Suggestion> {
         lock(&self.shared.progress).others.clone()
+    }
+
+    /// Why [`next`](Self::next) gave nothing, where the model was asked for it or a guard kept it from being asked.
+    pub fn no_next(&self) -> Option<SuppressionReason> {
+        lock(&self.shared.progress).no_next.clone()
     }
 
     /// Waits for the step above: the next suggestion, as it runs on top of this work. There is none unless this is

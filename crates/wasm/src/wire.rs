@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use headstart_forked_query::{Decoder, KeyHeader, KeyNeed, ModelError, ModelEvent, Provider};
+use headstart_forked_query::{Decoder, KeyHeader, KeyNeed, ModelError, ModelEvent, Provider, Wire};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -9,7 +9,11 @@ use crate::failure::{Failure, json};
 
 /// A provider's wire format. It knows no key: that comes with each call that needs it.
 #[wasm_bindgen]
-pub struct WireHandle(Provider);
+pub struct WireHandle {
+    provider: Provider,
+    /// The parameters that the server refused, which requests do without.
+    refused: Vec<&'static str>,
+}
 
 /// What is sent, without what JavaScript has at hand: the URL's beginning and the key.
 #[derive(Serialize)]
@@ -49,25 +53,35 @@ impl WireHandle {
             None => preset,
         };
         // JavaScript has no environment to look into.
-        Ok(Self(Provider { key_variable: "the option `key`".to_owned(), ..provider }))
+        Ok(Self::from(Provider { key_variable: "the option `key`".to_owned(), ..provider }))
     }
 
     /// What JavaScript has to know of it, as JSON.
     pub fn describe(&self) -> String {
-        let Provider { base_url, wire, key, .. } = &self.0;
+        let Provider { base_url, wire, key, .. } = &self.provider;
         let (endings, accept) = (wire.base_url_endings(), wire.accept());
         json(&Described { base_url, endings, accept, needs_key: *key == KeyNeed::Required })
     }
 
     /// The same at an address that was looked at.
     pub fn at(&self, base_url: String) -> Self {
-        Self(Provider { base_url, ..self.0.clone() })
+        Self::from(Provider { base_url, ..self.provider.clone() })
+    }
+
+    /// The same without the parameter that the server refuses in an answer with this status. Nothing where it refuses something else, or
+    /// what cannot be left out: such a request is not made again.
+    pub fn learn(&self, status: u16, body: &str) -> Option<WireHandle> {
+        let now = self.wire();
+        let mut refused = self.refused.clone();
+        refused.push(now.refused_parameter(status, body)?);
+        let learned = Self { provider: self.provider.clone(), refused };
+        (learned.wire() != now).then_some(learned)
     }
 
     /// A request, as JSON.
     pub fn encode(&self, request: &str) -> Result<String, Failure> {
         let request = request_from_json(request)?;
-        let wire = &self.0.wire;
+        let wire = self.wire();
         let mut headers = vec![("content-type", "application/json"), ("accept", wire.accept())];
         headers.extend(wire.headers());
         let key_header = match wire.key_header() {
@@ -80,34 +94,46 @@ impl WireHandle {
 
     /// A decoder for the answer to `request`, with the key that is to be in no error.
     pub fn decoder(&self, request: &str, key: &str) -> Result<DecoderHandle, Failure> {
-        let decoder = Decoder::new(&self.0, &request_from_json(request)?).hiding(key);
+        let decoder = Decoder::new(&self.provider, &request_from_json(request)?).hiding(key);
         Ok(DecoderHandle { decoder, failed: None })
     }
 
     /// The failure in an answer with this status.
     pub fn refused(&self, status: u16, retry_after_ms: Option<f64>, body: &str, key: &str) -> String {
         let wait = retry_after_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-        told(self.0.refused(status, wait, body, key))
+        told(self.provider.refused(status, wait, body, key))
     }
 
     /// The failure where somebody else answers.
     pub fn stranger(&self, answered: &str, key: &str) -> String {
-        told(self.0.stranger(answered, key))
+        told(self.provider.stranger(answered, key))
     }
 
     /// The failure where nobody does.
     pub fn unreachable(&self, url: &str, why: &str, key: &str) -> String {
-        told(self.0.unreachable(url, why, key))
+        told(self.provider.unreachable(url, why, key))
     }
 
     /// The failure where nothing came for so long.
     pub fn silent(&self, ms: u32) -> String {
-        told(ModelError::Timeout { provider: self.0.label(), after: Duration::from_millis(ms.into()) })
+        told(ModelError::Timeout { provider: self.provider.label(), after: Duration::from_millis(ms.into()) })
     }
 
     /// The failure of a host that has not set it up.
     pub fn misconfigured(&self, message: String) -> String {
-        told(ModelError::Misconfigured { provider: self.0.name.clone(), message })
+        told(ModelError::Misconfigured { provider: self.provider.name.clone(), message })
+    }
+}
+
+impl WireHandle {
+    fn wire(&self) -> Wire {
+        self.provider.wire.without(&self.refused)
+    }
+}
+
+impl From<Provider> for WireHandle {
+    fn from(provider: Provider) -> Self {
+        Self { provider, refused: Vec::new() }
     }
 }
 

@@ -106,9 +106,12 @@ impl Chat {
         let task = tokio::spawn(async move {
             let next = speculation.next().await;
             let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
-            let next = next.map(|best| [vec![best], speculation.other_candidates()].concat());
+            let suggestions = match next {
+                Some(best) => Ok([vec![best], speculation.other_candidates()].concat()),
+                None => Err(speculation.no_next().map_or_else(|| NoGuess::because("empty"), NoGuess::from)),
+            };
             let above = speculation.above().await.map(Ahead::of_step);
-            (request, Answer { suggestions: next.ok_or_else(|| NoGuess::because("empty")), cost, above })
+            (request, Answer { suggestions, cost, above })
         });
         self.asked = Some(Asked { task, asks, above });
     }

@@ -341,26 +341,38 @@ fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
     chat.leave();
 }
 
-/// A background question that fails says so once, with its cause, and the ledger keeps the code.
-#[test]
-fn a_question_that_fails_says_so_once() {
+/// A server that answers so many questions with `look at part N`, and refuses the others.
+fn refusing_questions(answered: usize) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     std::thread::spawn(move || {
+        let mut questions = 0;
         for mut stream in listener.incoming().flatten() {
             let request = read_request(&stream);
-            if request.to_string().contains("A question from the program around") {
+            let is_question = request.to_string().contains("A question from the program around");
+            questions += usize::from(is_question);
+            if is_question && answered < questions {
                 let body = json!({ "error": { "message": "no such thing here" } }).to_string();
                 let head = "HTTP/1.1 400 X\r\ncontent-type: application/json\r\nconnection: close\r\n";
                 let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
-            } else {
-                let prompt = request["messages"].as_array().unwrap().last().unwrap()["content"].clone();
-                let text = format!("This is the answer to {}.", prompt.as_str().unwrap());
-                let _ = stream.write_all(response(Format::Chat, &text, None, Some((100, 0, 9))).as_bytes());
+                continue;
             }
+            let prompt = request["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+            let text = if is_question {
+                json!({ "suggestion": format!("look at part {questions}") }).to_string()
+            } else {
+                format!("This is the answer to {}.", prompt.as_str().unwrap())
+            };
+            let _ = stream.write_all(response(Format::Chat, &text, None, Some((100, 0, 9))).as_bytes());
         }
     });
-    let server = Server { url, seen: Arc::default() };
+    Server { url, seen: Arc::default() }
+}
+
+/// A background question that fails says so once, with its cause, and the ledger keeps the code.
+#[test]
+fn a_question_that_fails_says_so_once() {
+    let server = refusing_questions(0);
     let mut chat = chat(&server, Format::Chat, "");
     for number in 1..=4 {
         plain_turn(&mut chat, &format!("prompt {number}"));
@@ -379,5 +391,20 @@ fn a_question_that_fails_says_so_once() {
         assert_eq!(line["suppressed"], "error", "{line}");
         assert_eq!(line["code"], "rejected", "{line}");
     }
+    chat.leave();
+}
+
+/// So does the question that accepted work asks by itself.
+#[test]
+fn a_question_that_fails_after_accepted_work_says_so_too() {
+    let server = refusing_questions(1);
+    let mut chat = chat(&server, Format::Chat, "");
+    plain_turn(&mut chat, "prompt 1");
+    assert_eq!(turn(&mut chat, "prompt 2"), (true, true));
+    chat.take();
+    chat.wait_for("This is the answer to look at part 1.");
+    chat.wait_for("no such thing here");
+    let lines = lines(&chat, "suggestion", 2);
+    assert_eq!((&lines[1]["suppressed"], &lines[1]["code"]), (&json!("error"), &json!("rejected")));
     chat.leave();
 }

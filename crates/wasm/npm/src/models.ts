@@ -26,6 +26,9 @@ const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "funct
  * twice at the most, for a wrong address looks the same. What the provider asks for (`retry-after`) is kept to; where that is longer the error comes at once, with its `retryAfterMs`. As long as a turn of the user is
  * held up by a rate limit, background requests of the same model wait, and those under way are given up and made again later.
  *
+ * Where a server refuses a parameter of the request by its name, the request is made again without it, or with the name that it takes
+ * (`max_completion_tokens` in place of `max_tokens`), and so are the next ones to that model.
+ *
  * Redirects are not followed, for they would carry the conversation to another place. When the signal fires the connection is closed
  * and the signal's reason is thrown; so it is closed when nobody reads on.
  *
@@ -43,6 +46,7 @@ export function fetchModel(options: FetchModelOptions): Model {
   const retries = options.retries ?? undefined;
   const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init));
   const limiter = new Limiter();
+  const refusals: Refusals = new Map();
   const model: Model = {
     stream: (request, signal) => ({
       [Symbol.asyncIterator]: () => {
@@ -51,7 +55,7 @@ export function fetchModel(options: FetchModelOptions): Model {
         const priority = signal !== undefined && inBackground.has(signal) ? "background" : "foreground";
         const policy = { ...POLICIES[priority], ...(retries !== undefined && { retries }) };
         const attempt = (connection: AbortController): AsyncIterable<ModelEvent> =>
-          answer(new Exchange(wire, key, accept, limits, purposeOf(priority), connection, send), request);
+          answer(new Exchange(wire, key, accept, limits, purposeOf(priority), connection, send), request, refusals);
         const events = until(signal, ending, patiently(attempt, { priority, policy, limiter, signal: ending.signal }));
         return {
           next: () => events.next(),
@@ -85,12 +89,14 @@ async function* until(
   }
 }
 
+/** By the name of a model, how its requests are written since its server refused a parameter of them. */
+type Refusals = Map<string, raw.WireHandle>;
+
 /** What one request comes to. */
-async function* answer(exchange: Exchange, request: ModelRequest): AsyncGenerator<ModelEvent, undefined> {
+async function* answer(exchange: Exchange, request: ModelRequest, refusals: Refusals): AsyncGenerator<ModelEvent, undefined> {
   let decoder = exchange.wire.open(request, exchange.key);
   try {
-    const encoded = exchange.wire.encode(request, exchange.key);
-    const response = await exchange.send(encoded, decoder);
+    const response = await taken(exchange, request, decoder, refusals);
     if (exchange.isDocument(response)) decoder = decoder.unstreamed();
     const pieces = exchange.pieces(response, decoder);
     while (!decoder.isClosed) {
@@ -105,6 +111,23 @@ async function* answer(exchange: Exchange, request: ModelRequest): AsyncGenerato
   } finally {
     exchange.ending.abort();
     decoder.free();
+  }
+}
+
+/**
+ * The head of the answer, once the server takes the request: without the parameters that it refuses. A refusal may be misread, so it is
+ * only remembered when the server has taken what it led to.
+ */
+async function taken(exchange: Exchange, request: ModelRequest, decoder: raw.DecoderHandle, refusals: Refusals): Promise<Response> {
+  const { wire, key } = exchange;
+  for (let spoken = refusals.get(request?.model) ?? wire.handle; ; ) {
+    const encoded = wire.encodeBy(spoken, request, key);
+    const answer = await exchange.send(encoded, decoder, spoken);
+    if ("taken" in answer) {
+      if (spoken !== wire.handle) refusals.set(request.model, spoken);
+      return answer.taken;
+    }
+    spoken = answer.without;
   }
 }
 
@@ -123,8 +146,12 @@ class Exchange {
     readonly fetch: (url: string, init: RequestInit) => Promise<Response>,
   ) {}
 
-  /** The head of an answer that is one. */
-  async send({ url, ...init }: EncodedRequest, decoder: raw.DecoderHandle): Promise<Response> {
+  /** The head of an answer that is one, or how a request is written that does without what the server refuses. */
+  async send(
+    { url, ...init }: EncodedRequest,
+    decoder: raw.DecoderHandle,
+    spoken: raw.WireHandle,
+  ): Promise<{ taken: Response } | { without: raw.WireHandle }> {
     const { signal } = this.ending;
     const options: RequestInit = { ...init, signal, redirect: "manual", credentials: "omit", referrerPolicy: "no-referrer" };
     let response: Response;
@@ -139,13 +166,15 @@ class Exchange {
     }
     if (response.status !== 200) {
       const body = await this.beginning(response);
+      const without = spoken.learn(response.status, body);
+      if (without !== undefined) return { without };
       throw toError(this.wire.handle.refused(response.status, retryAfterMs(response.headers), body, this.key));
     }
     if (mediaType(response).startsWith("text/html")) {
       const page = await this.beginning(response);
       throw toError(this.wire.handle.stranger(/^\s*</.test(page) ? page : `a web page: ${page}`, this.key));
     }
-    return response;
+    return { taken: response };
   }
 
   /** Whether it comes as one JSON document, from a server that does not stream. Lines of JSON are such documents, too. */

@@ -31,7 +31,11 @@ export class Wire implements Disposable {
 
   /** All that `fetch` needs. Without `key` no header carries one; white space around it is not part of it. */
   encode(request: ModelRequest, key?: string): EncodedRequest {
-    const handle = this.#get();
+    return this.encodeBy(this.#get(), request, key);
+  }
+
+  /** @internal As a handle of this wire says it, which knows what the server refused. */
+  encodeBy(handle: raw.WireHandle, request: ModelRequest, key?: string): EncodedRequest {
     if (request?.model === "") {
       throw new InputError("request.model: is empty; set it to the provider's name of the model (of an Engine: `modelName`)", "request.model");
     }

@@ -205,6 +205,46 @@ test("what a server says no with has its code", async (context) => {
   assert.equal(server.requests.length, cases.length, "without retries nothing is made again");
 });
 
+test("a parameter that a server refuses is left out, and is not tried again once the server took the request", async (context) => {
+  const REFUSAL = {
+    max_tokens: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    stream_options: "stream_options: Extra inputs are not permitted",
+  };
+  let refused = ["max_tokens", "stream_options"];
+  const server = await serve(context, (_, response, body) => {
+    const param = refused.find((name) => name in JSON.parse(body));
+    if (param !== undefined) {
+      response.writeHead(400, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ error: { message: REFUSAL[param], param, code: "unsupported_parameter" } }));
+    }
+    response.writeHead(200, { "content-type": kind("openai") });
+    return response.end(stream("chat"));
+  });
+  const bodies = () => server.requests.splice(0).map(({ body }) => JSON.parse(body));
+  const model = fetchModel({ provider: "openai", baseUrl: server.base, key: KEY, retries: 0 });
+  const limited = { ...request, maxOutputTokens: 99 };
+  const ask = async (of = limited) => {
+    const { events, error } = await collect(model.stream(of, signal()));
+    assert.equal(error, undefined);
+    assertWhole(events, "openai");
+  };
+  await ask();
+  const tried = bodies();
+  assert.equal(tried.length, 3);
+  assert.deepEqual([tried[0].max_tokens, tried[2].max_completion_tokens, tried[2].max_tokens], [99, 99, undefined]);
+  await ask();
+  assert.deepEqual(bodies(), [tried[2]], "remembered");
+  await ask({ ...limited, model: "other" });
+  assert.equal(bodies().length, 3, "another model may take it");
+
+  // A server that refuses whatever it is sent is asked a few times, not for ever, and what it says is told.
+  refused = ["max_tokens", "stream_options", "messages", "max_completion_tokens"];
+  REFUSAL.messages = "messages is not supported";
+  const { error } = await collect(model.stream(limited, signal()));
+  failsWith(ModelError, "rejected", /messages is not supported/)(error);
+  assert.ok(bodies().length <= 4);
+});
+
 test("an answer that does not stream, and one that breaks after a piece", async (context) => {
   let answer;
   const server = await serve(context, (_, response) => answer(response));
