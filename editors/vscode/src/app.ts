@@ -237,9 +237,9 @@ export class App implements vscode.Disposable {
   #state(): ViewState {
     const model = this.#label();
     const missing = this.#chosen !== undefined && "missing" in this.#chosen;
-    const { enabled } = settings();
+    const { enabled, tab } = settings();
     const status = missing ? "No model yet: send a prompt to see what to do." : [model, enabled ? undefined : "suggestions are off"].filter(Boolean).join(", ");
-    const view = this.#session?.view ?? { busy: "idle" as const, enabled, queued: [] };
+    const view = this.#session?.view ?? { busy: "idle" as const, enabled, tab, queued: [] };
     return { ...view, model, status };
   }
 

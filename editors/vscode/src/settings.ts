@@ -11,6 +11,7 @@ export interface Settings {
   baseUrl: string;
   mode: ApprovalMode;
   aheadWrites: "ask" | "boundary";
+  tab: "take" | "insert";
   candidates: number;
   deny: string[];
   recording: string;
@@ -27,6 +28,7 @@ export function settings(): Settings {
     baseUrl: config.get("baseUrl", "").trim(),
     mode: config.get<ApprovalMode>("mode", "auto-edit"),
     aheadWrites: config.get<"ask" | "boundary">("aheadWrites", "ask"),
+    tab: config.get<"take" | "insert">("tab", "take"),
     candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
     deny: denied(config),
     recording: config.get("recording", "").trim(),

@@ -1,4 +1,5 @@
 import type { ApprovalMode, AtomicTree, Model } from "headstart";
+import type { Settings } from "../settings.js";
 import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
 
@@ -13,7 +14,7 @@ export interface SessionOptions {
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
-  settings: () => { enabled: boolean; speculation: boolean; candidates: number; deny: string[]; aheadWrites: "ask" | "boundary" };
+  settings: () => Pick<Settings, "enabled" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab">;
   /** A first suggestion, for a session whose model can only say one thing. */
   opening?: string;
   /** A conversation that goes on. */

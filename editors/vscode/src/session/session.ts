@@ -96,6 +96,7 @@ export class Session {
     return {
       busy: this.#busy,
       enabled: this.#options.settings().enabled,
+      tab: this.#options.settings().tab,
       queued: this.#queued,
       ...(this.#ghost && { ghost: this.#ghost }),
       ...(this.#ghost && ahead && { ahead: ahead.card() }),
@@ -138,11 +139,11 @@ export class Session {
     if (this.#ghost && this.#busy === "idle") this.#startAhead(this.#ghost.text);
   }
 
-  /** Takes the suggestion: `right` puts it into the prompt, as if it had been typed; all else runs it. */
+  /** Takes the suggestion: `right`, and Tab for those who set it so, put it into the prompt, as if it had been typed; all else runs it. */
   accept(method: AcceptMethod): void {
     const suggestion = this.#controller.visible;
     if (this.#busy !== "idle" || suggestion === undefined) return;
-    if (method === "right") {
+    if (method === "right" || (method === "tab" && this.#options.settings().tab === "insert")) {
       this.#options.insert(suggestion);
       return this.edited(suggestion);
     }

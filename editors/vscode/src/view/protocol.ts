@@ -56,6 +56,8 @@ export interface Question {
 export interface ViewState {
   busy: "idle" | "turn" | "accept";
   enabled: boolean;
+  /** What Tab does with a suggestion. */
+  tab: "take" | "insert";
   ghost?: Ghost;
   ahead?: AheadCard;
   question?: Question;

@@ -15,6 +15,7 @@ const FIRST = [looks, { text: "First answer." }];
 interface Given {
   mode?: ApprovalMode;
   aheadWrites?: "ask" | "boundary";
+  tab?: "take" | "insert";
 }
 
 function setup(recording: Recording, given: Given = {}) {
@@ -34,7 +35,7 @@ function setup(recording: Recording, given: Given = {}) {
     // As an editor's: it only has to be a tree.
     tree: tree as never,
     mode: () => rules.mode,
-    settings: () => ({ enabled: true, speculation: true, candidates: 1, deny: [], aheadWrites: rules.aheadWrites }),
+    settings: () => ({ enabled: true, speculation: true, candidates: 1, deny: [], aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
     changed: () => {},
     announce: () => {},
     insert: (text) => (prompt.text = text),
@@ -176,6 +177,20 @@ test("right puts the suggestion into the prompt with its work, and a slip takes 
   assert.equal(prompt.text, "add tests");
   session.edited("add testsx");
   session.edited("add tests");
+  await session.submit("add tests");
+  assert.deepEqual([files(), prompts()], [["ahead.md", "notes.md"], ["begin", "add tests"]]);
+  session.dispose();
+});
+
+test("Tab puts the suggestion into the prompt for whoever wants that, and Enter takes it with its work", async () => {
+  const { session, prompt, files, prompts } = setup(
+    { turns: [...FIRST, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests"] },
+    { tab: "insert" },
+  );
+  await session.submit("begin");
+  await ready(session);
+  session.accept("tab");
+  assert.deepEqual([prompt.text, session.view.tab, session.view.busy, files()], ["add tests", "insert", "idle", ["notes.md"]]);
   await session.submit("add tests");
   assert.deepEqual([files(), prompts()], [["ahead.md", "notes.md"], ["begin", "add tests"]]);
   session.dispose();

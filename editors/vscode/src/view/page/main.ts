@@ -96,13 +96,13 @@ function showState(now: ViewState): void {
   input.placeholder = now.ghost ? "" : busy === "idle" ? "What shall be done?" : "What next?";
 }
 
-function hintFor({ busy, ghost, queued, status }: ViewState): string {
+function hintFor({ busy, ghost, queued, status, tab }: ViewState): string {
   if (0 < queued.length) return `Next: ${queued.join("; ")}`;
   if (busy === "turn") return "Working. Esc stops.";
   if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
   if (ghost) {
     const more = ghost.place ? ` · Alt+] next (${ghost.place.number}/${ghost.place.of})` : "";
-    return `Tab accept · → edit · Esc dismiss${more}`;
+    return `${tab === "insert" ? "Tab edit" : "Tab accept · → edit"} · Esc dismiss${more}`;
   }
   return status;
 }
