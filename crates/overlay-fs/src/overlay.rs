@@ -1,4 +1,5 @@
 mod entry;
+mod replace;
 mod stack;
 mod stage;
 mod state;

@@ -1,6 +1,8 @@
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
+#[cfg(doc)]
+use crate::Decision;
 use crate::DenyRules;
 #[cfg(feature = "shell")]
 use crate::Policies;
@@ -46,6 +48,9 @@ pub struct GateContext {
     pub mode: ApprovalMode,
     /// What becomes of an edit of work that runs ahead where the mode asks.
     pub ahead_writes: AheadWrites,
+    /// Whether a command of work that runs ahead may run in a copy-on-write view of the workspace ([`Decision::Shadow`]): only for
+    /// whoever has such views.
+    pub views: bool,
     /// The workspace root: an absolute path without `.` or `..`.
     pub workspace: String,
     /// Paths that no tool may touch. By default files that hold a secret by their name.

@@ -140,7 +140,10 @@ fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verd
 
 /// The first access to what holds a secret by its name. What is read below a folder is for the executor to keep from such files:
 /// their names are not in the text ([`DenyRules::secret`](crate::DenyRules::secret)).
-fn secret<'a>(mut accesses: impl Iterator<Item = &'a Access>, context: &GateContext) -> Option<Verdict> {
+pub(crate) fn secret<'a>(
+    mut accesses: impl Iterator<Item = &'a Access>,
+    context: &GateContext,
+) -> Option<Verdict> {
     accesses.find_map(|access| {
         if access.extent == Extent::Names {
             return None;

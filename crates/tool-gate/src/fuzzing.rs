@@ -53,7 +53,7 @@ pub fn classify(text: &str) {
     match verdict.decision {
         Decision::Allow => allowed(text, &verdict, judge),
         Decision::Boundary => assert!(verdict.hardened.is_none()),
-        Decision::Redirect => panic!("a command is never redirected: {text:?}"),
+        Decision::Redirect | Decision::Shadow => panic!("a command that runs now is never staged: {text:?}"),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     Verdict,
 };
 #[cfg(feature = "shell")]
-use crate::{decide, shell};
+use crate::{decide, shadow, shell};
 
 /// Judges calls. Each thread keeps a parser of commands between them.
 #[derive(Default)]
@@ -24,6 +24,13 @@ pub struct Gate;
 thread_local! {
     // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
     static WITNESS: RefCell<Witness> = RefCell::default();
+}
+
+/// When a command would run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Now,
+    Ahead,
 }
 
 /// Tools that need the user, reach the network or start other agents: known, and never speculated.
@@ -63,7 +70,7 @@ impl Gate {
     /// The verdict on one call. Never runs, reads or writes anything.
     pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context),
+            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context, Asked::Now),
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 judge_write(tool, call.args, context, context.mode)
             }
@@ -85,11 +92,17 @@ impl Gate {
     /// As [`judge`](Self::judge), but for an edit in [`ApprovalMode::Default`] with [`AheadWrites::Ask`]: that is staged
     /// as in [`ApprovalMode::AutoEdit`], with [`Reason::StagedAsksFirst`]. Whoever applies such work must have shown
     /// the user what it changes and got their yes. For a call that runs at once this is the wrong question.
+    ///
+    /// And but for a shell command, where [`GateContext::views`] says that there are views: one that writes, runs programs, depends on the
+    /// environment or is not understood is [`Decision::Shadow`], with the reason for which it would be a boundary. It stays a boundary in
+    /// [`ApprovalMode::Plan`]; where it may also do what a view keeps from the user's machine without giving it to the command (a
+    /// connection, a path outside, no end, a service of the host); and at a path or a program that a rule is about.
     pub fn judge_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         let asks_when_taken =
             context.mode == ApprovalMode::Default && context.ahead_writes == AheadWrites::Ask;
         let tool = match BuiltinTool::from_name(call.name) {
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) if asks_when_taken => tool,
+            Some(BuiltinTool::Shell) => return Self::judge_shell(call.args, context, Asked::Ahead),
             _ => return self.judge(call, context),
         };
         let mut verdict = judge_write(tool, call.args, context, ApprovalMode::AutoEdit);
@@ -102,10 +115,10 @@ impl Gate {
 
     /// The verdict on a shell command in the workspace root.
     pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
-        Self::judge_shell_in(command, WorkspacePath::root(), context)
+        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Now)
     }
 
-    fn judge_shell(args: &Map<String, Value>, context: &GateContext) -> Verdict {
+    fn judge_shell(args: &Map<String, Value>, context: &GateContext, asked: Asked) -> Verdict {
         let invalid = |detail: String| {
             Verdict::boundary(Reason::InvalidArgument, detail)
                 .with_effect(EffectKind::Unknown, "no command that the gate can read")
@@ -129,20 +142,29 @@ impl Gate {
             Err(error) => return path_error(&error),
         };
         match context.resolve(directory) {
-            Ok(directory) => Self::judge_shell_in(command, directory, context),
+            Ok(directory) => Self::judge_shell_in(command, directory, context, asked),
             Err(error) => outside(&error),
         }
     }
 
     #[cfg(feature = "shell")]
-    fn judge_shell_in(command: &str, directory: WorkspacePath, context: &GateContext) -> Verdict {
+    fn judge_shell_in(
+        command: &str,
+        directory: WorkspacePath,
+        context: &GateContext,
+        asked: Asked,
+    ) -> Verdict {
         let findings =
             WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
+        if asked == Asked::Ahead && shadow::is_possible(context) {
+            let facts = shadow::Facts::of(&findings, context);
+            return shadow::instead_of_boundary(decide::decide(findings, context), facts, command, context);
+        }
         decide::decide(findings, context)
     }
 
     #[cfg(not(feature = "shell"))]
-    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext) -> Verdict {
+    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext, _: Asked) -> Verdict {
         let detail = "this program was built without the shell gate, so no command can be judged";
         let mut verdict =
             Verdict::boundary(Reason::NotUnderstood, detail).with_effect(EffectKind::Unknown, detail);
@@ -272,7 +294,7 @@ const GIT: &str = ".git";
 const HEADSTART: &str = ".headstart";
 
 /// What a write to a path that other programs trust would bring about, and why it is protected.
-fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static str, &'static str)> {
+pub(crate) fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static str, &'static str)> {
     // File systems that fold case reach the same folder by another spelling.
     let has = |folder: &str| path.names().any(|name| name.eq_ignore_ascii_case(folder.as_bytes()));
     if has(GIT) {

@@ -57,6 +57,8 @@ mod gate;
 mod policy;
 mod secrets;
 #[cfg(feature = "shell")]
+mod shadow;
+#[cfg(feature = "shell")]
 mod shell;
 mod verdict;
 

@@ -11,6 +11,10 @@ pub enum Decision {
     Allow,
     /// It runs over the overlay: its writes are staged.
     Redirect,
+    /// It runs in a copy-on-write view of the workspace, and what it wrote there is staged. Only
+    /// [`Gate::judge_ahead`](crate::Gate::judge_ahead) says so, and only where
+    /// [`GateContext::views`](crate::GateContext::views) does.
+    Shadow,
     /// It does not run: the speculation stops here.
     Boundary,
 }
@@ -21,6 +25,7 @@ impl Decision {
         match self {
             Self::Allow => "allow",
             Self::Redirect => "redirect",
+            Self::Shadow => "shadow",
             Self::Boundary => "boundary",
         }
     }
@@ -68,6 +73,13 @@ pub enum Reason {
     Environment,
     /// A command that may read what is staged, and would see the real file instead. The engine says this.
     ReadsStaged,
+    /// A command that a view cannot give what it needs: the network, more rights, a service of the host. The gate says this of a
+    /// program that is known for it, the engine of one that asked for it.
+    NeedsHost,
+    /// A command that wrote outside the workspace, where a view keeps nothing. The engine says this.
+    WritesOutside,
+    /// A command under which its user changed what it wrote, so that its result rests on nothing. The engine says this.
+    ChangedMeanwhile,
     /// A command at which a policy of the user or the project stops.
     Policy,
     /// A command that may never end.
@@ -100,6 +112,9 @@ impl Reason {
             Self::ReadsOutside => "reads_outside",
             Self::Environment => "environment",
             Self::ReadsStaged => "reads_staged",
+            Self::NeedsHost => "needs_host",
+            Self::WritesOutside => "writes_outside",
+            Self::ChangedMeanwhile => "changed_meanwhile",
             Self::Policy => "policy",
             Self::NonTerminating => "non_terminating",
             Self::NotUnderstood => "not_understood",
@@ -223,10 +238,11 @@ pub struct Verdict {
     /// What the call would do; at a boundary, only what makes it one.
     pub effects: Vec<Effect>,
     /// Workspace-relative paths that may be read: `.` is the whole workspace, a folder stands for all below it.
-    /// Complete for every verdict that allows; at a boundary it may hold an operand that is written (`sort -o`).
+    /// Complete for every verdict that allows; at a boundary, and of a command for a view, it may hold an operand that is written
+    /// (`sort -o`), and not all that is read.
     pub reads: Vec<String>,
     /// Workspace-relative paths that are written, where they are known: by a call of a file tool, and by a command's
-    /// `>`. What a program itself writes is not looked up, for that is a boundary whatever its operands are.
+    /// `>`. What a program itself writes is not looked up, for that is a boundary, or shows in a view, whatever its operands are.
     pub writes: Vec<String>,
     /// How the command must run, where its plain form is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -268,7 +284,7 @@ mod tests {
                 assert_eq!(serde_json::to_value(one).unwrap(), name(*one));
             }
         }
-        check(&[Decision::Allow, Decision::Redirect, Decision::Boundary], Decision::as_str);
+        check(&[Decision::Allow, Decision::Redirect, Decision::Shadow, Decision::Boundary], Decision::as_str);
         check(
             &[
                 EffectKind::ReadOnly,
@@ -303,6 +319,9 @@ mod tests {
                 Reason::ReadsOutside,
                 Reason::Environment,
                 Reason::ReadsStaged,
+                Reason::NeedsHost,
+                Reason::WritesOutside,
+                Reason::ChangedMeanwhile,
                 Reason::Policy,
                 Reason::NonTerminating,
                 Reason::NotUnderstood,

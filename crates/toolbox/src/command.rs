@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::ConditionalCommand;
 
-use crate::ToolError;
+use crate::{Support, ToolError, ViewId, ViewOutput, ViewRequest};
 
 /// A command for the system's shell.
 ///
@@ -123,8 +123,34 @@ pub struct CommandOutput {
 /// # Not guaranteed
 ///
 /// What the command does: the runner contains nothing. Whether it may run is the gate's question, asked before.
+///
+/// # Views
+///
+/// A runner that can make copy-on-write views of the workspace says so in [`views`](Self::views), and runs commands there that
+/// write. Of those it guarantees more, for the gate proves nothing of them:
+///
+/// * Nothing outside the view changes, whatever the command does. No connection, socket, process or secret of the user's is within its reach.
+/// * Where there is no view, or it cannot be made whole, nothing runs: [`ToolError::NoView`]. Never on the real tree.
+/// * When the answer comes, every process of the command has ended. Dropping the future ends them, and the view.
+/// * What is in [`ViewOutput::changes`] can be staged as it is; what cannot be is told, or is an error and nothing comes back.
 #[async_trait]
 pub trait CommandRunner: Send + Sync {
     /// Runs a command to its end.
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError>;
+
+    /// Whether [`run_in_view`](Self::run_in_view) runs anything. By default it does not.
+    fn views(&self) -> Support {
+        Support::default()
+    }
+
+    /// Runs a command to its end in a view, and gives what it wrote there.
+    async fn run_in_view(&self, _request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        match self.views() {
+            Support::None { why } => Err(ToolError::NoView { why }),
+            Support::Views { .. } => Err(ToolError::NoView { why: "this runner makes no view".to_owned() }),
+        }
+    }
+
+    /// The view is not needed any more. It returns at once, and may be called for one that never was.
+    fn end_view(&self, _view: &ViewId) {}
 }

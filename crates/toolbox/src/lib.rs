@@ -48,7 +48,7 @@
 //! # Limitations
 //!
 //! - Whether a call may run is not asked here: judge it first. Deny rules are the exception, they hold in any case.
-//! - `shell` sees the real tree, not what is staged.
+//! - `shell` sees the real tree, not what is staged; only a command in a view ([`Toolbox::run_in_view`]) sees both.
 //! - Text is UTF-8; other bytes are shown as U+FFFD and kept by `edit`. UTF-16 is refused as binary.
 //! - Of git's ignore rules only the `.gitignore` files count, not `.git/info/exclude` or the user's own list.
 //! - A search looks at one file after the other and yields between them; it reads each whole.
@@ -71,9 +71,11 @@ mod replacement;
 mod tool;
 mod toolbox;
 mod tools;
+mod views;
 mod walk;
 
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
 pub use tool::{Tool, ToolContext, ToolError};
-pub use toolbox::Toolbox;
+pub use toolbox::{InView, Toolbox};
+pub use views::{MemoryViews, Played, Refused, Support, Tier, ViewCost, ViewId, ViewOutput, ViewRequest};

@@ -60,6 +60,12 @@ pub enum ToolError {
         /// What went wrong and what to do.
         message: String,
     },
+    /// The command was to run in a view, and there is none: nothing ran.
+    #[error("there is no view to run it in: {why}")]
+    NoView {
+        /// Why, in words for the user.
+        why: String,
+    },
     /// The overlay is full: the whole speculation ends, not only this call.
     #[error("{message}")]
     Quota {

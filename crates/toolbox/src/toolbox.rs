@@ -6,12 +6,23 @@ use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
-use crate::{CommandRunner, Tool, ToolContext, ToolError};
+use crate::{CommandRunner, Support, Tool, ToolContext, ToolError, ViewId, ViewOutput};
 
 /// The tools of one agent.
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: Vec<Offered>,
+    /// The built-in shell, as long as it is the one that is offered.
+    shell: Option<Arc<Shell>>,
+}
+
+/// What came of a call that ran in a view.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InView {
+    /// What the model reads, if this is told to it.
+    pub text: String,
+    /// What the runner said.
+    pub ran: ViewOutput,
 }
 
 /// A tool and how it is offered, asked once.
@@ -34,7 +45,11 @@ impl Toolbox {
             .built_in(Edit)
             .built_in(WriteFile);
         match runner {
-            Some(runner) => toolbox.built_in(Shell::new(runner)),
+            Some(runner) => {
+                let shell = Arc::new(Shell::new(runner));
+                let offered = Offered { schema: shell.schema(), tool: Arc::clone(&shell) as _, own: false };
+                Self { shell: Some(shell), ..toolbox.offer(offered) }
+            }
             None => toolbox,
         }
     }
@@ -43,7 +58,9 @@ impl Toolbox {
     /// [`Limits::output_bytes`](crate::Limits::output_bytes) is cut, also of an error.
     #[must_use]
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
-        self.offer(Offered { schema: tool.schema(), tool, own: true })
+        let schema = tool.schema();
+        let shell = self.shell.clone().filter(|shell| !same_name(&shell.schema().name, &schema.name));
+        Self { shell, ..self.offer(Offered { schema, tool, own: true }) }
     }
 
     fn built_in(self, tool: impl Tool + 'static) -> Self {
@@ -87,6 +104,34 @@ impl Toolbox {
                 }
             }
             None => Err(self.unknown_tool(&call.name)),
+        }
+    }
+
+    /// Whether commands of the built-in `shell` can run in views. Those of a tool that a host put in its place cannot.
+    pub fn views(&self) -> Support {
+        self.shell.as_ref().map(|shell| shell.views()).unwrap_or_default()
+    }
+
+    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages. Nothing is staged by this: what the command
+    /// wrote is part of the answer.
+    pub async fn run_in_view(
+        &self,
+        call: &ToolCall,
+        context: ToolContext<'_>,
+        view: &ViewId,
+    ) -> Result<InView, ToolError> {
+        match &self.shell {
+            Some(shell) if same_name(&shell.schema().name, &call.name) => {
+                shell.run_in_view(&call.args, context, view).await
+            }
+            _ => Err(ToolError::NoView { why: format!("{} is no command of the built-in shell", call.name) }),
+        }
+    }
+
+    /// The view is not needed any more.
+    pub fn end_view(&self, view: &ViewId) {
+        if let Some(shell) = &self.shell {
+            shell.end_view(view);
         }
     }
 

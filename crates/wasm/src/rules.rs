@@ -39,6 +39,8 @@ impl Rules {
         Ok(GateContext {
             // Said where an engine is made; the gate by itself has no work ahead.
             ahead_writes: AheadWrites::Boundary,
+            // JavaScript cannot make one.
+            views: false,
             mode: self.mode,
             workspace,
             deny,

@@ -172,11 +172,13 @@ Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"
 ignored. Each answer is
   {\"decision\":\"allow\"|\"redirect\"|\"boundary\",\"reason\":CODE,\"detail\":TEXT,
    \"effects\":[...],\"reads\":[...],\"writes\":[...]}
+With --shadow the decision of a command may be \"shadow\": it runs ahead in a view, and what it writes is staged.
 A line that is no such call is a boundary with the reason invalid_input, so answer N is always that \
 of line N. Nothing is run or read; the workspace need not exist here.
 
 Examples:
   echo '{\"cmd\":\"git log --oneline | head\"}' | headstart gate
+  echo '{\"cmd\":\"cargo test\"}' | headstart gate --shadow
   headstart gate --mode auto-edit --workspace /srv/site < calls.jsonl";
 
 pub(super) const FILTER: &str = "\

@@ -198,6 +198,9 @@ pub(crate) struct Stats {
 
 #[derive(Debug, Args)]
 pub(crate) struct Gate {
+    /// Judge calls of work that runs ahead, where commands run in a view of the workspace
+    #[arg(long)]
+    pub(crate) shadow: bool,
     #[command(flatten)]
     pub(crate) mode: ModeArg,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use headstart_tool_gate::{CallRef, Verdict};
+use headstart_tool_gate::{CallRef, Gate as GateOf, GateContext, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -38,10 +38,13 @@ struct Invalid {
 pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = textual_workspace(args.workspace.path.as_deref())?;
     let config = context.config(&args.mode.flags(), Path::new(&workspace))?;
-    let gate_context = config.gate_context(workspace)?;
-    let gate = headstart_tool_gate::Gate::new();
+    let gate_context = GateContext { views: args.shadow, ..config.gate_context(workspace)? };
+    let gate = GateOf::new();
+    let judge_call = if args.shadow { GateOf::judge_ahead } else { GateOf::judge };
     let judge = |number: u64, line: Result<Value, String>| match line.and_then(call_of) {
-        Ok((name, args)) => Answer::Judged(gate.judge(CallRef { name: &name, args: &args }, &gate_context)),
+        Ok((name, args)) => {
+            Answer::Judged(judge_call(&gate, CallRef { name: &name, args: &args }, &gate_context))
+        }
         Err(detail) => Answer::Invalid(Invalid {
             decision: "boundary",
             reason: "invalid_input",

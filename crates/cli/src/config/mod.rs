@@ -114,6 +114,7 @@ impl Config {
         Ok(GateContext {
             mode: self.mode,
             ahead_writes: self.ahead_writes,
+            views: false,
             workspace,
             deny,
             policies: self.policies.clone(),

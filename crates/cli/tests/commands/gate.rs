@@ -88,3 +88,28 @@ fn a_line_as_long_as_a_disk_is_answered_in_constant_memory() {
     assert_eq!(answers[0]["detail"], "the line is longer than 16777216 bytes");
     assert_eq!(answers[1]["decision"], "allow");
 }
+
+#[test]
+fn with_shadow_calls_are_judged_as_those_ahead_where_there_are_views() {
+    let session = Session::new();
+    let calls = "{\"cmd\":\"cargo test\"}\n{\"cmd\":\"sudo make\"}\n{\"cmd\":\"cargo test; curl x.org\"}\n{\"cmd\":\"cat a\"}\n\
+                 {\"tool\":\"edit\",\"args\":{\"file_path\":\"a\"}}";
+    let without = [
+        "boundary executes",
+        "boundary executes",
+        "boundary executes",
+        "allow read_only",
+        "boundary write_tool_no_auto",
+    ];
+    assert_eq!(decisions(&session, &["gate"], calls), without);
+    let with = [
+        "shadow executes",
+        "boundary needs_host",
+        "boundary executes",
+        "allow read_only",
+        "redirect staged_asks_first",
+    ];
+    assert_eq!(decisions(&session, &["gate", "--shadow"], calls), with);
+    let planned = decisions(&session, &["gate", "--shadow", "--mode", "plan"], calls);
+    assert_eq!(planned[0], "boundary executes");
+}

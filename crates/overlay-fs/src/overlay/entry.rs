@@ -43,6 +43,13 @@ impl Entry {
         Self { base, now: Now::Removed, moved_from: None }
     }
 
+    /// What was seen of the base, where something was.
+    pub(super) fn base_seen(&self, path: &WorkspacePath) -> Option<Observation> {
+        let base = self.base.as_ref()?;
+        let content = base.content.as_ref().map(Content::hash);
+        Some(Observation { path: path.clone(), seen: Some(base.fingerprint.clone()), content, names: None })
+    }
+
     /// What this path holds in memory.
     pub(super) fn bytes(&self) -> u64 {
         let base =

@@ -4,7 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use super::entry::{Entry, Now};
 use super::{Quota, Savepoint, StagedUsage};
-use crate::{Change, ChangeKind, ChangeSet, Content, EntryKind, Fingerprint, Observation, TreeError};
+use crate::{Change, ChangeKind, ChangeSet, EntryKind, Fingerprint, Observation, TreeError};
 
 /// What is staged, what was read, and what is known of the base.
 ///
@@ -178,13 +178,9 @@ impl State {
         }
         if let Some(entry) = self.entries.remove(path) {
             self.bytes -= entry.bytes();
-            let content = entry.base.as_ref().and_then(|base| base.content.as_ref());
-            self.observe(Observation {
-                path: path.clone(),
-                content: content.map(Content::hash),
-                seen: entry.base.map(|base| base.fingerprint),
-                names: None,
-            });
+            if let Some(seen) = entry.base_seen(path) {
+                self.observe(seen);
+            }
         }
     }
 

@@ -33,4 +33,5 @@ mod later;
 mod matrix;
 mod model;
 mod play;
+mod replace;
 mod world;

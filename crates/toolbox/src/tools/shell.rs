@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_overlay_fs::{EntryKind, Tree};
+use headstart_overlay_fs::{ChangeSet, EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{BuiltinTool, ConditionalCommand};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,8 @@ use crate::content::cut;
 use crate::location::locate;
 use crate::output::error_within;
 use crate::{
-    CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
+    CommandOutput, CommandRequest, CommandRunner, InView, Secrets, Support, Surroundings, Tool, ToolContext,
+    ToolError, ViewId, ViewOutput, ViewRequest,
 };
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -24,6 +25,39 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn new(runner: Arc<dyn CommandRunner>) -> Self {
         Self { runner }
+    }
+
+    pub(crate) fn views(&self) -> Support {
+        self.runner.views()
+    }
+
+    pub(crate) fn end_view(&self, view: &ViewId) {
+        self.runner.end_view(view);
+    }
+
+    /// Runs a command in a view, over what is staged in the context's overlay.
+    pub(crate) async fn run_in_view(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+        view: &ViewId,
+    ) -> Result<InView, ToolError> {
+        let limit = context.limits.output_bytes;
+        let (command, directory) = asked(args, context).await?;
+        let staged = Arc::new(context.view.change_set());
+        let request = ViewRequest {
+            command: command.to_owned(),
+            directory,
+            view: view.clone(),
+            staged: Arc::clone(&staged),
+            deny: context.gate.deny.clone(),
+            secrets: secrets(context),
+            time_limit: context.limits.command_time,
+            output_limit: limit,
+        };
+        let ran = self.runner.run_in_view(request).await.map_err(|error| error_within(error, limit))?;
+        let text = told(&ran.output, remarks(&ran, &staged), context);
+        Ok(InView { text, ran })
     }
 }
 
@@ -48,39 +82,69 @@ impl Tool for Shell {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::new(BuiltinTool::Shell, args, &["command", "directory", "description"])?;
-        let command = arguments.required_text("command")?;
-        let directory = arguments.path()?;
-        arguments.text("description")?;
-        if command.trim().is_empty() {
-            return Err(arguments.invalid("the argument command is empty; give a command line"));
-        }
-        if command.contains('\0') {
-            return Err(arguments.invalid("the argument command contains a NUL byte"));
-        }
-        let directory = locate(directory.unwrap_or("."), context).await?;
-        if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
-            return Err(ToolError::Failed { message: format!("{directory} is not a directory") });
-        }
+        let (command, directory) = asked(args, context).await?;
         let request = CommandRequest {
             command: ConditionalCommand::allowed(command, context.hardened),
             directory,
             surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
-            secrets: if context.consented || !context.gate.deny.closes_secrets() {
-                Secrets::Open
-            } else {
-                Secrets::Closed
-            },
+            secrets: secrets(context),
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };
         let limit = context.limits.output_bytes;
         let done = self.runner.run(request).await.map_err(|error| error_within(error, limit))?;
-        Ok(told(&done, context))
+        Ok(told(&done, Vec::new(), context))
     }
 }
 
-fn told(done: &CommandOutput, context: ToolContext<'_>) -> String {
+/// The command line that a call asks for, and the folder, which is there.
+async fn asked<'a>(
+    args: &'a Map<String, Value>,
+    context: ToolContext<'_>,
+) -> Result<(&'a str, WorkspacePath), ToolError> {
+    let arguments = Arguments::new(BuiltinTool::Shell, args, &["command", "directory", "description"])?;
+    let command = arguments.required_text("command")?;
+    let directory = arguments.path()?;
+    arguments.text("description")?;
+    if command.trim().is_empty() {
+        return Err(arguments.invalid("the argument command is empty; give a command line"));
+    }
+    if command.contains('\0') {
+        return Err(arguments.invalid("the argument command contains a NUL byte"));
+    }
+    let directory = locate(directory.unwrap_or("."), context).await?;
+    if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
+        return Err(ToolError::Failed { message: format!("{directory} is not a directory") });
+    }
+    Ok((command, directory))
+}
+
+fn secrets(context: ToolContext<'_>) -> Secrets {
+    if context.consented || !context.gate.deny.closes_secrets() { Secrets::Open } else { Secrets::Closed }
+}
+
+/// Most paths that one remark names.
+const MAX_NAMED: usize = 10;
+
+/// What the model is to know of a command in a view, besides what it printed.
+fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let changed = ran.changed_since(staged);
+    if !changed.is_empty() {
+        let named: Vec<_> = changed.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+        let more = changed.len().saturating_sub(MAX_NAMED);
+        let more = if 0 < more { format!(" and {more} more") } else { String::new() };
+        remarks.push(format!("changed: {}{more}", named.join(", ")));
+    }
+    if 0 < ran.refused.network {
+        remarks.push("it looked for a network, and there is none for work that runs ahead".to_owned());
+    }
+    remarks.extend(ran.refused.quota.iter().map(|quota| format!("it reached a limit: {quota}")));
+    remarks.extend(ran.notes.iter().cloned());
+    remarks
+}
+
+fn told(done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) -> String {
     // A runner keeps to the limit, but for its own remark where it cut.
     let shown = cut(&done.output, context.limits.output_bytes.saturating_add(200));
     let printed = shown.trim_end_matches('\n');
@@ -102,6 +166,7 @@ fn told(done: &CommandOutput, context: ToolContext<'_>) -> String {
         Some(code) => notes.push(format!("exit code {code}")),
         None => notes.push("ended by a signal".to_owned()),
     }
+    notes.extend(remarks);
     let notes = notes.into_iter().map(|note| format!("[{note}]"));
     let printed = Some(printed.to_owned()).filter(|printed| !printed.is_empty());
     printed.into_iter().chain(notes).collect::<Vec<_>>().join("\n")

@@ -8,4 +8,5 @@ mod ignored;
 mod reading;
 mod searching;
 mod session;
+mod views;
 mod writing;

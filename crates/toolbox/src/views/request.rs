@@ -1,0 +1,52 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
+use headstart_tool_gate::DenyRules;
+
+use crate::Secrets;
+
+/// Names one view: that of one step of work ahead, for as long as the step lives.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViewId(Arc<str>);
+
+/// A command for a view.
+#[derive(Debug, Clone)]
+pub struct ViewRequest {
+    /// The command line, for `bash -c`, as the model wrote it: a view needs no form in which it only reads.
+    pub command: String,
+    /// Where it runs: a folder of the workspace, or one that is staged.
+    pub directory: WorkspacePath,
+    /// Where it runs. The first command makes the view, those after it find there what it left.
+    pub view: ViewId,
+    /// What has to show in it over the workspace on disk, and nothing else of the work.
+    pub staged: Arc<ChangeSet>,
+    /// What must not be there: each path that [`DenyRules::matching`] finds, and each that [`DenyRules::secret`] finds, unless
+    /// [`secrets`](Self::secrets) are open.
+    pub deny: DenyRules,
+    /// Whether files that hold a secret by their name may be there.
+    pub secrets: Secrets,
+    /// It is ended after this time.
+    pub time_limit: Duration,
+    /// At most so many bytes of output are kept.
+    pub output_limit: usize,
+}
+
+impl ViewId {
+    /// The view of this name.
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ViewId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
