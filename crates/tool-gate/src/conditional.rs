@@ -182,8 +182,8 @@ impl ConditionalCommand {
                 Ok(proven) => return Ok(proven),
                 Err(Unproven::Unmet(need)) => return Err(need),
                 Err(Unproven::Look(probe)) => {
-                    let probed = look(&probe);
-                    probes.add(probe, probed);
+                    let answer = look(&probe);
+                    probes.add(probe, answer);
                 }
             }
         }

@@ -89,9 +89,9 @@ impl PortRunner {
                 }
                 Err(Unproven::Unmet(need)) => return Err(ToolError::Failed { message: need.to_string() }),
                 Err(Unproven::Look(probe)) => {
-                    let probed = self.0.look(&json(&probe)).only().await.map_err(failed)?;
-                    let probed: Probed = parse("look", &probed).map_err(failed)?;
-                    probes.add(probe, probed);
+                    let answer = self.0.look(&json(&probe)).only().await.map_err(failed)?;
+                    let seen: Probed = parse("look", &answer).map_err(failed)?;
+                    probes.add(probe, seen);
                 }
             }
         }

@@ -40,13 +40,13 @@ pub(super) async fn prove<'a>(
             Err(Unproven::Unmet(need)) => return Err(need),
             Err(Unproven::Look(probe)) => probe,
         };
-        let probed = match &probe {
+        let seen = match &probe {
             Probe::GitVersion => git.version(environment).await,
             Probe::Folder(path) => folder(&root.join(path), root),
             Probe::File(path) => file(&root.join(path)),
             _ => Probed::Unknown,
         };
-        probes.add(probe, probed);
+        probes.add(probe, seen);
     }
 }
 

@@ -154,7 +154,7 @@ fn work_trees(text: &str) -> Vec<Option<String>> {
 /// What was seen, or that it has to be looked at.
 fn seen(probes: &Probes, probe: Probe) -> Result<&Probed, Unproven> {
     match probes.0.get(&probe) {
-        Some(probed) => Ok(probed),
+        Some(answer) => Ok(answer),
         None if MAX_PROBES < probes.0.len() => Err(unknown("so many places")),
         None => Err(Unproven::Look(probe)),
     }
@@ -191,13 +191,8 @@ fn parent(path: &str) -> &str {
 }
 
 fn join(folder: &str, path: &str) -> String {
-    if path.starts_with('/') {
-        path.to_owned()
-    } else if folder == "." {
-        path.to_owned()
-    } else {
-        format!("{folder}/{path}")
-    }
+    let stands_alone = path.starts_with('/') || folder == ".";
+    if stands_alone { path.to_owned() } else { format!("{folder}/{path}") }
 }
 
 /// The path as the model knows it.
