@@ -67,6 +67,7 @@ pub(crate) trait World: Workspace + Sized + 'static {
 
 /// What an undo says.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "os"), expect(dead_code, reason = "only the tree on disk keeps what an undo needs"))]
 pub(crate) enum Undone {
     Yes,
     Conflict(Vec<WorkspacePath>),
