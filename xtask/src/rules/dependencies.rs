@@ -7,8 +7,16 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 7] =
-    ["workspace-path", "followup-state", "tool-gate", "overlay-fs", "forked-query", "toolbox", "speculation"];
+pub(crate) const PURE_CRATES: [&str; 8] = [
+    "workspace-path",
+    "followup-state",
+    "tool-gate",
+    "overlay-fs",
+    "shadow",
+    "forked-query",
+    "toolbox",
+    "speculation",
+];
 
 /// The folders of the packages that join the pure crates with a world: nothing depends on them.
 const HOSTS: [&str; 6] =

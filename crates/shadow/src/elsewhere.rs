@@ -1,0 +1,108 @@
+//! On systems without Linux's namespaces there are no views: what a host compiles against, and nothing that could be called.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use headstart_overlay_fs::{ChangeSet, Tree};
+use headstart_workspace_path::WorkspacePath;
+
+use crate::{
+    Command, End, Options, Output, ReadBack, ReadRules, Refusal, Refused, ShadowError, Stream, Support,
+};
+
+/// A view, of which there is none on this system.
+#[derive(Debug)]
+pub enum View {}
+
+/// What ends a view, of which there is none on this system.
+#[derive(Debug)]
+pub enum Ender {}
+
+fn why() -> ShadowError {
+    let message = "only Linux has the namespaces and the overlay that it is made of".to_owned();
+    ShadowError::Refused(Refusal { call: "view".to_owned(), about: String::new(), message })
+}
+
+/// No process of this program is one of a view.
+pub fn entry(_arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    None
+}
+
+/// Says that there is none.
+pub fn support(_options: &Options) -> Support {
+    Support::None { why: why().to_string() }
+}
+
+impl Ender {
+    /// Ends the view.
+    pub fn end(&self) {
+        match *self {}
+    }
+}
+
+impl View {
+    /// Always an error.
+    pub fn start(_options: &Options) -> Result<Self, ShadowError> {
+        Err(why())
+    }
+
+    /// Where the workspace is.
+    pub fn workspace(&self) -> &Path {
+        match *self {}
+    }
+
+    /// Whether the view has ended.
+    pub fn has_ended(&self) -> bool {
+        match *self {}
+    }
+
+    /// What ends this view from elsewhere.
+    pub fn ender(&self) -> Result<Ender, ShadowError> {
+        match *self {}
+    }
+
+    /// Ends the view.
+    pub fn end(self) {
+        match self {}
+    }
+
+    /// Writes what is staged into the view.
+    pub fn show(&mut self, _staged: &ChangeSet) -> Result<(), ShadowError> {
+        match *self {}
+    }
+
+    /// Writes what the steps below staged into the view.
+    pub fn lay(&mut self, _below: &ChangeSet) -> Result<(), ShadowError> {
+        match *self {}
+    }
+
+    /// Takes paths out of the view.
+    pub fn hide(&mut self, _paths: &[WorkspacePath]) -> Result<(), ShadowError> {
+        match *self {}
+    }
+
+    /// Runs a command.
+    pub fn run(&mut self, _command: &Command) -> Result<Output, ShadowError> {
+        match *self {}
+    }
+
+    /// Runs a command, with its output as it comes.
+    pub fn run_into(
+        &mut self,
+        _command: &Command,
+        _sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<(End, Refused), ShadowError> {
+        match *self {}
+    }
+
+    /// What the view holds that the tree below does not.
+    pub fn read_back(&mut self, _base: &dyn Tree, _rules: &ReadRules) -> Result<ReadBack, ShadowError> {
+        match *self {}
+    }
+
+    /// Bytes and files that were written in the view.
+    pub fn usage(&self) -> Result<(u64, u64), ShadowError> {
+        match *self {}
+    }
+}

@@ -1,0 +1,205 @@
+//! The folders that a view treats in their own way, each list in one table.
+
+/// A folder below the home folder in which a tool keeps what it needs to work without a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolFolder {
+    /// Relative to the home folder.
+    pub path: &'static str,
+    /// Files in it that hold a secret, relative to the folder: a view does not show them.
+    pub masked: &'static [&'static str],
+}
+
+const fn open(path: &'static str) -> ToolFolder {
+    ToolFolder { path, masked: &[] }
+}
+
+/// Folders of the home that a view shows, copy-on-write; what is written there is forgotten.
+///
+/// `.cache` and `.config` are not shown as a whole, for browsers and mail programs keep what they know of their user there.
+pub const TOOL_FOLDERS: [ToolFolder; 37] = [
+    ToolFolder { path: ".cargo", masked: &["credentials", "credentials.toml"] },
+    open(".rustup"),
+    open(".npm"),
+    open(".nvm"),
+    open(".fnm"),
+    open(".volta"),
+    open(".bun"),
+    open(".deno"),
+    open(".yarn"),
+    open(".local/share/pnpm"),
+    open(".local/share/fnm"),
+    open(".local/share/mise"),
+    open(".local/share/uv"),
+    open(".local/share/virtualenvs"),
+    open(".local/bin"),
+    open(".local/lib"),
+    open(".local/pipx"),
+    open(".pyenv"),
+    open(".rbenv"),
+    open(".asdf"),
+    open("go"),
+    ToolFolder { path: ".gradle", masked: &["gradle.properties"] },
+    ToolFolder { path: ".m2", masked: &["settings.xml", "settings-security.xml"] },
+    open(".sdkman"),
+    open(".jdks"),
+    ToolFolder { path: ".gem", masked: &["credentials"] },
+    open(".cache/pip"),
+    open(".cache/uv"),
+    open(".cache/go-build"),
+    open(".cache/yarn"),
+    open(".cache/pnpm"),
+    open(".cache/node"),
+    open(".cache/ccache"),
+    open(".cache/sccache"),
+    open(".cache/pypoetry"),
+    open(".cache/pre-commit"),
+    open(".cache/zig"),
+];
+
+/// Names of folders at depth one or two that hold build output, if git ignores them.
+pub const BUILD_FOLDERS: [&str; 16] = [
+    "target",
+    "node_modules",
+    ".venv",
+    "venv",
+    "dist",
+    "build",
+    "out",
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+    ".gradle",
+    ".tox",
+    ".mypy_cache",
+    ".pytest_cache",
+    "__pycache__",
+    ".turbo",
+];
+
+/// Folders of the system that a view shows read-only.
+pub(crate) const SYSTEM_FOLDERS: [&str; 11] =
+    ["/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/sys", "/usr"];
+
+/// Empty folders in which a command may write; what it wrote there is forgotten.
+pub(crate) const EMPTY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+
+/// Files and folders of the system that only root may read, or that say what no command needs to know. Where they are there, a view
+/// shows an empty file or folder.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+pub(crate) const MASKED: [&str; 22] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/krb5.keytab",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/sys/kernel/debug",
+    "/sys/kernel/tracing",
+    "/sys/kernel/security",
+    "/sys/fs/bpf",
+    "/sys/fs/pstore",
+    "/sys/firmware",
+];
+
+/// Parts of paths by which a folder is one in which tools keep what they can make again, or write on every run. In a whole folder of tools
+/// only programs are more than that: `~/.cargo/bin`, `~/go/bin`.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+const CACHES: [&str; 27] = [
+    "/.cache/",
+    "/.cargo/registry/",
+    "/.cargo/git/",
+    "/.cargo/.package-cache/",
+    "/.cargo/.global-cache/",
+    "/.rustup/",
+    "/.npm/",
+    "/.yarn/",
+    "/.local/share/pnpm/",
+    "/.local/share/uv/",
+    "/.local/state/",
+    "/.config/",
+    "/.gradle/",
+    "/.m2/",
+    "/.deno/",
+    "/.bun/install/",
+    "/go/pkg/",
+    "/.nvm/.cache/",
+    "/.pyenv/shims/",
+    "/.rbenv/shims/",
+    "/.gem/",
+    "/.node_repl_history/",
+    "/.python_history/",
+    "/.lesshst/",
+    "/.wget-hsts/",
+    "/.pki/",
+    "/.java/",
+];
+
+/// Whether a path outside the workspace is one that tools write without anybody expecting to find it.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+pub(crate) fn is_cache(path: &std::path::Path) -> bool {
+    let text = format!("{}/", path.to_string_lossy());
+    CACHES.iter().any(|cache| text.contains(cache))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use headstart_workspace_path::WorkspacePath;
+
+    use super::*;
+
+    #[test]
+    fn every_row_is_a_path_of_its_own() {
+        let paths: HashSet<_> = TOOL_FOLDERS.iter().map(|tool| tool.path).collect();
+        assert_eq!(paths.len(), TOOL_FOLDERS.len());
+        for tool in TOOL_FOLDERS {
+            assert_eq!(WorkspacePath::parse(tool.path).unwrap().as_str(), Some(tool.path));
+            for masked in tool.masked {
+                assert_eq!(WorkspacePath::parse(masked).unwrap().as_str(), Some(*masked));
+            }
+        }
+        for path in SYSTEM_FOLDERS.iter().chain(&EMPTY_FOLDERS).chain(&MASKED) {
+            assert!(path.starts_with('/') && !path.ends_with('/'), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_installed_is_no_cache() {
+        for path in
+            ["/home/ada/bin/tool", "/home/ada/.cargo/bin/tool", "/home/ada/go/bin/tool", "/home/ada/notes"]
+        {
+            assert!(!is_cache(std::path::Path::new(path)), "{path}");
+        }
+        for path in [
+            "/home/ada/.cache/x",
+            "/home/ada/.cargo/registry/index/a",
+            "/home/ada/go/pkg/mod/a",
+            "/home/ada/.cargo/.package-cache",
+        ] {
+            assert!(is_cache(std::path::Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_folder_that_is_shown_holds_keys() {
+        for secret in
+            [".ssh", ".gnupg", ".aws", ".kube", ".docker", ".config", ".netrc", ".npmrc", ".mozilla"]
+        {
+            let shows =
+                |tool: &ToolFolder| tool.path == secret || tool.path.starts_with(&format!("{secret}/"));
+            assert!(!TOOL_FOLDERS.iter().any(shows), "{secret}");
+        }
+        assert!(!TOOL_FOLDERS.iter().any(|tool| tool.path == ".cache" || tool.path == ".local"));
+    }
+}

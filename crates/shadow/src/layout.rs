@@ -1,0 +1,251 @@
+//! Which folder of the machine stands where in a view's root, decided before anything is mounted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::folders::{EMPTY_FOLDERS, SYSTEM_FOLDERS, TOOL_FOLDERS};
+use crate::{Options, ShadowError};
+
+/// One place in a view's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The absolute path, in the view as on the machine.
+    pub at: PathBuf,
+    /// What is there.
+    pub shown: Shown,
+}
+
+/// What a view shows at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// The machine's folder, read-only, with all that is mounted in it.
+    ReadOnly,
+    /// A symbolic link with this target.
+    Link(PathBuf),
+    /// An empty folder; what is written in it is forgotten.
+    Empty,
+    /// The machine's folder, copy-on-write; what is written in it is forgotten.
+    Tool {
+        /// Files in it that are not shown.
+        masked: Vec<PathBuf>,
+    },
+    /// The workspace, copy-on-write; what is written in it is read back.
+    Workspace,
+}
+
+/// What the machine has at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing, or nothing that a view shows.
+    Nothing,
+    /// A folder.
+    Folder,
+    /// A symbolic link with this target.
+    Link(PathBuf),
+}
+
+/// Folders that a view makes by itself: no workspace can be in them.
+const MADE: [&str; 3] = ["/dev", "/proc", "/sys"];
+
+/// The places of a view, each after the one it is in. `look` says what the machine has at a path, links not followed.
+pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec<Place>, ShadowError> {
+    let workspace = options.workspace.as_path();
+    check_workspace(workspace, options.home.as_deref())?;
+    let mut places = BTreeMap::new();
+    for path in SYSTEM_FOLDERS.map(Path::new) {
+        match look(path) {
+            Standing::Nothing => {}
+            Standing::Folder => drop(places.insert(path.to_owned(), Shown::ReadOnly)),
+            Standing::Link(target) => drop(places.insert(path.to_owned(), Shown::Link(target))),
+        }
+    }
+    for path in EMPTY_FOLDERS.map(Path::new) {
+        places.insert(path.to_owned(), Shown::Empty);
+    }
+    // A home at the root of the disk is that of a user who has none.
+    let home = options.home.as_deref().filter(|home| is_plain(home) && *home != Path::new("/"));
+    if let Some(home) = home {
+        places.insert(home.to_owned(), Shown::Empty);
+        for tool in TOOL_FOLDERS {
+            let path = home.join(tool.path);
+            if look(&path) == Standing::Folder {
+                places.insert(path, Shown::Tool { masked: tool.masked.iter().map(PathBuf::from).collect() });
+            }
+        }
+    }
+    let holds_more = |path: &Path| {
+        workspace.starts_with(path)
+            || home.is_some_and(|home| home.starts_with(path))
+            || EMPTY_FOLDERS.iter().any(|empty| Path::new(empty).starts_with(path))
+            || MADE.iter().any(|made| Path::new(made).starts_with(path) || path.starts_with(made))
+            || path.starts_with(workspace)
+    };
+    for path in options.tools.iter().filter(|path| is_plain(path)) {
+        if look(path) == Standing::Folder && !holds_more(path) {
+            let masked = tool_named_like(path).map(|tool| tool.iter().map(PathBuf::from).collect());
+            places.insert(path.clone(), Shown::Tool { masked: masked.unwrap_or_default() });
+        }
+    }
+    for path in options.programs.iter().chain(&options.show).filter(|path| is_plain(path)) {
+        let is_shown = places.iter().any(|(place, shown)| *shown != Shown::Empty && path.starts_with(place));
+        if look(path) == Standing::Folder && !holds_more(path) && !is_shown {
+            places.insert(path.clone(), Shown::ReadOnly);
+        }
+    }
+    places.insert(workspace.to_owned(), Shown::Workspace);
+    Ok(places.into_iter().map(|(at, shown)| Place { at, shown }).collect())
+}
+
+/// The files that are masked in a folder of tools of this name, wherever it is.
+fn tool_named_like(path: &Path) -> Option<&'static [&'static str]> {
+    let name = path.file_name()?.to_str()?;
+    let plain = |tool: &str| tool.trim_start_matches('.') == name.trim_start_matches('.');
+    TOOL_FOLDERS.iter().find(|tool| plain(tool.path)).map(|tool| tool.masked)
+}
+
+fn check_workspace(workspace: &Path, home: Option<&Path>) -> Result<(), ShadowError> {
+    let refuse = |reason: String| Err(ShadowError::Workspace { path: workspace.to_owned(), reason });
+    if !is_plain(workspace) {
+        return refuse("its path has to be absolute, without `.` and `..`".to_owned());
+    }
+    if home.is_some_and(|home| home.starts_with(workspace)) {
+        return refuse(
+            "it holds the home folder, which a view does not show; open a folder in it".to_owned(),
+        );
+    }
+    let system = SYSTEM_FOLDERS.iter().chain(&EMPTY_FOLDERS).chain(&MADE);
+    if let Some(folder) = system.map(Path::new).find(|folder| folder.starts_with(workspace)) {
+        let folder = folder.display();
+        return refuse(format!("it holds {folder}, which belongs to the system; open a folder in it"));
+    }
+    if let Some(made) = MADE.iter().find(|made| workspace.starts_with(made)) {
+        return refuse(format!("it is in {made}, which a view makes anew; move it"));
+    }
+    Ok(())
+}
+
+/// Whether a path is absolute and names each folder on the way.
+fn is_plain(path: &Path) -> bool {
+    use std::path::Component;
+    path.has_root() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn debian(path: &Path) -> Standing {
+        match path.to_str().unwrap() {
+            "/bin" => Standing::Link("usr/bin".into()),
+            "/usr"
+            | "/etc"
+            | "/opt"
+            | "/sys"
+            | "/home/ada/.cargo"
+            | "/home/ada/go"
+            | "/home/ada/bin"
+            | "/home"
+            | "/srv/cargo"
+            | "/"
+            | "/home/ada"
+            | "/usr/bin"
+            | "/home/ada/p/bin"
+            | "/home/ada/.cargo/bin" => Standing::Folder,
+            _ => Standing::Nothing,
+        }
+    }
+
+    fn options(workspace: &str) -> Options {
+        Options { home: Some("/home/ada".into()), ..Options::new(workspace) }
+    }
+
+    fn shown(options: &Options) -> Vec<(String, String)> {
+        let word = |shown: &Shown| match shown {
+            Shown::ReadOnly => "read-only".to_owned(),
+            Shown::Link(target) => format!("-> {}", target.display()),
+            Shown::Empty => "empty".to_owned(),
+            Shown::Tool { masked } => format!("tool without {}", masked.len()),
+            Shown::Workspace => "workspace".to_owned(),
+        };
+        let places = layout(options, &debian).unwrap();
+        places.iter().map(|place| (place.at.display().to_string(), word(&place.shown))).collect()
+    }
+
+    #[test]
+    fn only_what_is_on_the_list_is_shown() {
+        let expected = [
+            ("/bin", "-> usr/bin"),
+            ("/etc", "read-only"),
+            ("/home/ada", "empty"),
+            ("/home/ada/.cargo", "tool without 2"),
+            ("/home/ada/go", "tool without 0"),
+            ("/home/ada/p", "workspace"),
+            ("/opt", "read-only"),
+            ("/run", "empty"),
+            ("/sys", "read-only"),
+            ("/tmp", "empty"),
+            ("/usr", "read-only"),
+            ("/var/tmp", "empty"),
+        ];
+        assert_eq!(
+            shown(&options("/home/ada/p")),
+            expected.map(|(at, word)| (at.to_owned(), word.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_folder_of_programs_opens_nothing_else() {
+        let before = shown(&options("/home/ada/p"));
+        // Those that hold the home or the workspace, those that are shown already, those that are not there or not plain.
+        for path in [
+            "/",
+            "/home",
+            "/home/ada",
+            "/home/ada/p/bin",
+            "/usr/bin",
+            "/home/ada/.cargo/bin",
+            "/gone",
+            "bin",
+            "/usr/../home",
+        ] {
+            let with =
+                Options { programs: vec![path.into()], show: vec![path.into()], ..options("/home/ada/p") };
+            assert_eq!(shown(&with), before, "{path}");
+        }
+        let with = Options { programs: vec!["/home/ada/bin".into()], ..options("/home/ada/p") };
+        assert!(shown(&with).contains(&("/home/ada/bin".to_owned(), "read-only".to_owned())));
+        let with = Options { tools: vec!["/srv/cargo".into()], ..options("/home/ada/p") };
+        assert!(shown(&with).contains(&("/srv/cargo".to_owned(), "tool without 2".to_owned())));
+    }
+
+    #[test]
+    fn a_workspace_in_a_tools_folder_comes_after_it() {
+        let places = shown(&options("/home/ada/go/src/p"));
+        let at = |path: &str| places.iter().position(|(at, _)| at == path).unwrap();
+        assert!(at("/home/ada") < at("/home/ada/go") && at("/home/ada/go") < at("/home/ada/go/src/p"));
+    }
+
+    #[test]
+    fn a_workspace_that_holds_what_a_view_makes_is_refused() {
+        for workspace in [
+            "/",
+            "/home",
+            "/home/ada",
+            "/usr",
+            "/etc",
+            "/tmp",
+            "/var",
+            "/proc/1",
+            "/sys/x",
+            "/dev/shm/x",
+            "p",
+            "/a/../b",
+        ] {
+            let refused = layout(&options(workspace), &debian);
+            assert!(matches!(refused, Err(ShadowError::Workspace { .. })), "{workspace}: {refused:?}");
+        }
+        for workspace in ["/work", "/tmp/p", "/opt/app", "/run/user/1000/p", "/home/bob/p"] {
+            assert!(layout(&options(workspace), &debian).is_ok(), "{workspace}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A copy-on-write view of a workspace at its own path, held by the kernel: a command may write in it, and nothing of the user's changes.
+//!
+//! A [`View`] is a set of Linux namespaces with an overlayfs over the workspace, mounted at the workspace's own absolute path, in a root
+//! folder that shows the system's folders for reading and nothing else of the machine: no network, no socket, no process, no home folder.
+//! It is started in milliseconds by an unprivileged user, and gone with its last process. [`View::show`] writes what is staged into it,
+//! [`View::run`] runs a command, [`View::read_back`] says what the view holds that the workspace does not, as a
+//! [`ChangeSet`](headstart_overlay_fs::ChangeSet) that [`Workspace::commit`](headstart_overlay_fs::Workspace::commit) accepts.
+//!
+//! The processes of a view are the host's own binary, started again: `main` has to call [`entry`] before anything else.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! use std::time::Duration;
+//!
+//! use headstart_overlay_fs::Quota;
+//! # #[cfg(feature = "os")]
+//! use headstart_shadow::{Command, Options, ReadRules, View};
+//!
+//! # #[cfg(feature = "os")]
+//! fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+//!     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
+//!         return Ok(code);
+//!     }
+//!     let mut view = View::start(&Options::new("/home/ada/project"))?;
+//!     let output = view.run(&Command::shell("cargo fmt", Duration::from_secs(60)))?;
+//!     let tree = headstart_overlay_fs::OsTree::open("/home/ada/project")?;
+//!     let back = view.read_back(&tree, &ReadRules::new(Quota::default()))?;
+//!     println!("{:?}, {} changes", output.end, back.changes.changes.len());
+//!     Ok(ExitCode::SUCCESS)
+//! }
+//! # #[cfg(not(feature = "os"))]
+//! # fn main() {}
+//! ```
+//!
+//! # What a view guarantees
+//!
+//! * Nothing outside the view changes, whatever a command in it does: everything but the view and a few empty folders is mounted
+//!   read-only, no capability is left, and the calls that could undo that are refused by the kernel.
+//! * No network, no Unix socket, no process, no terminal of the host is reachable, and no file outside the system's folders, the folders
+//!   of programs, the caches of package managers (without their credentials) and the workspace can be read.
+//! * What is written is bounded in bytes and files; a command in time, processes, memory and output.
+//! * When the [`View`] is dropped, or the process that holds it dies, all processes of the view end and all that was written is gone.
+//!
+//! # Limitations
+//!
+//! * Linux 6.6 or later, with user namespaces for this user, and overlayfs in them. [`support`] says what is missing, by trying.
+//! * A workspace that holds other mounts is refused: an overlay would show what lies below them.
+//! * The workspace must not be edited in place while a command reads it: overlayfs calls what is seen then undefined. What was edited
+//!   since the view started, and changed in the view as well, is named in [`ReadBack::changed_meanwhile`] and not read back.
+//! * Renaming a folder of the workspace that is not new gives `EXDEV` in a view; `mv` copes, `rename(2)` alone does not.
+//! * Debuggers and `strace` do not work in a view. Files of other owners than the user cannot be changed in it.
+//! * `.git` is shown, and may be written in the view; it is never read back. [`ReadBack::git`] says that it was written.
+//! * As uid 0 the kernel holds less than for other users: the number of processes is counted by the view's own first process.
+//!
+//! # Features
+//!
+//! * `os` (off by default): views on Linux. Without it the crate is the values, tables and rules alone, and builds for `wasm32`. On other systems than
+//!   Linux the feature adds a [`View`] that cannot be started.
+
+#[cfg(all(feature = "os", not(target_os = "linux")))]
+mod elsewhere;
+mod error;
+mod folders;
+mod layout;
+mod limits;
+mod options;
+#[cfg(all(feature = "os", target_os = "linux"))]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a view is made of processes and files; the other half of the crate has none"
+)]
+mod os;
+mod reading;
+mod report;
+
+#[cfg(all(feature = "os", not(target_os = "linux")))]
+pub use elsewhere::{Ender, View, entry, support};
+pub use error::{Refusal, ShadowError};
+pub use folders::{BUILD_FOLDERS, TOOL_FOLDERS, ToolFolder};
+pub use layout::{Place, Shown, Standing, layout};
+pub use limits::Limits;
+pub use options::{Command, Options, ReadRules, Streams};
+#[cfg(all(feature = "os", target_os = "linux"))]
+pub use os::{Ender, View, entry, support};
+pub use reading::{Entry, Look, classify};
+pub use report::{End, NotStaged, Output, ReadBack, Refused, Stream, Support, WhyNot};

@@ -1,0 +1,37 @@
+use serde::{Deserialize, Serialize};
+
+/// How much a view may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Limits {
+    /// Bytes that may be written, in memory. Beyond them a write fails with `ENOSPC`.
+    pub bytes: u64,
+    /// Files, folders and links that may be written. Beyond them, `ENOSPC`.
+    pub files: u64,
+    /// Processes and threads at the same time. Beyond them a fork fails with `EAGAIN`; as uid 0, which the kernel does not count, the
+    /// command is ended.
+    pub processes: u64,
+    /// Resident bytes of all processes together; beyond them the command is ended. Looked at ten times a second.
+    pub memory: u64,
+    /// Bytes of address space of one process. Runtimes reserve far more than they use, so this is no measure of memory.
+    pub address_space: u64,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Open files of one process.
+    pub open_files: u64,
+}
+
+impl Default for Limits {
+    /// 512 MiB, 200,000 files, 512 processes, 4 GiB resident, 64 GiB of address space, 1 GiB a file, 16,384 open files.
+    fn default() -> Self {
+        Self {
+            bytes: 512 << 20,
+            files: 200_000,
+            processes: 512,
+            memory: 4 << 30,
+            address_space: 64 << 30,
+            file_bytes: 1 << 30,
+            open_files: 16_384,
+        }
+    }
+}

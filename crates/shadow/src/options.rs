@@ -1,0 +1,126 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headstart_overlay_fs::Quota;
+use headstart_workspace_path::WorkspacePath;
+
+use crate::Limits;
+
+/// Of what a view is made, and how much it may use.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The workspace, an absolute path.
+    pub workspace: PathBuf,
+    /// The user's home folder: in a view an empty one, with the folders of tools ([`TOOL_FOLDERS`](crate::TOOL_FOLDERS)) in it.
+    pub home: Option<PathBuf>,
+    /// Folders of programs, as they are on `PATH`: shown read-only.
+    pub programs: Vec<PathBuf>,
+    /// Further folders that are shown read-only.
+    pub show: Vec<PathBuf>,
+    /// Further folders of tools, absolute: shown copy-on-write, what is written there is forgotten.
+    pub tools: Vec<PathBuf>,
+    /// How much the view may use.
+    pub limits: Limits,
+    /// The program that becomes the processes of the view: its `main` calls `entry` of this crate first. By default this program.
+    pub program: PathBuf,
+    /// How long a start may take before it is given up.
+    pub patience: Duration,
+}
+
+impl Options {
+    /// A view of this workspace without a home folder, with the system's programs.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self {
+            workspace: workspace.into(),
+            home: None,
+            programs: Vec::new(),
+            show: Vec::new(),
+            tools: Vec::new(),
+            limits: Limits::default(),
+            program: PathBuf::from("/proc/self/exe"),
+            patience: Duration::from_secs(10),
+        }
+    }
+
+    /// With this home folder, and the folders of programs of this `PATH`.
+    #[must_use]
+    pub fn of_user(mut self, home: Option<&Path>, path: Option<&std::ffi::OsStr>) -> Self {
+        self.home = home.map(Path::to_owned);
+        self.programs = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+        self
+    }
+}
+
+/// What of a command's output goes where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Streams {
+    /// Both in one, in the order in which they were written.
+    #[default]
+    Joined,
+    /// Each by itself.
+    Apart,
+}
+
+/// A command to run in a view.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// The program and its arguments. A name without a slash is looked for on the `PATH` of [`environment`](Self::environment).
+    pub arguments: Vec<OsString>,
+    /// The folder in which it starts.
+    pub directory: WorkspacePath,
+    /// All variables that it sees; nothing of this process's own environment gets in.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How long it may take. When the time is up the view ends, with all that is in it.
+    pub time: Duration,
+    /// How many bytes of its output are kept; the rest is read and dropped.
+    pub output: usize,
+    /// Whether standard output and standard error come as one.
+    pub streams: Streams,
+}
+
+impl Command {
+    /// The program with these arguments, in the root of the workspace, with no variable but a `PATH` of the system's folders.
+    pub fn new(arguments: impl IntoIterator<Item = impl Into<OsString>>, time: Duration) -> Self {
+        Self {
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            directory: WorkspacePath::root(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".into())],
+            time,
+            output: 1 << 20,
+            streams: Streams::default(),
+        }
+    }
+
+    /// A line for `/bin/sh`, as [`new`](Self::new).
+    pub fn shell(line: impl Into<OsString>, time: Duration) -> Self {
+        Self::new([OsString::from("/bin/sh"), OsString::from("-c"), line.into()], time)
+    }
+
+    /// With this variable, in place of an earlier one of the name.
+    #[must_use]
+    pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.environment.retain(|(known, _)| *known != name);
+        self.environment.push((name, value.into()));
+        self
+    }
+}
+
+/// What of a view becomes part of the change set.
+#[derive(Debug, Clone)]
+pub struct ReadRules {
+    /// How much it may hold.
+    pub quota: Quota,
+    /// Whether paths that `.gitignore` files of the view leave out are left out; those that were shown are not.
+    pub ignore: bool,
+    /// Ignored paths that are read all the same, with all that is below them.
+    pub keep: Vec<WorkspacePath>,
+}
+
+impl ReadRules {
+    /// Without what git ignores, up to this quota.
+    pub fn new(quota: Quota) -> Self {
+        Self { quota, ignore: true, keep: Vec::new() }
+    }
+}

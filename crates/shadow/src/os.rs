@@ -1,0 +1,60 @@
+//! Views on Linux.
+//!
+//! Three processes: the caller, which holds a [`View`]; the one that makes the namespaces and waits ([`outer`]); and the first process in
+//! them ([`init`]), which builds the root folder, locks itself in, and runs commands. They talk over one socket ([`channel`]).
+
+mod channel;
+mod collect;
+mod ignored;
+mod init;
+mod outer;
+mod outside;
+mod read;
+mod show;
+mod view;
+mod written;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use rustix::io::Errno;
+
+use crate::Refusal;
+pub use view::{Ender, View, support};
+
+/// The first argument of the process that makes the namespaces, and of the first one in them.
+const OUTER: &str = "__shadow";
+const INIT: &str = "__shadow-init";
+
+/// Becomes a process of a view, if the arguments (the program's name first) say so; else `None`, and nothing was done.
+///
+/// A host's `main` calls this before anything else, with `std::env::args_os()`: a thread that runs already would keep the process out of a new
+/// user namespace.
+pub fn entry(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut arguments = arguments.into_iter().skip(1);
+    let first = arguments.next()?;
+    if arguments.next().is_some() {
+        return None;
+    }
+    match first.to_str()? {
+        OUTER => Some(outer::enter()),
+        INIT => Some(init::enter()),
+        _ => None,
+    }
+}
+
+/// An error that names the call which was refused.
+fn refused(call: &str, about: impl AsRef<[u8]>, error: impl Into<std::io::Error>) -> Refusal {
+    let about = String::from_utf8_lossy(about.as_ref()).into_owned();
+    Refusal { call: call.to_owned(), about, message: error.into().to_string() }
+}
+
+/// Repeats a call that a signal interrupted.
+fn again<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}

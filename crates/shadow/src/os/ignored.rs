@@ -1,0 +1,92 @@
+//! Which paths of a view git ignores, by the files in the view itself: what is staged in a `.gitignore` counts.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use headstart_workspace_path::WorkspacePath;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// So many bytes of one file of patterns are read.
+const LONGEST: u64 = 1 << 20;
+
+/// The patterns from the root down to one folder.
+pub(super) struct Ignored<'a> {
+    view: BorrowedFd<'a>,
+    /// A folder and its patterns; those that have none are not in it.
+    patterns: Vec<(WorkspacePath, Gitignore)>,
+}
+
+impl<'a> Ignored<'a> {
+    pub(super) fn new(view: BorrowedFd<'a>) -> Self {
+        let mut new = Self { view, patterns: Vec::new() };
+        new.add(&WorkspacePath::root(), ".git/info/exclude");
+        new
+    }
+
+    /// Adds the patterns of a folder, after those of the folders above it.
+    pub(super) fn enter(&mut self, folder: &WorkspacePath) {
+        self.patterns.retain(|(above, _)| folder.starts_with(above));
+        self.add(folder, ".gitignore");
+    }
+
+    /// Forgets the patterns of what is not above this folder.
+    pub(super) fn leave_to(&mut self, folder: &WorkspacePath) {
+        self.patterns.retain(|(above, _)| folder.starts_with(above));
+    }
+
+    /// Whether a path directly in the folder that was entered last is ignored.
+    pub(super) fn is_ignored(&self, path: &WorkspacePath, is_folder: bool) -> bool {
+        let absolute = absolute(path);
+        for (_, patterns) in self.patterns.iter().rev() {
+            match patterns.matched(&absolute, is_folder) {
+                ignore::Match::None => {}
+                found => return found.is_ignore(),
+            }
+        }
+        false
+    }
+
+    fn add(&mut self, folder: &WorkspacePath, name: &str) {
+        let Ok(path) = folder.join(name) else { return };
+        let Some(text) = self.read(&path) else { return };
+        let mut patterns = GitignoreBuilder::new(absolute(folder));
+        for line in text.lines() {
+            // A line that is no pattern matches nothing, as for git.
+            let _ = patterns.add_line(None, line);
+        }
+        if let Ok(patterns) = patterns.build()
+            && !patterns.is_empty()
+        {
+            self.patterns.push((folder.clone(), patterns));
+        }
+    }
+
+    fn read(&self, path: &WorkspacePath) -> Option<String> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let file = loop {
+            match rustix::fs::openat2(self.view, path.as_bytes(), flags, Mode::empty(), resolve) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                opened => break opened.ok()?,
+            }
+        };
+        let found = rustix::fs::fstat(&file).ok()?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        File::from(file).take(LONGEST).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The path as if the workspace were the root of the disk.
+fn absolute(path: &WorkspacePath) -> PathBuf {
+    PathBuf::from("/").join(OsStr::from_bytes(path.as_bytes()))
+}

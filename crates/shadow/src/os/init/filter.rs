@@ -1,0 +1,173 @@
+//! Calls of the system that no command in a view may make.
+
+use std::collections::BTreeMap;
+
+use nix::libc;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter,
+};
+
+use crate::Refusal;
+
+/// Refused whatever the arguments are.
+const NEVER: &[libc::c_long] = &[
+    // What is mounted, and where the root is.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Parts of the kernel that are large and of no use here.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_lookup_dcookie,
+    // The machine.
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_acct,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_nfsservctl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS__sysctl,
+];
+
+/// New calls have one number on every architecture, and older headers do not know them: `listmount` and `statmount` tell what is mounted
+/// on the machine, `open_tree_attr` mounts, and `lsm_set_self_attr` changes rules.
+const NEVER_BY_NUMBER: [i64; 2] = [460, 467];
+
+/// The marks of namespaces in the flags of `clone` and `unshare`; the last is also the lowest byte's signal for `clone`.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+const CLONE_NEWTIME: u64 = 0x80;
+
+/// Of all families of sockets only these: what is left has had the most mistakes.
+const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Of netlink routes and the table of sockets, which are those of the view's own network.
+const NETLINK: [libc::c_int; 2] = [libc::NETLINK_ROUTE, libc::NETLINK_SOCK_DIAG];
+
+/// Numbers with this bit are those of the x32 ABI, where the kernel has it; from 512 on they are its own.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+/// Calls on the list above that have a number of their own in the x32 ABI, and `ioctl`, which has no other way to be told apart.
+#[cfg(target_arch = "x86_64")]
+const NEVER_IN_X32: [i64; 6] = [514, 521, 528, 539, 540, 547];
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Puts the filters on this process and all that it starts.
+pub(super) fn apply() -> Result<(), Refusal> {
+    let failed = |error: &dyn std::fmt::Display| Refusal {
+        call: "seccomp".to_owned(),
+        about: "the filter of calls".to_owned(),
+        message: error.to_string(),
+    };
+    // Without `clone3`, whose flags a filter cannot see, a C library falls back to `clone`.
+    let no_clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let rules = rules().map_err(|error| failed(&error))?;
+    for (rules, answer) in [(no_clone3, libc::ENOSYS), (rules, libc::EPERM)] {
+        let program = program(rules, answer.cast_unsigned()).map_err(|error| failed(&error))?;
+        apply_filter(&program).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+fn program(rules: Rules, answer: u32) -> Result<BpfProgram, seccompiler::BackendError> {
+    let arch = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch)?.try_into()
+}
+
+fn rules() -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = NEVER.iter().chain(&NEVER_BY_NUMBER).map(|number| (*number, Vec::new())).collect();
+    let has = |argument, flag: u64| {
+        let is_set = SeccompCmpOp::MaskedEq(flag);
+        SeccompRule::new(vec![SeccompCondition::new(argument, SeccompCmpArgLen::Qword, is_set, flag)?])
+    };
+    let namespaces = NAMESPACES.map(|flag| u64::from(flag.cast_unsigned()));
+    let clone: Result<Vec<_>, _> = namespaces.iter().map(|flag| has(0, *flag)).collect();
+    let unshare: Result<Vec<_>, _> =
+        namespaces.iter().chain([&CLONE_NEWTIME]).map(|flag| has(0, *flag)).collect();
+    rules.insert(libc::SYS_clone, clone?);
+    rules.insert(libc::SYS_unshare, unshare?);
+    let compare = |argument, operator, value: libc::c_int| {
+        let value = u64::from(value.cast_unsigned());
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+    };
+    let none_of = |argument, values: &[libc::c_int]| -> Result<Vec<_>, seccompiler::BackendError> {
+        values.iter().map(|value| compare(argument, SeccompCmpOp::Ne, *value)).collect()
+    };
+    let mut netlink = none_of(2, &NETLINK)?;
+    netlink.push(compare(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?);
+    rules
+        .insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?, SeccompRule::new(netlink)?]);
+    rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?]);
+    // Text that a terminal would take for typed.
+    let typed: Result<Vec<_>, seccompiler::BackendError> = [libc::TIOCSTI, libc::TIOCLINUX]
+        .into_iter()
+        .map(|request| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request))
+        .map(|condition| SeccompRule::new(vec![condition?]))
+        .collect();
+    rules.insert(libc::SYS_ioctl, typed?);
+    #[cfg(target_arch = "x86_64")]
+    {
+        let x32: Rules = rules.iter().map(|(number, rules)| (number | X32, rules.clone())).collect();
+        rules.extend(x32);
+        rules.extend(NEVER_IN_X32.map(|number| (number | X32, Vec::new())));
+        rules.insert(libc::SYS_clone3 | X32, Vec::new());
+    }
+    Ok(rules)
+}

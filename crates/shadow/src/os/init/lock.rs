@@ -1,0 +1,109 @@
+//! What the first process gives up before it runs anything: capabilities, descriptors, room.
+
+use std::fs;
+use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Resource, Rlimit, setrlimit};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+
+use crate::os::refused;
+use crate::{Limits, Refusal};
+
+/// How far a view gives way to what else runs on the machine.
+const NICE: i32 = 10;
+
+/// Limits of the kernel for each process.
+pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
+    let rows = [
+        ("RLIMIT_CORE", Resource::Core, 0),
+        ("RLIMIT_FSIZE", Resource::Fsize, limits.file_bytes),
+        ("RLIMIT_AS", Resource::As, limits.address_space),
+        ("RLIMIT_NPROC", Resource::Nproc, limits.processes),
+        ("RLIMIT_NOFILE", Resource::Nofile, limits.open_files),
+    ];
+    for (name, resource, most) in rows {
+        let now = rustix::process::getrlimit(resource);
+        let most = now.maximum.map_or(most, |maximum| maximum.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .map_err(|error| refused("prlimit64", name, error))?;
+    }
+    // Only politeness: without it a view works as well.
+    let _ = rustix::process::nice(NICE);
+    Ok(())
+}
+
+/// Gives up every capability for good, and closes this process to the others of the view.
+pub(super) fn give_up_capabilities() -> Result<(), Refusal> {
+    let prctl = |about: &str| {
+        let about = about.to_owned();
+        move |error: Errno| refused("prctl", about, error)
+    };
+    let none = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    rustix::thread::set_capabilities_secure_bits(none).map_err(prctl("PR_SET_SECUREBITS"))?;
+    for number in 0..u64::BITS {
+        match rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(
+            1 << number,
+        )) {
+            Ok(()) => {}
+            // This kernel knows no more of them.
+            Err(Errno::INVAL) => break,
+            Err(error) => return Err(prctl("PR_CAPBSET_DROP")(error)),
+        }
+    }
+    rustix::thread::clear_ambient_capability_set().map_err(prctl("PR_CAP_AMBIENT"))?;
+    let empty = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: empty, permitted: empty, inheritable: empty };
+    rustix::thread::set_capabilities(None, sets).map_err(|error| refused("capset", "empty", error))?;
+    rustix::thread::set_no_new_privs(true).map_err(prctl("PR_SET_NO_NEW_PRIVS"))?;
+    // Else a command of the same user opens the memory of this process, and with it the socket.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(prctl("PR_SET_DUMPABLE"))?;
+    rustix::process::setsid().map_err(|error| refused("setsid", "", error))?;
+    Ok(())
+}
+
+/// Closes what was inherited; standard streams and these stay.
+pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<(), Refusal> {
+    let failed = |error: std::io::Error| refused("open", "/proc/self/fd", error);
+    let mut open: Vec<RawFd> = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd").map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        open.extend(name.to_str().and_then(|name| name.parse::<RawFd>().ok()));
+    }
+    for fd in open {
+        if 2 < fd && !kept.iter().any(|kept| kept.as_raw_fd() == fd) {
+            // The folder that was just listed is among them, and closed already.
+            let _ = nix::unistd::close(fd);
+        }
+    }
+    Ok(())
+}
+
+/// Once more in the kernel's other words: only these folders can be written. What of it an older kernel does not know is left out.
+pub(super) fn landlock(writable: &[PathBuf]) {
+    use landlock::{
+        ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+        RulesetCreatedAttr as _, path_beneath_rules,
+    };
+    let newest = ABI::V5;
+    let confined = || {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(newest))?
+            .create()?
+            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
+            .add_rules(path_beneath_rules(["/dev"], AccessFs::from_file(newest)))?
+            .add_rules(path_beneath_rules(writable, AccessFs::from_all(newest)))?
+            .restrict_self()
+    };
+    // The other walls do not rest on this one.
+    let _: Result<_, landlock::RulesetError> = confined();
+}

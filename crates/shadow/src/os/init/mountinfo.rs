@@ -1,0 +1,72 @@
+//! What is mounted, and how, as `/proc/self/mountinfo` has it.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+use rustix::mount::MountFlags;
+
+/// One mount: where, and the flags that a remount has to keep.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    pub(super) at: PathBuf,
+    pub(super) flags: MountFlags,
+}
+
+/// All mounts of the text, those that are not understood left out.
+pub(super) fn mounts(text: &[u8]) -> Vec<Mount> {
+    text.split(|byte| *byte == b'\n').filter_map(mount).collect()
+}
+
+fn mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let at = fields.nth(4)?;
+    let mut flags = MountFlags::empty();
+    for option in fields.next()?.split(|byte| *byte == b',') {
+        flags |= match option {
+            b"ro" => MountFlags::RDONLY,
+            b"nosuid" => MountFlags::NOSUID,
+            b"nodev" => MountFlags::NODEV,
+            b"noexec" => MountFlags::NOEXEC,
+            b"noatime" => MountFlags::NOATIME,
+            b"nodiratime" => MountFlags::NODIRATIME,
+            b"relatime" => MountFlags::RELATIME,
+            b"nosymfollow" => MountFlags::NOSYMFOLLOW,
+            _ => MountFlags::empty(),
+        };
+    }
+    Some(Mount { at: PathBuf::from(OsString::from_vec(unescaped(at))), flags })
+}
+
+/// Blanks, tabs, line ends and backslashes are written as three octal digits.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| byte == b'\\');
+        let value = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        plain.push(value.unwrap_or(byte));
+        rest = if value.is_some() { &after[3..] } else { after };
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read() {
+        let text =
+            b"36 35 98:0 /mnt1 /a\\040b\\134\\012c rw,nosuid,noexec,relatime master:1 - ext3 /dev/root rw\n\
+            37 35 98:0 / / ro,nodev - tmpfs tmpfs rw\nbroken\n\n";
+        let expected = [
+            Mount {
+                at: "/a b\\\nc".into(),
+                flags: MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RELATIME,
+            },
+            Mount { at: "/".into(), flags: MountFlags::RDONLY | MountFlags::NODEV },
+        ];
+        assert_eq!(mounts(text), expected);
+    }
+}

@@ -1,0 +1,79 @@
+//! File systems that are made for one view: a tmpfs for all that is written, overlays whose upper layers are in it.
+
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
+    fsmount, fsopen,
+};
+
+use crate::Refusal;
+use crate::os::{again, refused};
+
+/// A new file system with these options, mounted nowhere yet; an option without a value is a flag.
+pub(super) fn mounted(
+    kind: &str,
+    options: &[(&str, Option<&str>)],
+    attributes: MountAttrFlags,
+) -> Result<OwnedFd, Refusal> {
+    let made = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|error| refused("fsopen", kind, error))?;
+    for (name, value) in options {
+        match value {
+            Some(value) => fsconfig_set_string(made.as_fd(), *name, *value),
+            None => fsconfig_set_flag(made.as_fd(), *name),
+        }
+        .map_err(|error| refused("fsconfig", format!("{kind}, option {name}"), error))?;
+    }
+    fsconfig_create(made.as_fd()).map_err(|error| refused("fsconfig", format!("{kind}, create"), error))?;
+    fsmount(made.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+        .map_err(|error| refused("fsmount", kind, error))
+}
+
+/// An overlay over these layers, the topmost first; what is written goes to `upper`, with `work` beside it.
+pub(super) fn overlay(
+    layers: &[OwnedFd],
+    place: impl AsFd,
+    upper: &str,
+    work: &str,
+) -> Result<OwnedFd, Refusal> {
+    for folder in [upper, work] {
+        make_folder(place.as_fd(), Path::new(folder))?;
+    }
+    // Through descriptors, so that neither a `:` in a path nor a folder that was moved meanwhile makes it another layer.
+    let path = |fd: &dyn AsFd| format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
+    let lower: Vec<String> = layers.iter().map(|layer| path(layer)).collect();
+    let base = path(&place);
+    let (upper, work) = (format!("{base}/{upper}"), format!("{base}/{work}"));
+    let options = [
+        ("lowerdir", Some(lower.join(":"))),
+        ("upperdir", Some(upper)),
+        ("workdir", Some(work)),
+        ("userxattr", None),
+        ("volatile", None),
+    ];
+    let options: Vec<_> = options.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+    mounted("overlay", &options, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV)
+}
+
+/// Makes a folder and those above it, relative to a handle; those that are there stay.
+pub(super) fn make_folder(at: impl AsFd, path: &Path) -> Result<(), Refusal> {
+    let mode = Mode::from_raw_mode(0o755);
+    let mut above = std::path::PathBuf::new();
+    for name in path {
+        above.push(name);
+        match rustix::fs::mkdirat(at.as_fd(), &above, mode) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(refused("mkdirat", above.as_os_str().as_encoded_bytes(), error)),
+        }
+    }
+    Ok(())
+}
+
+/// A handle to a folder, to make a layer of it.
+pub(super) fn folder(path: &Path) -> Result<OwnedFd, Refusal> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    again(|| rustix::fs::open(path, flags, Mode::empty()))
+        .map_err(|error| refused("open", path.as_os_str().as_encoded_bytes(), error))
+}

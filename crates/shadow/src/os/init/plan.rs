@@ -1,0 +1,102 @@
+//! The plan of a view on its way from the caller to the first process.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+
+use crate::os::channel::Message;
+use crate::{Limits, Place, Shown};
+
+/// What the first process is to build.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) limits: Limits,
+    pub(super) places: Vec<Place>,
+}
+
+/// The plan as fields of a message: the limits, and for each place its path, a word, how many fields follow, and those.
+pub(in crate::os) fn encode(limits: &Limits, places: &[Place]) -> Vec<Vec<u8>> {
+    let mut fields = vec![b"plan".to_vec()];
+    fields.extend(numbers(limits).map(|number| number.to_string().into_bytes()));
+    for Place { at, shown } in places {
+        let (word, more) = match shown {
+            Shown::ReadOnly => ("read-only", Vec::new()),
+            Shown::Link(target) => ("link", vec![target]),
+            Shown::Empty => ("empty", Vec::new()),
+            Shown::Tool { masked } => ("tool", masked.iter().collect()),
+            Shown::Workspace => ("workspace", Vec::new()),
+        };
+        fields.push(at.as_os_str().as_bytes().to_vec());
+        fields.push(word.as_bytes().to_vec());
+        fields.push(more.len().to_string().into_bytes());
+        fields.extend(more.into_iter().map(|path| path.as_os_str().as_bytes().to_vec()));
+    }
+    fields
+}
+
+fn numbers(limits: &Limits) -> [u64; 7] {
+    let Limits { bytes, files, processes, memory, address_space, file_bytes, open_files } = *limits;
+    [bytes, files, processes, memory, address_space, file_bytes, open_files]
+}
+
+impl Plan {
+    pub(super) fn decode(message: &Message) -> Option<Self> {
+        let mut fields = message.fields.iter();
+        if fields.next()? != b"plan" {
+            return None;
+        }
+        let mut number = || -> Option<u64> { std::str::from_utf8(fields.next()?).ok()?.parse().ok() };
+        let limits = Limits {
+            bytes: number()?,
+            files: number()?,
+            processes: number()?,
+            memory: number()?,
+            address_space: number()?,
+            file_bytes: number()?,
+            open_files: number()?,
+        };
+        let mut places = Vec::new();
+        while let Some(at) = fields.next() {
+            let word = fields.next()?;
+            let count: usize = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+            let mut more: Vec<PathBuf> = Vec::new();
+            for _ in 0..count {
+                more.push(OsStr::from_bytes(fields.next()?).into());
+            }
+            let shown = match word.as_slice() {
+                b"read-only" => Shown::ReadOnly,
+                b"link" => Shown::Link(more.pop()?),
+                b"empty" => Shown::Empty,
+                b"tool" => Shown::Tool { masked: more },
+                b"workspace" => Shown::Workspace,
+                _ => return None,
+            };
+            places.push(Place { at: std::ffi::OsString::from_vec(at.clone()).into(), shown });
+        }
+        Some(Self { limits, places })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_arrives_as_it_was_sent() {
+        let place = |at: &[u8], shown| Place { at: OsStr::from_bytes(at).into(), shown };
+        let places = vec![
+            place(b"/bin", Shown::Link("usr/bin".into())),
+            place(b"/home/a:b,\\\n \xff", Shown::Workspace),
+            place(b"/srv/cargo", Shown::Tool { masked: vec!["credentials".into(), "x/y".into()] }),
+            place(b"/tmp", Shown::Empty),
+            place(b"/usr", Shown::ReadOnly),
+        ];
+        let limits = Limits { bytes: 1, files: 2, ..Limits::default() };
+        let message = Message { fields: encode(&limits, &places), descriptors: Vec::new() };
+        assert_eq!(Plan::decode(&message), Some(Plan { limits, places }));
+        for end in 0..message.fields.len() - 1 {
+            let cut = Message { fields: message.fields[..end].to_vec(), descriptors: Vec::new() };
+            assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 5), "{end}");
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The root folder of a view, from an allow-list.
+//!
+//! It is built as a tree of mounts beside the machine's own, becomes the root, and the machine's is detached: what is not attached here is not
+//! reachable by any path. All sources are opened first, for the tree is put together at a folder that it hides.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::mount::{
+    MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+    mount_change, mount_remount, move_mount, open_tree, unmount,
+};
+
+use super::mountinfo;
+use super::overlay::{folder, make_folder, mounted, overlay};
+use super::plan::Plan;
+use crate::folders::MASKED;
+use crate::os::{refused, written};
+use crate::{Limits, Place, Refusal, Shown};
+
+/// What is built.
+pub(super) struct Built {
+    /// The file system that holds all that is written.
+    pub(super) written: OwnedFd,
+    /// The root of the view of the workspace.
+    pub(super) view: OwnedFd,
+    /// The folders in which something can be written.
+    pub(super) writable: Vec<PathBuf>,
+}
+
+/// Where the tree is put together; a folder that every system has. What it holds stays as it is.
+const BUILDING_SITE: &str = "/tmp";
+/// Devices without a memory of their own.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+/// An address that belongs to nobody: a look-up has no route, which the kernel counts.
+const RESOLVER: &str = "nameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
+/// Inodes for the root folder itself, beside those that a command may use.
+const OWN_INODES: u64 = 1024;
+
+/// What a place is made of, opened.
+enum Source {
+    /// A mount to attach.
+    Mount(OwnedFd),
+    /// A layer to lay an overlay over.
+    Layer(OwnedFd),
+    /// Nothing of the machine's.
+    Made,
+}
+
+/// Builds the root and goes into it.
+pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
+    // A volume that is taken out on the machine is not held by this copy of its mount.
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
+    let sources = plan.places.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+    let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
+    let written = tmpfs(&plan.limits)?;
+    attach(&written, CWD, Path::new(BUILDING_SITE))?;
+    make_folder(&written, Path::new("root"))?;
+    let root = copy(&written, Path::new("root"), false)?;
+    attach(&root, CWD, Path::new(BUILDING_SITE))?;
+
+    let mut site = Site { root, written, writable: Vec::new() };
+    let mut view = None;
+    for (number, (place, source)) in plan.places.iter().zip(sources).enumerate() {
+        let made = site.place(number, place, source)?;
+        if place.shown == Shown::Workspace {
+            view = made;
+        }
+    }
+    site.devices(devices)?;
+    let proc = mounted("proc", &[], own_attributes() | MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
+    site.attach_at(&proc, Path::new("/proc"))?;
+    site.mask()?;
+    site.resolver()?;
+    let Site { root, written, writable } = site;
+    enter(&root)?;
+    drop(root);
+    no_more_user_namespaces()?;
+    close_all_else(&writable)?;
+    let view =
+        view.ok_or_else(|| refused("plan", "the workspace", std::io::Error::other("it is missing")))?;
+    Ok(Built { written, view, writable })
+}
+
+fn source(place: &Place) -> Result<Source, Refusal> {
+    Ok(match place.shown {
+        Shown::ReadOnly => Source::Mount(copy(CWD, &place.at, true)?),
+        Shown::Tool { .. } | Shown::Workspace => Source::Layer(folder(&place.at)?),
+        Shown::Link(_) | Shown::Empty => Source::Made,
+    })
+}
+
+fn own_attributes() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
+}
+
+fn tmpfs(limits: &Limits) -> Result<OwnedFd, Refusal> {
+    let (bytes, files) = (limits.bytes.to_string(), limits.files.saturating_add(OWN_INODES).to_string());
+    let options = [("size", Some(bytes.as_str())), ("nr_inodes", Some(&files)), ("mode", Some("700"))];
+    mounted("tmpfs", &options, own_attributes())
+}
+
+/// A copy of the mount at this path, with what is mounted in it if `recursive`.
+fn copy(at: impl AsFd, path: &Path, recursive: bool) -> Result<OwnedFd, Refusal> {
+    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    flags.set(OpenTreeFlags::AT_RECURSIVE, recursive);
+    open_tree(at, path, flags)
+        .map_err(|error| refused("open_tree", path.as_os_str().as_encoded_bytes(), error))
+}
+
+fn attach(mount: &OwnedFd, at: impl AsFd, path: &Path) -> Result<(), Refusal> {
+    move_mount(mount, "", at, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .map_err(|error| refused("move_mount", path.as_os_str().as_encoded_bytes(), error))
+}
+
+/// A path of the view, relative to its root.
+fn relative(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}
+
+struct Site {
+    root: OwnedFd,
+    written: OwnedFd,
+    writable: Vec<PathBuf>,
+}
+
+impl Site {
+    /// Puts a place there, and gives the mount if one was made.
+    fn place(&mut self, number: usize, place: &Place, source: Source) -> Result<Option<OwnedFd>, Refusal> {
+        let Place { at, shown } = place;
+        match (source, shown) {
+            (Source::Mount(mount), _) => {
+                self.attach_at(&mount, at)?;
+                Ok(None)
+            }
+            (Source::Layer(layer), shown) => {
+                let (upper, work) = (written::upper(number), written::work(number));
+                let mount = overlay(&[layer], &self.written, &upper, &work)?;
+                if let Shown::Tool { masked } = shown {
+                    for path in masked {
+                        mask_in(&mount, path)?;
+                    }
+                }
+                self.attach_at(&mount, at)?;
+                self.writable.push(at.clone());
+                Ok(Some(mount))
+            }
+            (Source::Made, Shown::Link(target)) => {
+                self.make_way(at)?;
+                rustix::fs::symlinkat(target, &self.root, relative(at))
+                    .map_err(|error| refused("symlinkat", at.as_os_str().as_encoded_bytes(), error))?;
+                Ok(None)
+            }
+            (Source::Made, _) => {
+                self.empty(&written::empty(number), at, 0o700)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// A folder in which everything that is written is forgotten.
+    fn empty(&mut self, name: &str, at: &Path, mode: u32) -> Result<(), Refusal> {
+        make_folder(&self.written, Path::new(name))?;
+        // Folders that everybody may write are so here, too: programs look at the mode.
+        let mode = if at.starts_with("/tmp") || at.starts_with("/var/tmp") { 0o1777 } else { mode };
+        rustix::fs::chmodat(&self.written, name, Mode::from_raw_mode(mode), AtFlags::empty())
+            .map_err(|error| refused("fchmodat", name, error))?;
+        let mount = copy(&self.written, Path::new(name), false)?;
+        self.attach_at(&mount, at)?;
+        self.writable.push(at.to_owned());
+        Ok(())
+    }
+
+    /// Makes the folder, unless what is shown there already has it: there nothing is made, for it is the machine's.
+    fn make_way(&self, at: &Path) -> Result<(), Refusal> {
+        let above = at.parent().unwrap_or(at);
+        if rustix::fs::statat(&self.root, relative(above), AtFlags::empty()).is_err() {
+            make_folder(&self.root, relative(above))?;
+        }
+        Ok(())
+    }
+
+    fn attach_at(&self, mount: &OwnedFd, at: &Path) -> Result<(), Refusal> {
+        if rustix::fs::statat(&self.root, relative(at), AtFlags::SYMLINK_NOFOLLOW).is_err() {
+            self.make_way(at)?;
+            make_folder(&self.root, relative(at))?;
+        }
+        attach(mount, &self.root, relative(at))
+    }
+
+    fn devices(&mut self, devices: [(&str, Result<OwnedFd, Refusal>); DEVICES.len()]) -> Result<(), Refusal> {
+        make_folder(&self.root, Path::new("dev"))?;
+        for (name, device) in devices {
+            let at = Path::new("dev").join(name);
+            self.empty_file(&at)?;
+            attach(&device?, &self.root, &at)?;
+        }
+        for (name, target) in DEVICE_LINKS {
+            rustix::fs::symlinkat(target, &self.root, Path::new("dev").join(name))
+                .map_err(|error| refused("symlinkat", name, error))?;
+        }
+        let options = [("ptmxmode", Some("0666")), ("mode", Some("0620"))];
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let terminals = mounted("devpts", &options, attributes)?;
+        self.attach_at(&terminals, Path::new("/dev/pts"))?;
+        self.writable.push("/dev/pts".into());
+        self.empty("shm", Path::new("/dev/shm"), 0o1777)
+    }
+
+    fn empty_file(&self, at: &Path) -> Result<OwnedFd, Refusal> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.root, at, flags, Mode::from_raw_mode(0o644))
+            .map_err(|error| refused("openat", at.as_os_str().as_encoded_bytes(), error))
+    }
+
+    /// Puts empty files and folders over what no command is to read.
+    fn mask(&self) -> Result<(), Refusal> {
+        make_folder(&self.written, Path::new("nothing"))?;
+        let file = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        drop(
+            rustix::fs::openat(&self.written, "no-file", file, Mode::from_raw_mode(0o444))
+                .map_err(|error| refused("openat", "no-file", error))?,
+        );
+        let mut masked: Vec<PathBuf> = MASKED.iter().map(PathBuf::from).collect();
+        if rustix::process::getuid().is_root() {
+            // Root may read what nobody else may; in a view it is nobody else.
+            self.private_files(Path::new("etc"), 2, &mut masked);
+        }
+        for path in masked {
+            let at = relative(&path);
+            let Ok(found) = rustix::fs::statat(&self.root, at, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let over = match FileType::from_raw_mode(found.st_mode) {
+                FileType::Directory => "nothing",
+                FileType::Symlink => continue,
+                _ => "no-file",
+            };
+            attach(&copy(&self.written, Path::new(over), false)?, &self.root, at)?;
+        }
+        Ok(())
+    }
+
+    /// What not everybody may read, so many folders deep.
+    fn private_files(&self, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.root, folder, flags, Mode::empty());
+        let Ok(entries) = opened.and_then(rustix::fs::Dir::new) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let path = folder.join(std::os::unix::ffi::OsStrExt::from_bytes(name) as &std::ffi::OsStr);
+            let Ok(seen) = rustix::fs::statat(&self.root, &path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let kind = FileType::from_raw_mode(seen.st_mode);
+            if kind != FileType::Symlink && seen.st_mode & 0o004 == 0 {
+                found.push(Path::new("/").join(path));
+            } else if kind == FileType::Directory && 0 < depth {
+                self.private_files(&path, depth - 1, found);
+            }
+        }
+    }
+
+    /// Has look-ups of names ask an address to which there is no route.
+    fn resolver(&self) -> Result<(), Refusal> {
+        let named = Path::new("/etc/resolv.conf");
+        let Some(at) = self.led_to(named) else { return Ok(()) };
+        let is_there = rustix::fs::statat(&self.root, relative(&at), AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        let write = |file: OwnedFd| {
+            fs::File::from(file)
+                .write_all(RESOLVER.as_bytes())
+                .map_err(|error| refused("write", "resolv.conf", error))
+        };
+        if !is_there && self.writable.iter().any(|folder| at.starts_with(folder)) {
+            self.make_way(&at)?;
+            return write(self.empty_file(relative(&at))?);
+        }
+        if is_there {
+            let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+            let file = rustix::fs::openat(&self.written, "resolver", flags, Mode::from_raw_mode(0o444));
+            write(file.map_err(|error| refused("openat", "resolver", error))?)?;
+            attach(&copy(&self.written, Path::new("resolver"), false)?, &self.root, relative(&at))?;
+        }
+        Ok(())
+    }
+
+    /// Where a path in the view leads, by the text of the links at its end; `None` for a circle.
+    fn led_to(&self, path: &Path) -> Option<PathBuf> {
+        let mut at = path.to_owned();
+        for _ in 0..8 {
+            let Ok(target) = rustix::fs::readlinkat(&self.root, relative(&at), Vec::new()) else {
+                return Some(at);
+            };
+            let target = PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(
+                target.into_bytes(),
+            ));
+            let mut next = PathBuf::from("/");
+            for part in at.parent()?.join(target).components() {
+                match part {
+                    std::path::Component::ParentDir => drop(next.pop()),
+                    std::path::Component::Normal(name) => next.push(name),
+                    _ => {}
+                }
+            }
+            at = next;
+        }
+        None
+    }
+}
+
+/// Takes a file or folder out of an overlay, so that it is not there for a command.
+fn mask_in(mount: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+    match rustix::fs::unlinkat(mount, path, AtFlags::empty()) {
+        Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(()),
+        Err(error) => Err(refused("unlinkat", path.as_os_str().as_encoded_bytes(), error)),
+    }
+}
+
+/// Makes this the root, and lets go of the machine's.
+fn enter(root: &OwnedFd) -> Result<(), Refusal> {
+    rustix::process::fchdir(root).map_err(|error| refused("fchdir", "the new root", error))?;
+    rustix::process::pivot_root(".", ".").map_err(|error| refused("pivot_root", "", error))?;
+    unmount(".", UnmountFlags::DETACH).map_err(|error| refused("umount2", "the old root", error))?;
+    rustix::process::chdir("/").map_err(|error| refused("chdir", "/", error))
+}
+
+/// In a user namespace of its own a command would have every capability again, over copies of these mounts.
+fn no_more_user_namespaces() -> Result<(), Refusal> {
+    let path = "/proc/sys/user/max_user_namespaces";
+    fs::write(path, "0").map_err(|error| refused("write", path, error))
+}
+
+/// Remounts everything read-only but what is to be written. A list of what is written, not of what is not: `/proc/sys` of a view that root
+/// started would change the machine.
+fn close_all_else(writable: &[PathBuf]) -> Result<(), Refusal> {
+    let path = "/proc/self/mountinfo";
+    let text = fs::read(path).map_err(|error| refused("read", path, error))?;
+    let times = MountFlags::NOATIME | MountFlags::NODIRATIME | MountFlags::RELATIME;
+    for mount in mountinfo::mounts(&text) {
+        if mount.flags.contains(MountFlags::RDONLY | MountFlags::NOSUID) || writable.contains(&mount.at) {
+            continue;
+        }
+        // A remount that names no rule for the times keeps the one that is there, which may not be changed.
+        let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+        mount_remount(&mount.at, flags, "")
+            .map_err(|error| refused("mount", format!("{}, read-only", mount.at.display()), error))?;
+    }
+    Ok(())
+}

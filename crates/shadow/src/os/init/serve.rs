@@ -1,0 +1,150 @@
+//! Runs commands, one at a time, each until none of its processes is left.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid as NixPid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
+
+use super::network::without_route;
+use crate::Limits;
+use crate::os::again;
+use crate::os::channel::{Channel, Message};
+
+/// How often the processes of a running command are counted, in nanoseconds.
+const LOOK_EVERY: i64 = 100_000_000;
+
+/// Serves until the other side is gone, and with this process all others of the view.
+pub(super) fn serve(channel: &mut Channel, limits: Limits) -> ExitCode {
+    while let Ok(Some(message)) = channel.receive() {
+        let answer = match message.kind() {
+            b"run" => run(channel.as_fd(), message, &limits),
+            _ => Some(vec!["failed".to_owned(), "no such request".to_owned()]),
+        };
+        let Some(answer) = answer else { break };
+        let fields: Vec<&[u8]> = answer.iter().map(String::as_bytes).collect();
+        if channel.send(&fields, &[]).is_err() {
+            break;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The answer to a request; `None` if the other side went away meanwhile.
+fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits) -> Option<Vec<String>> {
+    let before = without_route();
+    let mut command = match command(message) {
+        Ok(command) => command,
+        Err(said) => return Some(vec!["failed".to_owned(), said]),
+    };
+    let started = command.spawn();
+    // With it go our ends of the pipes, so that they end with the command.
+    drop(command);
+    let child = match started {
+        Ok(child) => child,
+        Err(error) => return Some(vec!["failed".to_owned(), error.to_string()]),
+    };
+    let watched = watch(socket, &child, limits)?;
+    end_all();
+    let lost = without_route().saturating_sub(before);
+    let (how, number) = watched;
+    Some(vec!["done".to_owned(), how.to_owned(), number.to_string(), lost.to_string()])
+}
+
+/// The fields: directory, number of arguments, the arguments, the variables; the descriptors: standard output, standard error.
+fn command(message: Message) -> Result<Command, String> {
+    let wrong = || "the request cannot be read".to_owned();
+    let count: usize = message.number(2).ok_or_else(wrong)?;
+    let mut fields = message.fields.into_iter().skip(1);
+    let directory = OsString::from_vec(fields.next().ok_or_else(wrong)?);
+    let mut rest = fields.skip(1);
+    let program = rest.next().filter(|program| 0 < count && !program.is_empty()).ok_or_else(wrong)?;
+    let mut command = Command::new(OsStr::from_bytes(&program));
+    command.args(rest.by_ref().take(count - 1).map(OsString::from_vec)).env_clear().current_dir(directory);
+    for variable in rest {
+        let Some(cut) = variable.iter().position(|byte| *byte == b'=') else { continue };
+        command.env(OsStr::from_bytes(&variable[..cut]), OsStr::from_bytes(&variable[cut + 1..]));
+    }
+    let mut descriptors = message.descriptors.into_iter();
+    let (Some(out), Some(err)) = (descriptors.next(), descriptors.next()) else { return Err(wrong()) };
+    command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+    Ok(command)
+}
+
+/// Waits for a command's first process. `None` if the other side went away.
+fn watch(
+    socket: BorrowedFd<'_>,
+    child: &std::process::Child,
+    limits: &Limits,
+) -> Option<(&'static str, i32)> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
+    let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
+    let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY };
+    loop {
+        let mut waited = vec![PollFd::new(&socket, PollFlags::IN | PollFlags::RDHUP)];
+        waited.extend(handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
+        let ready = again(|| poll(&mut waited, Some(&pause))).ok()?;
+        // Nothing is sent while a command runs: either the other side is gone, or it wants us gone.
+        if !waited[0].revents().is_empty() {
+            return None;
+        }
+        while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if ended == pid {
+                return Some(how(status));
+            }
+        }
+        if ready == 0
+            && let Some(over) = over(limits)
+        {
+            return Some((over, 0));
+        }
+    }
+}
+
+fn how(status: WaitStatus) -> (&'static str, i32) {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => ("exited", code),
+        (None, signal) => ("killed", signal.unwrap_or_default()),
+    }
+}
+
+/// Which limit the processes of the view are over, if one.
+fn over(limits: &Limits) -> Option<&'static str> {
+    let page = rustix::param::page_size() as u64;
+    let (mut processes, mut memory) = (0_u64, 0_u64);
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let name = entry.file_name();
+        if !name.as_bytes().iter().all(u8::is_ascii_digit) {
+            continue;
+        }
+        processes += 1;
+        let sizes = fs::read_to_string(entry.path().join("statm")).unwrap_or_default();
+        let mut sizes = sizes.split(' ').skip(1).map(|pages| pages.parse::<u64>().unwrap_or(0));
+        // Pages of files are shared, and the kernel takes them back.
+        let (resident, shared) = (sizes.next().unwrap_or(0), sizes.next().unwrap_or(0));
+        memory += resident.saturating_sub(shared) * page;
+    }
+    match () {
+        () if limits.processes < processes => Some("processes"),
+        () if limits.memory < memory => Some("memory"),
+        () => None,
+    }
+}
+
+/// Ends every other process of the view, and comes back when none is left.
+fn end_all() {
+    loop {
+        // A process that is being forked is either seen or does not come to be. That nobody is left is no error.
+        let _ = kill(NixPid::from_raw(-1), Signal::SIGKILL);
+        if matches!(rustix::process::wait(WaitOptions::empty()), Err(Errno::CHILD)) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The process that makes the namespaces of a view, and waits for the first process in them.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::process::{Command, ExitCode, Stdio};
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::process::{Signal, getgid, getuid, set_parent_process_death_signal};
+use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
+
+use super::channel::Channel;
+use super::{INIT, refused};
+use crate::Refusal;
+
+/// What the first process needs to build the root folder and to lock itself in. It keeps none of it.
+const NEEDED: [CapabilitySet; 6] = [
+    CapabilitySet::SYS_ADMIN,
+    CapabilitySet::NET_ADMIN,
+    CapabilitySet::SYS_RESOURCE,
+    CapabilitySet::SETPCAP,
+    CapabilitySet::DAC_OVERRIDE,
+    CapabilitySet::SYS_CHROOT,
+];
+
+/// Makes the namespaces and waits; the caller is told of what was refused over standard input, which is the socket.
+pub(super) fn enter() -> ExitCode {
+    let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
+    match start() {
+        Ok(mut child) => {
+            drop(socket);
+            let _ = child.wait();
+            ExitCode::SUCCESS
+        }
+        Err(Refusal { call, about, message }) => {
+            let fields = ["refused", &call, &about, &message].map(str::as_bytes);
+            let _ = Channel::new(socket).send(&fields, &[]);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start() -> Result<std::process::Child, Refusal> {
+    // The thread that started this process may end while the view lives on, so it is the socket that tells of the caller's death.
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let namespaces = CloneFlags::CLONE_NEWUSER
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWCGROUP;
+    unshare(namespaces).map_err(|error| refused("unshare", "user namespace and six others", error))?;
+    let write =
+        |path: &str, text: String| fs::write(path, text).map_err(|error| refused("write", path, error));
+    write("/proc/self/setgroups", "deny".to_owned())?;
+    // Each to itself and not to 0: files look right, and `id` says the truth.
+    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    let mut sets = capabilities(None).map_err(|error| refused("capget", "", error))?;
+    sets.inheritable = NEEDED.into_iter().collect();
+    set_capabilities(None, sets).map_err(|error| refused("capset", "", error))?;
+    for capability in NEEDED {
+        configure_capability_in_ambient_set(capability, true)
+            .map_err(|error| refused("prctl", "PR_CAP_AMBIENT", error))?;
+    }
+    let socket = std::io::stdin().as_fd().try_clone_to_owned();
+    let child = socket.and_then(|socket| {
+        Command::new("/proc/self/exe")
+            .arg(INIT)
+            .env_clear()
+            .current_dir("/")
+            .stdin(socket)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+    });
+    child.map_err(|error| refused("clone", "the first process of the view", error))
+}
+
+/// For the first process: it does not outlive the one that waits for it.
+pub(super) fn die_with_parent() -> Result<(), Refusal> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| refused("prctl", "PR_SET_PDEATHSIG", error))
+}

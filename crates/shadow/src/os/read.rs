@@ -1,0 +1,342 @@
+//! Reads back what was written in a view, from the folder in which overlayfs keeps it. A command may have put anything there: everything is
+//! reached from handles, no link is followed, nothing is opened that could block, and what is too much is seen while walking.
+
+mod below;
+mod entry;
+mod moved;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, EntryKind, Observation, Tree, TreeError};
+use headstart_workspace_path::WorkspacePath;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+
+use self::below::{Base, Below};
+use self::entry::{Found, look};
+use super::again;
+use super::ignored::Ignored;
+use crate::reading::leads_out;
+use crate::{NotStaged, ReadBack, ReadRules, ShadowError, WhyNot};
+
+/// What is read, and what it is compared with.
+pub(super) struct From<'a> {
+    /// The upper layer.
+    pub(super) upper: OwnedFd,
+    /// The root of the mounted view.
+    pub(super) view: BorrowedFd<'a>,
+    /// The tree below.
+    pub(super) base: &'a dyn Tree,
+    /// When the view was started.
+    pub(super) since: i64,
+    /// What the view was told, or was found to hold.
+    pub(super) known: &'a BTreeMap<WorkspacePath, Change>,
+    pub(super) hidden: &'a BTreeSet<WorkspacePath>,
+}
+
+/// Opens a folder in a folder.
+pub(super) fn folder(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, ShadowError> {
+    open_folder(at, name.as_bytes()).map_err(|error| ShadowError::Read {
+        path: WorkspacePath::root(),
+        reason: std::io::Error::from(error).to_string(),
+    })
+}
+
+fn open_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    again(|| rustix::fs::openat(at, name, flags, Mode::empty()))
+}
+
+pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
+    let mut reader = Reader {
+        below: Below::new(from.base, from.known, from.since, rules.quota),
+        rules,
+        from,
+        ignored: Ignored::new(from.view),
+        changes: BTreeMap::new(),
+        listed: BTreeMap::new(),
+        bytes: 0,
+        back: ReadBack::default(),
+    };
+    let root = Inside { is_in_base: true, hides_base: false, is_ignored: false };
+    reader.folder(&from.upper, &WorkspacePath::root(), root)?;
+    Ok(reader.finish())
+}
+
+/// What is known of the folder that is read.
+#[derive(Clone, Copy)]
+struct Inside {
+    /// The tree below has a folder here, too: what is in both is compared.
+    is_in_base: bool,
+    /// What the tree below has in it does not show through, by its own mark or by one above.
+    hides_base: bool,
+    /// It or something above it is ignored.
+    is_ignored: bool,
+}
+
+struct Reader<'a> {
+    from: &'a From<'a>,
+    rules: &'a ReadRules,
+    below: Below<'a>,
+    ignored: Ignored<'a>,
+    changes: BTreeMap<WorkspacePath, Change>,
+    /// Folders of which something was removed, with the names that the tree below has in them.
+    listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
+    /// Of contents, new and old.
+    bytes: u64,
+    back: ReadBack,
+}
+
+impl Reader<'_> {
+    /// One folder of the upper layer.
+    fn folder(&mut self, folder: &OwnedFd, path: &WorkspacePath, inside: Inside) -> Result<(), ShadowError> {
+        if self.rules.quota.depth < path.names().count() as u64 {
+            let (limit, unit) = (self.rules.quota.depth, "names in a path");
+            return Err(TreeError::Quota { path: path.clone(), limit, unit }.into());
+        }
+        let names = names(folder).map_err(|error| read_error(path, error))?;
+        self.ignored.enter(path);
+        for name in &names {
+            self.entry(folder, name, join(path, name)?, inside)?;
+            self.ignored.leave_to(path);
+        }
+        if inside.is_in_base && inside.hides_base {
+            self.removed_from(path, |name| {
+                names.binary_search_by(|known| known.as_slice().cmp(name)).is_err()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        folder: &OwnedFd,
+        name: &[u8],
+        path: WorkspacePath,
+        inside: Inside,
+    ) -> Result<(), ShadowError> {
+        if self.from.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+            return Ok(());
+        }
+        if path.as_bytes() == b".git" {
+            self.back.git |= holds_a_file(folder.as_fd(), name, 0);
+            return Ok(());
+        }
+        let limit = self.rules.quota.file_bytes;
+        // What is ignored is not read: build output is large.
+        let Some(kind) = kind_of(folder.as_fd(), name) else { return Ok(()) };
+        let is_folder = match kind {
+            FileType::CharacterDevice if inside.is_in_base => {
+                self.below.kind(&path)? == Some(EntryKind::Directory)
+            }
+            kind => kind == FileType::Directory,
+        };
+        if self.is_left_out(&path, is_folder, inside) {
+            return Ok(());
+        }
+        let Some(found) = look(folder.as_fd(), name, &path, limit)? else { return Ok(()) };
+        let is_ignored = inside.is_ignored || self.is_ignored(&path, is_folder);
+        let base = if inside.is_in_base { self.below.at(&path)? } else { None };
+        match found {
+            Found::Whiteout => match base {
+                Some(base) => self.removed(path, base).map(drop),
+                None => Ok(()),
+            },
+            Found::Folder { handle, opaque } => {
+                let is_in_base = base.as_ref().is_some_and(|base| base.kind() == EntryKind::Directory);
+                let hides_base = inside.hides_base || opaque;
+                let before = self.changes.len();
+                self.folder(&handle, &path, Inside { is_in_base, hides_base, is_ignored })?;
+                // A folder that is there only because something that was shown is in it goes with that, and is no change of its own.
+                let is_implied = base.is_none()
+                    && before < self.changes.len()
+                    && !self.from.known.contains_key(&path)
+                    && self.knows_below(&path);
+                if is_in_base || is_implied {
+                    return Ok(());
+                }
+                self.change(path, base, ChangeKind::CreateDirectory)
+            }
+            Found::File { content, executable, special_bits } => {
+                if special_bits {
+                    self.back.not_staged.push(NotStaged { path: path.clone(), why: WhyNot::SpecialBits });
+                }
+                if base.as_ref().is_some_and(|base| base.is_file(&content, executable)) {
+                    return Ok(());
+                }
+                self.replaced(&path, base.as_ref())?;
+                let content = Content::from(content);
+                self.change(path, base, ChangeKind::Write { content, executable, moved_from: None })
+            }
+            Found::Link { target } => {
+                if base.as_ref().is_some_and(|base| base.is_link(&target)) {
+                    return Ok(());
+                }
+                if leads_out(&target, path.names().count() - 1) {
+                    return self.left_out(path, base, WhyNot::LinkLeadsOut);
+                }
+                self.replaced(&path, base.as_ref())?;
+                self.change(path, base, ChangeKind::Link { target, moved_from: None })
+            }
+            Found::Other(why) => self.left_out(path, base, why),
+        }
+    }
+
+    /// Something that cannot be staged. What was there is gone all the same, but for a file that cannot be read: that is still there.
+    fn left_out(&mut self, path: WorkspacePath, base: Option<Base>, why: WhyNot) -> Result<(), ShadowError> {
+        self.back.not_staged.push(NotStaged { path: path.clone(), why });
+        match base {
+            Some(base) if why != WhyNot::Unreadable => self.removed(path, base).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether git ignores the path, and nobody asked for it or showed it: it is named if nothing above it is, and not read.
+    fn is_left_out(&mut self, path: &WorkspacePath, is_folder: bool, inside: Inside) -> bool {
+        if !(inside.is_ignored || self.is_ignored(path, is_folder)) {
+            return false;
+        }
+        let kept = &self.rules.keep;
+        let is_kept = kept.iter().any(|kept| path.starts_with(kept) || kept.starts_with(path));
+        if is_kept || self.from.known.contains_key(path) || self.knows_below(path) {
+            return false;
+        }
+        if !inside.is_ignored {
+            self.back.ignored.push(path.clone());
+        }
+        true
+    }
+
+    /// Whether something below the path was shown.
+    fn knows_below(&self, path: &WorkspacePath) -> bool {
+        let mut from = self.from.known.range(path.clone()..).map(|(known, _)| known);
+        from.find(|known| *known != path).is_some_and(|known| known.starts_with(path))
+    }
+
+    fn is_ignored(&self, path: &WorkspacePath, is_folder: bool) -> bool {
+        self.rules.ignore && self.ignored.is_ignored(path, is_folder)
+    }
+
+    /// What was below a folder that is a file or a link now.
+    fn replaced(&mut self, path: &WorkspacePath, base: Option<&Base>) -> Result<(), ShadowError> {
+        match base {
+            Some(base) if base.kind() == EntryKind::Directory => self.removed_below(path),
+            _ => Ok(()),
+        }
+    }
+
+    /// Something of the tree below is gone, with all that was in it. What git ignores in it is left out, and then the folder stays, too: whether
+    /// it does.
+    fn removed(&mut self, path: WorkspacePath, base: Base) -> Result<bool, ShadowError> {
+        let stays = base.kind() == EntryKind::Directory && self.removed_from(&path, |_| true)?;
+        if !stays {
+            self.change(path, Some(base), ChangeKind::Delete)?;
+        }
+        Ok(stays)
+    }
+
+    fn removed_below(&mut self, path: &WorkspacePath) -> Result<(), ShadowError> {
+        self.removed_from(path, |_| true).map(drop)
+    }
+
+    /// What the tree below has in a folder, and the view has not, by its names. Whether something of it is ignored, and stays.
+    fn removed_from(
+        &mut self,
+        path: &WorkspacePath,
+        is_gone: impl Fn(&[u8]) -> bool,
+    ) -> Result<bool, ShadowError> {
+        let mut keeps = false;
+        self.ignored.enter(path);
+        let names = self.below.names(path)?;
+        self.listed.insert(path.clone(), names.clone());
+        for name in names.into_iter().filter(|name| is_gone(name)) {
+            let child = join(path, &name)?;
+            let Some(base) = self.below.at(&child)? else { continue };
+            let is_folder = base.kind() == EntryKind::Directory;
+            if self.is_ignored(&child, is_folder) && !self.from.known.contains_key(&child) {
+                keeps = true;
+                continue;
+            }
+            keeps |= self.removed(child, base)?;
+            self.ignored.leave_to(path);
+        }
+        Ok(keeps)
+    }
+
+    fn change(
+        &mut self,
+        path: WorkspacePath,
+        base: Option<Base>,
+        kind: ChangeKind,
+    ) -> Result<(), ShadowError> {
+        if self.below.changed_meanwhile(&path, base.as_ref())? {
+            self.back.changed_meanwhile.push(path);
+            return Ok(());
+        }
+        let (base, base_content) = base.map_or((None, None), |base| (Some(base.fingerprint), base.content));
+        let new = match &kind {
+            ChangeKind::Write { content, .. } => content.len(),
+            ChangeKind::Link { target, .. } => target.len(),
+            ChangeKind::CreateDirectory | ChangeKind::Delete => 0,
+        };
+        self.bytes += (new + base_content.as_ref().map_or(0, |content| content.len())) as u64;
+        let quota = self.rules.quota;
+        let rows =
+            [(quota.files, self.changes.len() as u64 + 1, "files"), (quota.bytes, self.bytes, "bytes")];
+        if let Some((limit, _, unit)) = rows.into_iter().find(|(limit, now, _)| limit < now) {
+            return Err(TreeError::Quota { path, limit, unit }.into());
+        }
+        self.changes.insert(path.clone(), Change { path, base, base_content, kind });
+        Ok(())
+    }
+
+    fn finish(mut self) -> ReadBack {
+        moved::find(&mut self.changes);
+        // What comes into a folder that is removed, or replaced, is a conflict and not removed with it.
+        let reads = self.listed.into_iter().filter_map(|(path, names)| {
+            let seen = self.changes.get(&path)?.base.clone();
+            Some(Observation { path, seen, content: None, names: Some(names) })
+        });
+        let reads = reads.collect();
+        let (mut removals, rest): (Vec<_>, Vec<_>) =
+            self.changes.into_values().partition(|change| change.kind == ChangeKind::Delete);
+        removals.reverse();
+        removals.extend(rest);
+        self.back.changes = ChangeSet { changes: removals, reads };
+        self.back
+    }
+}
+
+fn join(path: &WorkspacePath, name: &[u8]) -> Result<WorkspacePath, ShadowError> {
+    path.join_bytes(name).map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })
+}
+
+fn kind_of(folder: BorrowedFd<'_>, name: &[u8]) -> Option<FileType> {
+    let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(found.st_mode))
+}
+
+fn names(folder: &OwnedFd) -> Result<Vec<Vec<u8>>, rustix::io::Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.to_vec());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether there is anything but folders; those that cannot be opened or are too deep count.
+fn holds_a_file(at: BorrowedFd<'_>, name: &[u8], depth: usize) -> bool {
+    const DEEPEST: usize = 16;
+    let Ok(folder) = open_folder(at, name) else { return true };
+    let Ok(names) = names(&folder) else { return true };
+    names.iter().any(|name| DEEPEST < depth || holds_a_file(folder.as_fd(), name, depth + 1))
+}
+
+fn read_error(path: &WorkspacePath, error: rustix::io::Errno) -> ShadowError {
+    ShadowError::Read { path: path.clone(), reason: std::io::Error::from(error).to_string() }
+}

@@ -1,0 +1,178 @@
+//! The tree that a view lies over, as far as what was written in the view is compared with it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use headstart_overlay_fs::{Change, Content, EntryKind, Fingerprint, Quota, Tree, TreeError};
+use headstart_workspace_path::WorkspacePath;
+
+use crate::ShadowError;
+
+/// The device number of what is staged, and of trees that have no devices.
+const NO_DEVICES: [u64; 2] = [0, u64::MAX];
+
+/// What the tree below has at a path.
+#[derive(Debug, Clone)]
+pub(super) struct Base {
+    pub(super) fingerprint: Fingerprint,
+    pub(super) content: Option<Content>,
+    /// Whether this is what an earlier change rested on, and not what is there now.
+    is_known: bool,
+}
+
+impl Base {
+    pub(super) fn kind(&self) -> EntryKind {
+        self.fingerprint.kind
+    }
+
+    pub(super) fn is_file(&self, content: &[u8], executable: bool) -> bool {
+        self.kind() == EntryKind::File
+            && self.fingerprint.is_executable() == executable
+            && self.content.as_deref() == Some(content)
+    }
+
+    pub(super) fn is_link(&self, target: &[u8]) -> bool {
+        self.kind() == EntryKind::Symlink && self.content.as_deref() == Some(target)
+    }
+}
+
+pub(super) struct Below<'a> {
+    tree: &'a dyn Tree,
+    known: &'a BTreeMap<WorkspacePath, Change>,
+    since: i64,
+    quota: Quota,
+    /// Folders that were asked whether something in them changed.
+    folders: HashMap<WorkspacePath, bool>,
+}
+
+impl<'a> Below<'a> {
+    pub(super) fn new(
+        tree: &'a dyn Tree,
+        known: &'a BTreeMap<WorkspacePath, Change>,
+        since: i64,
+        quota: Quota,
+    ) -> Self {
+        Self { tree, known, since, quota, folders: HashMap::new() }
+    }
+
+    /// What is at a path whose folder shows through.
+    pub(super) fn at(&self, path: &WorkspacePath) -> Result<Option<Base>, ShadowError> {
+        if let Some(known) = self.known.get(path) {
+            let content = known.base_content.clone();
+            let base = known.base.clone().map(|fingerprint| Base { fingerprint, content, is_known: true });
+            return Ok(base);
+        }
+        let found = match now(self.tree.metadata(path)) {
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => return Ok(None),
+            found => found?,
+        };
+        let unsupported =
+            |reason: &str| Err(ShadowError::Read { path: path.clone(), reason: reason.to_owned() });
+        let content = match found.kind {
+            EntryKind::Directory => None,
+            EntryKind::Symlink => Some(now(self.tree.read_link(path))?),
+            EntryKind::Other => {
+                return unsupported("a FIFO, socket or device is in the workspace at its place");
+            }
+            EntryKind::File if 1 < found.links => {
+                return unsupported(
+                    "it has several names (hard links) in the workspace, and a change would part them",
+                );
+            }
+            EntryKind::File if self.quota.file_bytes < found.len => {
+                let (limit, unit) = (self.quota.file_bytes, "bytes in one file");
+                return Err(TreeError::Quota { path: path.clone(), limit, unit }.into());
+            }
+            EntryKind::File => {
+                // In one look, so that the fingerprint is never newer than the content.
+                let (found, content) = now(self.tree.look(path))?;
+                let content = content.map(Content::from);
+                return Ok(Some(Base { fingerprint: found.fingerprint, content, is_known: false }));
+            }
+        };
+        let content = content.map(Content::from);
+        Ok(Some(Base { fingerprint: found.fingerprint, content, is_known: false }))
+    }
+
+    /// The kind of what is at a path.
+    pub(super) fn kind(&self, path: &WorkspacePath) -> Result<Option<EntryKind>, ShadowError> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(known.base.as_ref().map(|base| base.kind));
+        }
+        match now(self.tree.metadata(path)) {
+            Ok(found) => Ok(Some(found.kind)),
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The names in a folder, those that earlier changes rested on with them.
+    pub(super) fn names(&self, folder: &WorkspacePath) -> Result<Vec<Vec<u8>>, ShadowError> {
+        let mut names: Vec<Vec<u8>> = match now(self.tree.list(folder)) {
+            Ok(entries) => entries.into_iter().map(|entry| entry.name).collect(),
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let below = self
+            .known
+            .range(folder.clone()..)
+            .take_while(|(path, _)| path.as_bytes().starts_with(folder.as_bytes()));
+        for (path, _) in below.filter(|(path, _)| path.parent().as_ref() == Some(folder)) {
+            names.extend(path.file_name().map(<[u8]>::to_vec));
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Whether somebody changed on disk what a change at this path rests on, since the view started: then it may be that the view has an
+    /// older content than the one that the change would be compared with.
+    pub(super) fn changed_meanwhile(
+        &mut self,
+        path: &WorkspacePath,
+        base: Option<&Base>,
+    ) -> Result<bool, ShadowError> {
+        match base {
+            Some(base) if base.is_known => Ok(false),
+            Some(base) => Ok(self.is_new(&base.fingerprint)),
+            None if self.known.contains_key(path) => Ok(false),
+            // Perhaps it was there, and was removed.
+            None => path.parent().map_or(Ok(false), |folder| self.folder_changed(&folder)),
+        }
+    }
+
+    /// Whether names came or went in the folder, or in the nearest one above it that is there.
+    fn folder_changed(&mut self, folder: &WorkspacePath) -> Result<bool, ShadowError> {
+        if let Some(changed) = self.folders.get(folder) {
+            return Ok(*changed);
+        }
+        let changed = match now(self.tree.metadata(folder)) {
+            Ok(found) => self.is_new(&found.fingerprint),
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => match folder.parent() {
+                Some(above) => self.folder_changed(&above)?,
+                None => false,
+            },
+            Err(error) => return Err(error.into()),
+        };
+        self.folders.insert(folder.clone(), changed);
+        Ok(changed)
+    }
+
+    fn is_new(&self, seen: &Fingerprint) -> bool {
+        !NO_DEVICES.contains(&seen.device) && self.since <= seen.changed_ns
+    }
+}
+
+/// Waits for a tree. Those of a disk and of memory answer at once; for another one this thread sleeps between two questions.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::sleep(std::time::Duration::from_micros(100)),
+        }
+    }
+}

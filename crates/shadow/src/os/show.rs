@@ -1,0 +1,261 @@
+//! Writes into a view, through the root of the mounted overlay, so that the kernel alone knows how its layers are kept.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use headstart_overlay_fs::{Change, ChangeKind, EntryKind};
+use headstart_workspace_path::WorkspacePath;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::again;
+use crate::ShadowError;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// What is to be at a path.
+enum Wanted<'a> {
+    Nothing,
+    Folder,
+    Link(&'a [u8]),
+    File { content: &'a [u8], executable: bool },
+}
+
+/// Writes into one view.
+pub(super) struct Show<'a> {
+    root: BorrowedFd<'a>,
+    /// When the last command ended.
+    after: Option<i64>,
+}
+
+impl<'a> Show<'a> {
+    pub(super) fn new(root: BorrowedFd<'a>, after: Option<i64>) -> Self {
+        Self { root, after }
+    }
+
+    /// Makes `target` of a view that holds `known`, both over the same tree.
+    pub(super) fn change(
+        &self,
+        known: &BTreeMap<WorkspacePath, Change>,
+        target: &BTreeMap<WorkspacePath, Change>,
+    ) -> Result<(), ShadowError> {
+        let mut steps: BTreeMap<&WorkspacePath, Wanted<'_>> = BTreeMap::new();
+        for (path, change) in known.iter().filter(|(path, _)| !target.contains_key(*path)) {
+            steps.insert(path, before(change)?);
+        }
+        for (path, change) in target {
+            if known.get(path).is_none_or(|old| !is_same(&old.kind, &change.kind)) {
+                steps.insert(path, wanted(&change.kind));
+            }
+        }
+        let is_removal = |wanted: &Wanted<'_>| matches!(wanted, Wanted::Nothing);
+        for (path, _) in steps.iter().rev().filter(|(_, wanted)| is_removal(wanted)) {
+            self.remove(path)?;
+        }
+        for (path, wanted) in steps.iter().filter(|(_, wanted)| !is_removal(wanted)) {
+            self.make(path, wanted).map_err(|error| failed(path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is at a path, with all that is in it; that nothing is there is no error.
+    pub(super) fn remove(&self, path: &WorkspacePath) -> Result<(), ShadowError> {
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+        let folder = match self.folder(&folder) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(error) => return Err(failed(path, error)),
+        };
+        remove_tree(folder.as_fd(), name).map_err(|error| failed(path, error))
+    }
+
+    fn make(&self, path: &WorkspacePath, wanted: &Wanted<'_>) -> Result<(), Errno> {
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+        let folder = match self.folder(&folder) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => self.make_folders(&folder)?,
+            opened => opened?,
+        };
+        match wanted {
+            Wanted::Nothing => remove_tree(folder.as_fd(), name),
+            Wanted::Folder => make_folder(folder.as_fd(), name).map(drop),
+            Wanted::Link(target) => {
+                remove_tree(folder.as_fd(), name)?;
+                rustix::fs::symlinkat(*target, &folder, name)
+            }
+            Wanted::File { content, executable } => self.write(folder.as_fd(), name, content, *executable),
+        }
+    }
+
+    fn write(
+        &self,
+        folder: BorrowedFd<'_>,
+        name: &[u8],
+        content: &[u8],
+        executable: bool,
+    ) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let is_file = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+        let kept = if is_file {
+            rustix::fs::openat(folder, name, flags | OFlags::TRUNC, Mode::empty()).ok()
+        } else {
+            None
+        };
+        let file = if let Some(file) = kept {
+            file
+        } else {
+            remove_tree(folder, name)?;
+            let mode = Mode::from_raw_mode(if executable { 0o777 } else { 0o666 });
+            rustix::fs::openat(folder, name, flags | OFlags::CREATE | OFlags::EXCL, mode)?
+        };
+        let mode = rustix::fs::fstat(&file)?.st_mode & 0o777;
+        let executable_mode = if executable { mode | ((mode & 0o444) >> 2) | 0o100 } else { mode & !0o111 };
+        if mode != executable_mode {
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(executable_mode))?;
+        }
+        let mut file = File::from(file);
+        file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        if let Some(time) = self.later_time() {
+            let times = Timestamps { last_access: time, last_modification: time };
+            rustix::fs::futimens(&file, &times)?;
+        }
+        Ok(())
+    }
+
+    /// The time for what is written, where the clock's own would not do: at least one whole second after the last command, for there are
+    /// tools that compare seconds.
+    fn later_time(&self) -> Option<Timespec> {
+        let second = self.after?.div_euclid(SECOND) + 1;
+        (clock_gettime(ClockId::Realtime).tv_sec < second).then_some(Timespec { tv_sec: second, tv_nsec: 0 })
+    }
+
+    fn folder(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
+        let name = if path.is_root() { &b"."[..] } else { path.as_bytes() };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        loop {
+            match rustix::fs::openat2(self.root, name, flags, Mode::empty(), resolve) {
+                // Something was renamed meanwhile.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    /// Opens a folder, which takes the place of whatever else is on the way to it.
+    fn make_folders(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
+        let mut at = self.folder(&WorkspacePath::root())?;
+        for name in path.names() {
+            at = make_folder(at.as_fd(), name)?;
+        }
+        Ok(at)
+    }
+}
+
+fn failed(path: &WorkspacePath, error: Errno) -> ShadowError {
+    ShadowError::Show { path: path.clone(), message: std::io::Error::from(error).to_string() }
+}
+
+fn wanted(kind: &ChangeKind) -> Wanted<'_> {
+    match kind {
+        ChangeKind::Write { content, executable, .. } => Wanted::File { content, executable: *executable },
+        ChangeKind::Link { target, .. } => Wanted::Link(target),
+        ChangeKind::CreateDirectory => Wanted::Folder,
+        ChangeKind::Delete => Wanted::Nothing,
+    }
+}
+
+/// What was there before a change that is taken back.
+fn before(change: &Change) -> Result<Wanted<'_>, ShadowError> {
+    let Some(base) = &change.base else { return Ok(Wanted::Nothing) };
+    let content = change.base_content.as_deref();
+    match (base.kind, content) {
+        (EntryKind::Directory, _) => Ok(Wanted::Folder),
+        (EntryKind::File, Some(content)) => Ok(Wanted::File { content, executable: base.is_executable() }),
+        (EntryKind::Symlink, Some(target)) => Ok(Wanted::Link(target)),
+        _ => Err(ShadowError::Show {
+            path: change.path.clone(),
+            message: "what was there before is not known; start another view".to_owned(),
+        }),
+    }
+}
+
+/// Whether a view is the same after both; where something was moved from is for people.
+fn is_same(one: &ChangeKind, other: &ChangeKind) -> bool {
+    match (one, other) {
+        (
+            ChangeKind::Write { content, executable, .. },
+            ChangeKind::Write { content: other, executable: others, .. },
+        ) => content == other && executable == others,
+        (ChangeKind::Link { target, .. }, ChangeKind::Link { target: other, .. }) => target == other,
+        (one, other) => one == other,
+    }
+}
+
+/// A folder in a folder, in place of whatever else has that name.
+fn make_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let open = || {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        again(|| rustix::fs::openat(at, name, flags, Mode::empty()))
+    };
+    match open() {
+        Err(Errno::NOENT) => {}
+        Err(Errno::NOTDIR | Errno::LOOP) => remove_tree(at, name)?,
+        opened => return opened,
+    }
+    rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o777))?;
+    open()
+}
+
+/// Removes a name, with all below it. No link is followed; only one handle a folder is open, however deep it is.
+fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(at, name, AtFlags::empty()) {
+        Err(Errno::ISDIR) => {}
+        Err(Errno::NOENT) => return Ok(()),
+        done => return done,
+    }
+    let mut stack = vec![at.try_clone_to_owned().map_err(|_| Errno::MFILE)?];
+    let mut names: Vec<Vec<u8>> = vec![name.to_vec()];
+    while let (Some(name), Some(folder)) = (names.last(), stack.last()) {
+        match rustix::fs::unlinkat(folder, name.as_slice(), AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => {
+                stack.pop();
+                names.pop();
+                continue;
+            }
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = || rustix::fs::openat(folder, name.as_slice(), flags, Mode::empty());
+        let inner = match open() {
+            // A folder that its owner may not search.
+            Err(Errno::ACCESS) => {
+                rustix::fs::chmodat(folder, name.as_slice(), Mode::RWXU, AtFlags::empty())?;
+                open()?
+            }
+            opened => opened?,
+        };
+        let mut below = None;
+        for entry in Dir::read_from(&inner)? {
+            let entry = entry?;
+            let found = entry.file_name().to_bytes();
+            if found == b"." || found == b".." {
+                continue;
+            }
+            match rustix::fs::unlinkat(&inner, entry.file_name(), AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(Errno::ISDIR) => below = Some(found.to_vec()),
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(below) = below {
+            stack.push(inner);
+            names.push(below);
+        }
+    }
+    Ok(())
+}

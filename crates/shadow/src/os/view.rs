@@ -1,0 +1,397 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::{Change, ChangeSet, Tree};
+use headstart_workspace_path::WorkspacePath;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::channel::{Channel, Message};
+use super::collect::{Collected, collect};
+use super::show::Show;
+use super::{OUTER, again, init, outside, read, written};
+use crate::{
+    Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError, Shown,
+    Standing, Stream, Support, layout,
+};
+
+const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
+
+/// How long the processes of a view get to end by themselves, before the first of them is killed.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// A copy-on-write view of a workspace, held by the processes that were started for it.
+///
+/// All calls block. One command runs at a time; [`ender`](Self::ender) gives what ends the view from another thread, whatever it is doing. A view
+/// that is dropped is ended, and what was written in it is gone.
+///
+/// # Processes
+///
+/// A view is two processes of the host's binary: one that made the namespaces, and in them the one that runs the commands. The binary's `main`
+/// has to call [`entry`](crate::entry) first.
+#[derive(Debug)]
+pub struct View {
+    channel: Channel,
+    child: Child,
+    ended: bool,
+    workspace: PathBuf,
+    places: Vec<Place>,
+    /// The file system in which all that is written lies.
+    written: OwnedFd,
+    /// The root of the workspace, as the commands see it.
+    root: OwnedFd,
+    /// The kernel's clock before the workspace was opened: what is changed from then on shows this time or a later one.
+    since: i64,
+    /// When the last command ended, by the same clock.
+    last_command: Option<i64>,
+    /// What the view was last told, or was found to hold.
+    known: BTreeMap<WorkspacePath, Change>,
+    hidden: BTreeSet<WorkspacePath>,
+}
+
+/// Ends a view from elsewhere: from another thread, or when a future is dropped.
+#[derive(Debug)]
+pub struct Ender(UnixStream);
+
+impl Ender {
+    /// Ends the view and all that runs in it. Comes back at once; [`View::run`] then says [`ShadowError::Ended`].
+    pub fn end(&self) {
+        // That it has ended already is no error.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+}
+
+/// Whether this system gives a view of this workspace, by making one.
+pub fn support(options: &Options) -> Support {
+    match View::start(options) {
+        Ok(view) => {
+            view.end();
+            let notes = if rustix::process::getuid().is_root() {
+                vec![
+                    "as uid 0 the kernel does not bound the number of processes, which is only counted"
+                        .to_owned(),
+                ]
+            } else {
+                Vec::new()
+            };
+            Support::Views { tier: "kernel".to_owned(), notes }
+        }
+        Err(error) => Support::None { why: error.to_string() },
+    }
+}
+
+impl View {
+    /// Starts a view.
+    pub fn start(options: &Options) -> Result<Self, ShadowError> {
+        let since = now();
+        let workspace = real_workspace(&options.workspace)?;
+        let options = Options { workspace: workspace.clone(), ..options.clone() };
+        let places = layout(&options, &standing)?;
+        let refused = |call: &str, error: std::io::Error| {
+            ShadowError::Refused(Refusal {
+                call: call.to_owned(),
+                about: String::new(),
+                message: error.to_string(),
+            })
+        };
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|error| refused("socketpair", error.into()))?;
+        let child = std::process::Command::new(&options.program)
+            .arg(OUTER)
+            .env_clear()
+            .current_dir("/")
+            .stdin(theirs)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| refused("execve", error))?;
+        let mut starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
+        let message = starting.ready(&options, &places)?;
+        let (channel, child, mut descriptors) = starting.done(message)?;
+        let (Some(written), Some(root)) = (descriptors.next(), descriptors.next()) else {
+            return Err(ShadowError::Protocol { message: "two descriptors were expected".to_owned() });
+        };
+        Ok(Self {
+            channel,
+            child,
+            ended: false,
+            workspace,
+            places,
+            written,
+            root,
+            since,
+            last_command: None,
+            known: BTreeMap::new(),
+            hidden: BTreeSet::new(),
+        })
+    }
+
+    /// The workspace, without links in its path: where it is in the view, too.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Whether the view has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// What ends this view from elsewhere.
+    pub fn ender(&self) -> Result<Ender, ShadowError> {
+        self.channel.handle().map(Ender).map_err(|_| ShadowError::Ended)
+    }
+
+    /// Ends all processes of the view; what was written in it is gone.
+    pub fn end(mut self) {
+        self.end_now();
+    }
+
+    /// Writes into the view what differs between this change set and what the view was told last or was found to hold: after it the view
+    /// is the workspace with these changes. A file whose content changes by that gets a time that no result of an earlier command has, also where
+    /// an old content comes back, so that tools that compare times see it.
+    pub fn show(&mut self, staged: &ChangeSet) -> Result<(), ShadowError> {
+        self.check_alive()?;
+        let target: BTreeMap<_, _> =
+            staged.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
+        Show::new(self.root.as_fd(), self.last_command).change(&self.known, &target)?;
+        self.known = target;
+        Ok(())
+    }
+
+    /// Writes into the view what the steps below this one staged. It counts as what the view lies over: [`read_back`](Self::read_back) has to
+    /// be given a tree that shows it, too. To be called before anything else.
+    pub fn lay(&mut self, below: &ChangeSet) -> Result<(), ShadowError> {
+        self.check_alive()?;
+        let target = below.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
+        Show::new(self.root.as_fd(), self.last_command).change(&BTreeMap::new(), &target)
+    }
+
+    /// Takes paths out of the view, with all that is below them: commands do not see them, and they are never read back.
+    pub fn hide(&mut self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
+        self.check_alive()?;
+        for path in paths.iter().filter(|path| !path.is_root()) {
+            Show::new(self.root.as_fd(), None).remove(path)?;
+            self.hidden.insert(path.clone());
+        }
+        Ok(())
+    }
+
+    /// Runs a command and waits until none of its processes is left. How it ended is in the answer; an error says that it was not run, or
+    /// that the view ended.
+    pub fn run(&mut self, command: &Command) -> Result<Output, ShadowError> {
+        let (mut stdout, mut stderr, mut truncated) = (Vec::new(), Vec::new(), false);
+        let (end, mut refused) = self.run_into(command, &mut |stream, bytes| {
+            let kept = match stream {
+                Stream::Out => &mut stdout,
+                Stream::Err => &mut stderr,
+            };
+            let room = command.output.saturating_sub(kept.len()).min(bytes.len());
+            truncated |= room < bytes.len();
+            kept.extend_from_slice(&bytes[..room]);
+        })?;
+        refused.privileges =
+            crate::report::asked_for_privileges(&stdout) || crate::report::asked_for_privileges(&stderr);
+        refused.quota |= crate::report::met_quota(&stdout) || crate::report::met_quota(&stderr);
+        Ok(Output { end, stdout, stderr, truncated, refused })
+    }
+
+    /// As [`run`](Self::run), with the output given to `sink` as it comes, all of it. What only the output tells of [`Refused`] is not said.
+    pub fn run_into(
+        &mut self,
+        command: &Command,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<(End, Refused), ShadowError> {
+        self.check_alive()?;
+        let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
+        let collected = collect(&mut self.channel, &directory, command, sink);
+        self.last_command = Some(now());
+        match collected {
+            Ok(Collected::Done { end, without_route }) => {
+                let refused = Refused {
+                    network: without_route,
+                    quota: self.is_full(),
+                    privileges: false,
+                    outside: outside::written(&self.written, &self.places),
+                };
+                Ok((end, refused))
+            }
+            Ok(Collected::TimeUp) => {
+                self.end_now();
+                Ok((End::TimeUp, Refused::default()))
+            }
+            Ok(Collected::NotStarted(message)) => Err(ShadowError::Command { message }),
+            Ok(Collected::Gone) => {
+                self.end_now();
+                Err(ShadowError::Ended)
+            }
+            Err(error) => {
+                self.end_now();
+                Err(ShadowError::Protocol { message: error.to_string() })
+            }
+        }
+    }
+
+    /// What the view holds that `base`, the tree below it, does not: what was shown and what commands wrote. Nothing is taken out of the view.
+    ///
+    /// `base` is the workspace on disk, or an overlay over it that holds what the steps below staged.
+    pub fn read_back(&mut self, base: &dyn Tree, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
+        self.check_alive()?;
+        let place = self.places.iter().position(|place| place.shown == Shown::Workspace).unwrap_or_default();
+        let from = read::From {
+            upper: read::folder(self.written.as_fd(), &written::upper(place))?,
+            view: self.root.as_fd(),
+            base,
+            since: self.since,
+            known: &self.known,
+            hidden: &self.hidden,
+        };
+        let back = read::read(&from, rules)?;
+        self.known =
+            back.changes.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
+        Ok(back)
+    }
+
+    /// Bytes and files that were written in the view, all places together.
+    pub fn usage(&self) -> Result<(u64, u64), ShadowError> {
+        let found = rustix::fs::fstatvfs(&self.written)
+            .map_err(|error| ShadowError::Protocol { message: error.to_string() })?;
+        Ok(((found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree))
+    }
+
+    /// The root of the workspace as commands see it. What is opened below it may be anything that a command left there.
+    pub fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+
+    fn is_full(&self) -> bool {
+        rustix::fs::fstatvfs(&self.written).is_ok_and(|found| found.f_bavail == 0 || found.f_ffree == 0)
+    }
+
+    fn check_alive(&self) -> Result<(), ShadowError> {
+        if self.ended { Err(ShadowError::Ended) } else { Ok(()) }
+    }
+
+    fn end_now(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            if let Ok(socket) = self.channel.handle() {
+                let _ = socket.shutdown(Shutdown::Both);
+            }
+            end_process(&mut self.child);
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.end_now();
+    }
+}
+
+/// The processes of a view that is not yet one: ended when dropped.
+struct Starting {
+    child: Option<Child>,
+    channel: Option<Channel>,
+}
+
+impl Starting {
+    fn ready(&mut self, options: &Options, places: &[Place]) -> Result<Message, ShadowError> {
+        let wrong = |message: String| ShadowError::Protocol { message };
+        let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
+        let fields = init::encode(&options.limits, places);
+        let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
+        // Where the first process refuses at once, the answer counts and not that it did not listen.
+        let sent = channel.send(&fields, &[]);
+        let patience = Timespec::try_from(options.patience).unwrap_or(Timespec { tv_sec: 10, tv_nsec: 0 });
+        let mut waited = [PollFd::new(channel, PollFlags::IN)];
+        let ready = again(|| poll(&mut waited, Some(&patience))).map_err(|error| wrong(error.to_string()))?;
+        if ready == 0 {
+            return Err(wrong(format!("it was not ready within {:?}", options.patience)));
+        }
+        match channel.receive() {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(wrong(NO_ENTRY.to_owned())),
+            // It ended and had not even read what it was told.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                Err(wrong(NO_ENTRY.to_owned()))
+            }
+            Err(error) => Err(wrong(sent.err().unwrap_or(error).to_string())),
+        }
+    }
+
+    fn done(
+        mut self,
+        message: Message,
+    ) -> Result<(Channel, Child, std::vec::IntoIter<OwnedFd>), ShadowError> {
+        match message.kind() {
+            b"ready" => {}
+            b"refused" => {
+                let (call, about, message) = (message.text(1), message.text(2), message.text(3));
+                return Err(ShadowError::Refused(Refusal { call, about, message }));
+            }
+            other => {
+                let message = format!("it began with {:?}", String::from_utf8_lossy(other));
+                return Err(ShadowError::Protocol { message });
+            }
+        }
+        let (Some(channel), Some(child)) = (self.channel.take(), self.child.take()) else {
+            return Err(ShadowError::Ended);
+        };
+        Ok((channel, child, message.descriptors.into_iter()))
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        drop(self.channel.take());
+        if let Some(child) = &mut self.child {
+            end_process(child);
+        }
+    }
+}
+
+/// Waits for the process that made the namespaces; it ends when the last process in them has. One that does not is killed.
+fn end_process(child: &mut Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let deadline = Instant::now() + ENDING;
+    if let Some(handle) = &handle {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(left) = Timespec::try_from(left) else { break };
+            match poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&left)) {
+                Err(rustix::io::Errno::INTR) => {}
+                _ => break,
+            }
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The kernel's clock as it is written at files, in nanoseconds.
+fn now() -> i64 {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
+}
+
+fn real_workspace(path: &Path) -> Result<PathBuf, ShadowError> {
+    let refuse = |reason: String| ShadowError::Workspace { path: path.to_owned(), reason };
+    let real = path.canonicalize().map_err(|error| refuse(error.to_string()))?;
+    if real.is_dir() { Ok(real) } else { Err(refuse("it is not a folder".to_owned())) }
+}
+
+fn standing(path: &Path) -> Standing {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => path.read_link().map_or(Standing::Nothing, Standing::Link),
+        Ok(found) if found.is_dir() => Standing::Folder,
+        _ => Standing::Nothing,
+    }
+}

@@ -1,0 +1,16 @@
+//! What the folders are called in which a view keeps what is written, by the number of their place.
+
+/// The upper layer of an overlay.
+pub(super) fn upper(place: usize) -> String {
+    format!("upper-{place}")
+}
+
+/// The folder that overlayfs wants beside it.
+pub(super) fn work(place: usize) -> String {
+    format!("work-{place}")
+}
+
+/// A folder that began empty.
+pub(super) fn empty(place: usize) -> String {
+    format!("empty-{place}")
+}

@@ -1,0 +1,148 @@
+//! The rules by which what overlayfs wrote is understood. They take what a system said about one entry and open nothing.
+
+/// What the system says about an entry of an upper folder, asked of its handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look<'a> {
+    /// `st_mode`, with the type.
+    pub mode: u32,
+    /// `st_rdev`.
+    pub device: u64,
+    /// `st_size`.
+    pub len: u64,
+    /// `st_nlink`.
+    pub links: u64,
+    /// The names of its extended attributes that begin with `user.overlay.`, without that.
+    pub attributes: &'a [&'a str],
+    /// Whether the folder is marked opaque by the value `y`.
+    pub opaque: bool,
+}
+
+/// What an entry of an upper folder means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// What the layer below has here is gone.
+    Whiteout,
+    /// A folder; `opaque`: in place of what the layer below has here, else over it.
+    Directory {
+        /// Whether it hides the folder below.
+        opaque: bool,
+    },
+    /// A regular file.
+    File {
+        /// Whether its owner may execute it.
+        executable: bool,
+        /// Whether it has one of the bits that are never staged.
+        special_bits: bool,
+    },
+    /// A symbolic link.
+    Link,
+    /// A FIFO.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+}
+
+const TYPE: u32 = 0o170_000;
+const SPECIAL_BITS: u32 = 0o7_000;
+
+/// Attributes of overlayfs that a view never lets the kernel write: whoever meets one is being told something by a forger.
+const REFUSED_ATTRIBUTES: [&str; 2] = ["redirect", "metacopy"];
+
+/// What an entry means; the error says why nothing can be made of it.
+pub fn classify(look: Look<'_>) -> Result<Entry, String> {
+    if let Some(name) = REFUSED_ATTRIBUTES.iter().find(|name| look.attributes.contains(*name)) {
+        return Err(format!("it has the attribute user.overlay.{name}, which no view writes"));
+    }
+    match look.mode & TYPE {
+        0o040_000 => Ok(Entry::Directory { opaque: look.opaque }),
+        0o020_000 if look.device == 0 => Ok(Entry::Whiteout),
+        0o100_000 if look.len == 0 && look.attributes.contains(&"whiteout") => Ok(Entry::Whiteout),
+        0o100_000 if 1 < look.links => {
+            Err("it has several names (hard links), and a change would part them".to_owned())
+        }
+        0o100_000 => Ok(Entry::File {
+            executable: look.mode & 0o100 != 0,
+            special_bits: look.mode & SPECIAL_BITS != 0,
+        }),
+        0o120_000 => Ok(Entry::Link),
+        0o010_000 => Ok(Entry::Fifo),
+        0o140_000 => Ok(Entry::Socket),
+        0o020_000 | 0o060_000 => Ok(Entry::Device),
+        other => Err(format!("it is of the unknown type {other:o}")),
+    }
+}
+
+/// Whether a commit refuses a link with this target in a folder of so many names: it is absolute, it leads out of the workspace, or it steps up
+/// after a name, which may be a link itself.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+pub(crate) fn leads_out(target: &[u8], folders_above: usize) -> bool {
+    let mut names = target.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+    let ups = names.by_ref().take_while(|name| *name == b"..").count();
+    // The first name after them was taken, too, and is none of `..`.
+    target.starts_with(b"/") || folders_above < ups || names.any(|name| name == b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Look<'_> =
+        Look { mode: 0o100_644, device: 0, len: 3, links: 1, attributes: &[], opaque: false };
+
+    #[test]
+    fn entries_mean_what_the_kernel_means_by_them() {
+        let file = |executable, special_bits| Entry::File { executable, special_bits };
+        let cases = [
+            (PLAIN, file(false, false)),
+            (Look { mode: 0o100_755, ..PLAIN }, file(true, false)),
+            (Look { mode: 0o104_755, ..PLAIN }, file(true, true)),
+            (Look { mode: 0o102_644, ..PLAIN }, file(false, true)),
+            (Look { attributes: &["origin", "impure"], ..PLAIN }, file(false, false)),
+            (Look { mode: 0o020_000, ..PLAIN }, Entry::Whiteout),
+            (Look { mode: 0o020_666, device: 0x103, ..PLAIN }, Entry::Device),
+            (Look { mode: 0o060_666, device: 0, ..PLAIN }, Entry::Device),
+            (Look { len: 0, attributes: &["whiteout"], ..PLAIN }, Entry::Whiteout),
+            (Look { attributes: &["whiteout"], ..PLAIN }, file(false, false)),
+            (Look { mode: 0o040_755, links: 4, ..PLAIN }, Entry::Directory { opaque: false }),
+            (Look { mode: 0o040_755, opaque: true, ..PLAIN }, Entry::Directory { opaque: true }),
+            (Look { mode: 0o120_777, ..PLAIN }, Entry::Link),
+            (Look { mode: 0o010_644, ..PLAIN }, Entry::Fifo),
+            (Look { mode: 0o140_644, ..PLAIN }, Entry::Socket),
+        ];
+        for (look, entry) in cases {
+            assert_eq!(classify(look), Ok(entry), "{look:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_view_writes_is_an_error() {
+        for attributes in [&["redirect"][..], &["origin", "metacopy"]] {
+            for mode in [0o100_644, 0o040_755] {
+                let said = classify(Look { mode, attributes, ..PLAIN }).unwrap_err();
+                assert!(said.contains("which no view writes"), "{said}");
+            }
+        }
+        assert!(classify(Look { links: 2, ..PLAIN }).unwrap_err().contains("hard links"));
+        assert!(classify(Look { mode: 0o644, ..PLAIN }).unwrap_err().contains("unknown type"));
+    }
+
+    #[test]
+    fn links_that_lead_out_are_seen() {
+        for (target, folders_above, out) in [
+            (&b"a"[..], 0, false),
+            (b"../a", 0, true),
+            (b"../a", 1, false),
+            (b"a/../../b", 0, true),
+            (b"a/../b", 4, true),
+            (b"../../a/b", 2, false),
+            (b".././a", 1, false),
+            (b"./..//..", 1, true),
+            (b"/etc/passwd", 5, true),
+            (b"", 0, false),
+        ] {
+            assert_eq!(leads_out(target, folders_above), out, "{}", target.escape_ascii());
+        }
+    }
+}

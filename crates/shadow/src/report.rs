@@ -1,0 +1,172 @@
+use headstart_overlay_fs::ChangeSet;
+use headstart_workspace_path::WorkspacePath;
+use serde::Serialize;
+
+/// Whether this system gives views.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Support {
+    /// One was made, and ended.
+    Views {
+        /// What holds it: `kernel`.
+        tier: String,
+        /// What is worse here than it could be, and why; empty if nothing is.
+        notes: Vec<String>,
+    },
+    /// None.
+    None {
+        /// What refused, and what it said.
+        why: String,
+    },
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum End {
+    /// It exited with this code.
+    Exited {
+        /// The exit code.
+        code: i32,
+    },
+    /// A signal ended it.
+    Killed {
+        /// The number of the signal.
+        signal: i32,
+    },
+    /// Its time was up; the view has ended with it.
+    TimeUp,
+    /// The view used more memory than it may; what was running was ended.
+    Memory,
+    /// There were more processes than there may be; what was running was ended.
+    Processes,
+}
+
+impl End {
+    /// Whether it exited with 0.
+    pub fn is_success(self) -> bool {
+        self == Self::Exited { code: 0 }
+    }
+}
+
+/// Where a piece of output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output, or both if they are joined.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// What a command printed, and how it ended. All of its processes are gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// How it ended.
+    pub end: End,
+    /// Standard output, or both streams as one: the first bytes up to the limit.
+    pub stdout: Vec<u8>,
+    /// Standard error, if it was to come by itself.
+    pub stderr: Vec<u8>,
+    /// Whether there was more.
+    pub truncated: bool,
+    /// What it asked for and a view does not give.
+    pub refused: Refused,
+}
+
+/// What a command asked for and a view does not give: where it failed, this may be why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refused {
+    /// Packets that had no route: a connection or a look-up that left the machine. Traffic on the loopback does not count.
+    pub network: u64,
+    /// It wrote until the limit of bytes or of files was reached.
+    pub quota: bool,
+    /// It asked for more privileges: `sudo`, `su` and the like said so.
+    pub privileges: bool,
+    /// Paths in the home folder and in the folders of tools that it wrote and that are no caches: forgotten with the view. At most 100.
+    #[serde(serialize_with = "as_text")]
+    pub outside: Vec<std::path::PathBuf>,
+}
+
+fn as_text<S: serde::Serializer>(paths: &[std::path::PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}
+
+impl Refused {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Why something that a command left is not part of the change set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WhyNot {
+    /// A FIFO.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+    /// The set-user-ID, set-group-ID or sticky bit; the file itself is staged without it.
+    SpecialBits,
+    /// A link that is absolute, leads out of the workspace, or steps up after a name: a commit refuses it.
+    LinkLeadsOut,
+    /// Nobody may read it.
+    Unreadable,
+}
+
+/// A path and why it, or something of it, is not part of the change set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotStaged {
+    /// The path.
+    pub path: WorkspacePath,
+    /// Why.
+    pub why: WhyNot,
+}
+
+/// What a view holds that the tree below does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadBack {
+    /// All of it, what was shown included. What a command read is not known: the read set only holds the names in folders that it removed.
+    pub changes: ChangeSet,
+    /// What could not be staged, or lost something.
+    pub not_staged: Vec<NotStaged>,
+    /// The uppermost ignored paths that were written: build output and caches, which are no part of the change set.
+    pub ignored: Vec<WorkspacePath>,
+    /// Whether something below `.git` was written: that is no part of the change set either.
+    pub git: bool,
+    /// Paths that the view changed and that somebody else changed on disk since the view started. Nothing of them is in the change set:
+    /// run the command again in a new view.
+    pub changed_meanwhile: Vec<WorkspacePath>,
+}
+
+/// What programs say that cannot get the privileges they need.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+const PRIVILEGES: [&str; 8] = [
+    "no new privileges\" flag is set",
+    "sudo: effective uid is not 0",
+    "sudo: unable to change to root gid",
+    "sudo: PERM_SUDOERS",
+    "su: Authentication failure",
+    "su: must be suid",
+    "doas: not installed setuid",
+    "pkexec must be setuid root",
+];
+
+/// Whether this output tells that a program asked for more privileges and did not get them.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+pub(crate) fn asked_for_privileges(output: &[u8]) -> bool {
+    let output = String::from_utf8_lossy(output);
+    PRIVILEGES.iter().any(|said| output.contains(said))
+}
+
+/// Whether this output tells that the room for files was used up.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+pub(crate) fn met_quota(output: &[u8]) -> bool {
+    let output = String::from_utf8_lossy(output);
+    output.contains("No space left on device") || output.contains("ENOSPC")
+}

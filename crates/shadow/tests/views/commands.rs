@@ -1,0 +1,192 @@
+//! Starting, running, ending.
+
+use std::time::{Duration, Instant};
+
+use headstart_shadow::{Command, End, Limits, Options, ShadowError, Streams, Support, View, support};
+
+use crate::place::{PATIENCE, Place, Test, ok, path, sh, state};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("a_command_writes_and_nothing_changes", a_command_writes_and_nothing_changes),
+    ("a_view_is_where_the_workspace_is", a_view_is_where_the_workspace_is),
+    ("output_comes_in_order_or_apart_and_is_cut", output_comes_in_order_or_apart_and_is_cut),
+    ("an_end_says_what_happened", an_end_says_what_happened),
+    ("a_command_that_cannot_start_is_an_error_and_the_view_lives_on", a_command_that_cannot_start),
+    ("time_that_is_up_ends_the_view", time_that_is_up_ends_the_view),
+    ("what_a_command_leaves_behind_is_ended", what_a_command_leaves_behind_is_ended),
+    ("a_view_is_ended_from_another_thread", a_view_is_ended_from_another_thread),
+    ("the_environment_is_what_the_caller_gives", the_environment_is_what_the_caller_gives),
+    ("support_is_found_by_trying", support_is_found_by_trying),
+    ("room_is_bounded", room_is_bounded),
+    ("the_network_is_told_apart", the_network_is_told_apart),
+];
+
+fn a_command_writes_and_nothing_changes() {
+    let place = Place::with(&[("a.txt", "old"), ("sub/b.txt", "b")]);
+    let before = state(&place.work());
+    let mut view = place.view();
+    let said = ok(&mut view, "echo new > a.txt && rm -r sub && mkdir -p c/d && echo x > c/d/e && cat a.txt");
+    assert_eq!(said, "new\n");
+    assert_eq!(ok(&mut view, "cat c/d/e; ls"), "x\na.txt\nc\n");
+    assert_eq!(state(&place.work()), before);
+    view.end();
+    assert_eq!(state(&place.work()), before);
+}
+
+fn a_view_is_where_the_workspace_is() {
+    let place = Place::with(&[("sub/b.txt", "b")]);
+    let mut view = place.view();
+    assert_eq!(view.workspace(), place.work());
+    assert_eq!(ok(&mut view, "pwd"), format!("{}\n", place.work().display()));
+    let sub = Command { directory: path("sub"), ..Command::shell("pwd; cat b.txt", PATIENCE) };
+    let output = view.run(&sub).unwrap();
+    assert_eq!(output.stdout, format!("{}/sub\nb", place.work().display()).into_bytes());
+    assert_eq!(ok(&mut view, "id -u"), format!("{}\n", rustix::process::getuid().as_raw()));
+}
+
+fn output_comes_in_order_or_apart_and_is_cut() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    let line = "echo one; echo two >&2; echo three";
+    let output = view.run(&Command::shell(line, PATIENCE)).unwrap();
+    assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"one\ntwo\nthree\n"[..], &b""[..]));
+    let apart = Command { streams: Streams::Apart, ..Command::shell(line, PATIENCE) };
+    let output = view.run(&apart).unwrap();
+    assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"one\nthree\n"[..], &b"two\n"[..]));
+    let flood = Command { output: 1000, ..Command::shell("head -c 20000000 /dev/zero", PATIENCE) };
+    let output = view.run(&flood).unwrap();
+    assert_eq!((output.stdout.len(), output.truncated, output.end), (1000, true, End::Exited { code: 0 }));
+}
+
+fn an_end_says_what_happened() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    assert_eq!(sh(&mut view, "exit 7").end, End::Exited { code: 7 });
+    assert_eq!(sh(&mut view, "kill -9 $$").end, End::Killed { signal: 9 });
+    assert_eq!(sh(&mut view, "true").end, End::Exited { code: 0 });
+}
+
+fn a_command_that_cannot_start() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    for command in [
+        Command::new(["no-such-program"], PATIENCE),
+        Command { directory: path("gone"), ..Command::shell("true", PATIENCE) },
+        Command::new(Vec::<String>::new(), PATIENCE),
+        Command::shell("true\0", PATIENCE),
+    ] {
+        let error = view.run(&command).unwrap_err();
+        assert!(matches!(error, ShadowError::Command { .. }), "{error}");
+    }
+    assert_eq!(ok(&mut view, "echo there"), "there\n");
+}
+
+fn time_that_is_up_ends_the_view() {
+    let place = Place::with(&[]);
+    for line in ["sleep 100", "yes", "while :; do :; done", "trap '' TERM HUP; (setsid sleep 100) & wait"] {
+        let mut view = place.view();
+        let started = Instant::now();
+        let output = view.run(&Command::shell(line, Duration::from_millis(300))).unwrap();
+        assert_eq!(output.end, End::TimeUp, "{line}");
+        assert!(started.elapsed() < Duration::from_secs(3), "{line}");
+        assert!(view.has_ended());
+        assert_eq!(view.run(&Command::shell("true", PATIENCE)).unwrap_err(), ShadowError::Ended);
+    }
+}
+
+fn what_a_command_leaves_behind_is_ended() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    assert_eq!(ok(&mut view, "(setsid sleep 1000 &) ; (sleep 1000 &) ; echo started"), "started\n");
+    let left = ok(&mut view, "ls -d /proc/[0-9]* | wc -l");
+    // The view's first process, the shell, `ls` and `wc`.
+    assert!(left.trim().parse::<u32>().unwrap() <= 4, "{left}");
+}
+
+fn a_view_is_ended_from_another_thread() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    let ender = view.ender().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let thread = std::thread::spawn(move || {
+        // The command has begun when it printed something.
+        std::io::Read::read_exact(&mut &reader, &mut [0]).unwrap();
+        ender.end();
+    });
+    let command = Command::shell("echo x; sleep 1000", PATIENCE);
+    let outcome = view.run_into(&command, &mut |_, _| std::io::Write::write_all(&mut &writer, b"x").unwrap());
+    assert_eq!(outcome.unwrap_err(), ShadowError::Ended);
+    thread.join().unwrap();
+}
+
+fn the_environment_is_what_the_caller_gives() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    let command = Command::new(["/usr/bin/env"], PATIENCE)
+        .with_variable("PATH", "/bin")
+        .with_variable("A", "1=2")
+        .with_variable("A", "3=4");
+    let said = String::from_utf8(view.run(&command).unwrap().stdout).unwrap();
+    let mut lines: Vec<&str> = said.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["A=3=4", "PATH=/bin"]);
+}
+
+fn support_is_found_by_trying() {
+    let place = Place::with(&[]);
+    assert!(matches!(support(&place.options()), Support::Views { .. }));
+    let gone = Options::new(place.work().join("gone"));
+    assert!(matches!(support(&gone), Support::None { .. }));
+    let no_entry = Options { program: "/bin/true".into(), ..place.options() };
+    let error = View::start(&no_entry).unwrap_err().to_string();
+    assert!(error.contains("headstart_shadow::entry"), "{error}");
+}
+
+fn room_is_bounded() {
+    let place = Place::with(&[("a", "a")]);
+    let limits = Limits { bytes: 4 << 20, files: 100, file_bytes: 64 << 20, ..Limits::default() };
+    let options = Options { limits, ..place.options() };
+    let start = || View::start(&options).unwrap();
+    for folder in [".", "/tmp", "/dev/shm", "$HOME", "/var/tmp"] {
+        let mut view = start();
+        let line = format!("cd {folder} && head -c 8000000 /dev/zero > big");
+        let command = Command::shell(line, PATIENCE).with_variable("HOME", place.home());
+        let output = view.run(&command).unwrap();
+        assert!(!output.end.is_success() && output.refused.quota, "{folder}: {output:?}");
+        assert!(view.usage().unwrap().0 <= limits.bytes, "{folder}");
+    }
+    let mut view = start();
+    let output = sh(&mut view, "for n in $(seq 3000); do : > f$n || exit 3; done");
+    assert!(!output.end.is_success() && output.refused.quota, "{output:?}");
+}
+
+fn the_network_is_told_apart() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    let python = |line: &str| format!("python3 -c '{line}'");
+    let out = [
+        "import socket; socket.create_connection((\"192.0.2.7\", 80), 1)",
+        "import socket; socket.create_connection((\"10.0.0.1\", 443), 1)",
+        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b\"x\", (\"8.8.8.8\", 53))",
+        "import socket; socket.create_connection((\"2001:db8::1\", 80), 1)",
+        "import socket; socket.getaddrinfo(\"example.com\", 80)",
+    ];
+    for line in out {
+        let output = sh(&mut view, &python(line));
+        assert!(!output.end.is_success() && 0 < output.refused.network, "{line}: {output:?}");
+    }
+    let within = [
+        "import socket; a = socket.create_server((\"127.0.0.1\", 0)); b = socket.create_connection(a.getsockname()); b.send(b\"x\")",
+        "import socket; a = socket.create_server((\"::1\", 0), family=socket.AF_INET6); b = socket.create_connection(a.getsockname()[:2])",
+        "import socket; a, b = socket.socketpair(); a.send(b\"x\")",
+        "import socket; socket.getaddrinfo(\"localhost\", 80)",
+        "import socket; a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); a.sendto(b\"x\", (\"127.0.0.1\", 9))",
+    ];
+    for line in within {
+        let output = sh(&mut view, &python(line));
+        assert!(output.end.is_success() && output.refused.network == 0, "{line}: {output:?}");
+    }
+    // Nobody listens: a failure, but not one of the view.
+    let output = sh(&mut view, &python("import socket; socket.create_connection((\"127.0.0.1\", 9), 1)"));
+    assert!(!output.end.is_success() && output.refused.network == 0, "{output:?}");
+}

@@ -1,0 +1,32 @@
+//! Views of real folders on the real kernel. They need user namespaces and overlayfs in them (Linux 6.6); without those every test fails and
+//! says what was refused.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "views are made of processes and files"
+)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+mod commands;
+mod place;
+mod reading;
+mod showing;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
+        return code;
+    }
+    let groups = [commands::TESTS, showing::TESTS, reading::TESTS];
+    let trials = groups.concat().into_iter().map(|(name, test)| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
