@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 8] = [
+pub(crate) const PURE_CRATES: [&str; 9] = [
     "workspace-path",
     "followup-state",
     "tool-gate",
@@ -15,6 +15,7 @@ pub(crate) const PURE_CRATES: [&str; 8] = [
     "shadow",
     "forked-query",
     "toolbox",
+    "code-intel",
     "speculation",
 ];
 
