@@ -125,6 +125,8 @@ impl Clerk {
             staged_bytes: 0,
             model_ms: 0,
             tool_ms: 0,
+            view_ms: 0,
+            view_cpu_ms: 0,
             prompt: self.prompt(prompt),
         };
         Entry::Speculation(line.with_cost(cost))

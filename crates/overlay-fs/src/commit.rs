@@ -75,6 +75,13 @@ pub struct Conflict {
     pub markers: bool,
 }
 
+impl Conflict {
+    /// A file that the work has read, or may have, and that its user changed since.
+    pub fn stale_read(path: WorkspacePath) -> Self {
+        Self { path, kind: ConflictKind::StaleRead, staged: None, found: None, markers: false }
+    }
+}
+
 /// What one side of a conflict has at the path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -93,6 +93,11 @@ impl Overlay {
         Self { base, quota, state: Mutex::default() }
     }
 
+    /// The tree below, which is never written.
+    pub fn base(&self) -> &Arc<dyn Tree> {
+        &self.base
+    }
+
     /// The overlay from which this change set was taken, over the same tree or one that has changed since.
     pub fn from_change_set(
         base: Arc<dyn Tree>,

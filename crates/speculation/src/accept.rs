@@ -49,6 +49,9 @@ pub struct Accepted {
     /// What the work read and the user changed since; empty unless the host allows it
     /// ([`Host::commit_options`](crate::Host::commit_options)).
     pub stale_reads: Vec<Conflict>,
+    /// What the user changed in the workspace since the last command of the work ran in a view, which that command has not seen
+    /// ([`Host::changed_since`](crate::Host::changed_since)).
+    pub changed_since_view: Vec<WorkspacePath>,
     /// What the user said to conflicts, for each path about which they were asked.
     pub kept: Vec<Kept>,
     /// What is added to the conversation. If it holds a pending call, the host asks the user and goes on in a
@@ -181,6 +184,7 @@ pub async fn accept(
         changes: changes.summary(),
         merged: committed.merged,
         stale_reads: committed.stale_reads,
+        changed_since_view: Vec::new(),
         kept: kept(finished, choices),
         transcript: transcript.clone(),
         ending: finished.ending.clone(),
@@ -231,7 +235,7 @@ fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
 }
 
 /// The plain call that reaches a path, and what the gate says of it.
-fn judged(
+pub(crate) fn judged(
     tool: BuiltinTool,
     path: &WorkspacePath,
     gate: &Gate,

@@ -5,7 +5,7 @@ use futures::{FutureExt, Stream, StreamExt, stream};
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
 
 use crate::event::EventSender;
-use crate::permit::{Permit, Permitted, Running, is_shell};
+use crate::permit::{Cut, Permit, Permitted, Running, is_shell};
 use crate::run::{Run, lock, millis};
 use crate::{Ending, Event, Limit};
 
@@ -15,7 +15,7 @@ struct Done {
     place: usize,
     /// Whether it ran; else it was refused.
     ran: bool,
-    outcome: Result<ToolOutcome, Limit>,
+    outcome: Result<ToolOutcome, Cut>,
 }
 
 impl Run<'_> {
@@ -33,7 +33,7 @@ impl Run<'_> {
         while !left.is_empty() {
             match self.run_reads(left, &mut telling).await {
                 Ok(done) => left = &left[done..],
-                Err(limit) => return Some(Ending::Exhausted { limit }),
+                Err(cut) => return Some(cut.into()),
             }
             let Some((call, behind)) = left.split_first() else { break };
             if let Some(ending) = self.run_alone(call, &mut telling).await {
@@ -46,18 +46,18 @@ impl Run<'_> {
 
     /// Runs calls up to the first that may do more than read, and gives how many. At a limit all before the call that
     /// reached it have their results, as if they had run one after the other.
-    async fn run_reads(&self, calls: &[ToolCall], telling: &mut Telling<'_>) -> Result<usize, Limit> {
+    async fn run_reads(&self, calls: &[ToolCall], telling: &mut Telling<'_>) -> Result<usize, Cut> {
         let started = self.host.now();
         let mut counted_ms = 0;
         let mut done = 0;
-        let mut reached: Option<(usize, Limit)> = None;
+        let mut reached: Option<(usize, Cut)> = None;
         let mut reads = pin!(self.reads(calls).buffer_unordered(self.limits.calls_at_once.max(1)));
         loop {
             let first_open = lock(self.progress).transcript.pending_call().cloned();
-            if let (Some((place, limit)), Some(open)) = (reached, &first_open)
-                && calls[place].id == open.id
+            if let (Some((place, cut)), Some(open)) = (&reached, &first_open)
+                && calls[*place].id == open.id
             {
-                return Err(limit);
+                return Err(cut.clone());
             }
             if let Some(call) = &first_open {
                 telling.begin(call);
@@ -77,8 +77,8 @@ impl Run<'_> {
                     let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
                     progress.transcript.resolve_and_tell(&calls[place].id, outcome, tell);
                 }
-                Err(limit) if reached.is_none_or(|(before, _)| place < before) => {
-                    reached = Some((place, limit));
+                Err(cut) if reached.as_ref().is_none_or(|(before, _)| place < *before) => {
+                    reached = Some((place, cut));
                 }
                 Err(_) => {}
             }
@@ -110,7 +110,7 @@ impl Run<'_> {
         })
     }
 
-    async fn beside(&self, running: Running) -> Result<ToolOutcome, Limit> {
+    async fn beside(&self, running: Running) -> Result<ToolOutcome, Cut> {
         let (send, receive) = oneshot::channel();
         // Whoever waits for it is gone only when nobody needs it any more.
         let work = running.map(|outcome| drop(send.send(outcome)));
@@ -133,7 +133,7 @@ impl Run<'_> {
                 progress.cost.tool_calls += 1;
                 match ran {
                     Ok(outcome) => outcome,
-                    Err(limit) => return Some(Ending::Exhausted { limit }),
+                    Err(cut) => return Some(cut.into()),
                 }
             }
             Permit::Refuse(message) => ToolOutcome::Error(message),

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
-use headstart_overlay_fs::{Overlay, Workspace};
+use headstart_overlay_fs::{Conflict, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 
@@ -11,10 +11,11 @@ use crate::event::EventSender;
 use crate::permit::{Committing, Foreground, Speculative, Tools};
 use crate::run::{Progress, Run, lock};
 use crate::seen::Seen;
+use crate::shadow::Shadow;
 use crate::transcript::call_ids;
 use crate::{
-    AcceptError, Acceptance, Answers, AtBoundary, Cost, Driver, Ending, Events, Finished, Host, Limits,
-    Speculation, StartError, Status, Transcript,
+    AcceptError, Acceptance, Answers, AtBoundary, Cost, Driver, Ending, Events, Finished, Freshness, Host,
+    Limits, Speculation, StartError, Status, Transcript,
 };
 
 /// Everything that a speculation and a foreground turn run with. Cheap to clone.
@@ -67,7 +68,19 @@ impl Engine {
         }
         let context = self.host.gate_context();
         let options = self.host.commit_options();
-        accept(finished, answers, &*self.workspace, &self.gate, &context, options).await
+        let changed = match finished.viewed_ms {
+            Some(moment) if finished.has_something_to_give() => self.host.changed_since(moment).await,
+            _ => Vec::new(),
+        };
+        if !changed.is_empty() && self.host.freshness() == Freshness::Require {
+            return Ok(Acceptance::Conflict(changed.into_iter().map(Conflict::stale_read).collect()));
+        }
+        let mut acceptance =
+            accept(finished, answers, &*self.workspace, &self.gate, &context, options).await?;
+        if let Acceptance::Accepted(accepted) = &mut acceptance {
+            accepted.changed_since_view = changed;
+        }
+        Ok(acceptance)
     }
 
     /// A turn in the foreground: what the mode does not allow is asked, and every call's changes are in the
@@ -95,8 +108,13 @@ impl Engine {
         (Turn { model, request, permits, host: Arc::clone(&self.host), limits, progress, events }, receiver)
     }
 
-    pub(crate) fn speculative(&self, request: &ModelRequest, overlay: &Arc<Overlay>) -> Speculative {
-        Speculative { tools: self.tools(request), overlay: Arc::clone(overlay) }
+    pub(crate) fn speculative(
+        &self,
+        request: &ModelRequest,
+        overlay: &Arc<Overlay>,
+        shadow: Shadow,
+    ) -> Speculative {
+        Speculative { tools: self.tools(request), overlay: Arc::clone(overlay), shadow: Arc::new(shadow) }
     }
 
     fn tools(&self, request: &ModelRequest) -> Arc<Tools> {

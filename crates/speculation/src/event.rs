@@ -1,5 +1,7 @@
 use futures::channel::mpsc;
 use headstart_forked_query::{ToolCall, ToolResult};
+use headstart_overlay_fs::WorkspacePath;
+use headstart_toolbox::Tier;
 use serde::Serialize;
 
 /// What happens while a run is at work, for whoever shows it.
@@ -17,6 +19,27 @@ pub enum Event {
     ToolCall {
         /// The call, as the model wrote it.
         call: ToolCall,
+    },
+    /// A command ran in a view; its result follows. Nothing of the workspace has changed.
+    ShadowRan {
+        /// The command line.
+        command: String,
+        /// Its exit code; nothing where a signal or a limit ended it.
+        #[serde(rename = "exitCode")]
+        exit_code: Option<i32>,
+        /// How long it took.
+        millis: u64,
+        /// Of how many paths what is staged changed.
+        staged: usize,
+        /// Folders of build output that it wrote to.
+        warm: Vec<WorkspacePath>,
+        /// How often it looked for a network.
+        network: u64,
+        /// How many tests passed and failed, where it says so in a form that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tests: Option<String>,
+        /// What kept it apart from the machine.
+        view: Tier,
     },
     /// A call has its result.
     ToolResult {

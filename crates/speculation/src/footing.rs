@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
-use headstart_overlay_fs::{DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath};
+use headstart_overlay_fs::{
+    ChangeSet, DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
+};
 
 use crate::run::lock;
 
@@ -48,6 +50,14 @@ impl Footing {
         let accepted = self.accepted.clone();
         // The sender goes only with this value, or by being used.
         let _ = accepted.await;
+    }
+
+    /// What the work below stages, unless it is accepted.
+    pub(crate) fn staged(&self) -> Option<ChangeSet> {
+        match &*lock(&self.below) {
+            Below::Ahead { overlay, .. } => Some(overlay.change_set()),
+            Below::Accepted => None,
+        }
     }
 
     fn tree(&self) -> Arc<dyn Tree> {

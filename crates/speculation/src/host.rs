@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::CommitOptions;
+use headstart_overlay_fs::{CommitOptions, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
 use crate::Limits;
@@ -31,6 +31,17 @@ pub trait Host: Send + Sync {
     /// What becomes of files that the user changed while the work was under way.
     fn commit_options(&self) -> CommitOptions {
         CommitOptions::default()
+    }
+
+    /// The files that were changed on disk since a moment, in milliseconds since the Unix epoch, as far as a command in a view may have read
+    /// them: without what git ignores. It is asked at the accept of work that ran commands in views. By default none are known.
+    async fn changed_since(&self, _unix_ms: u64) -> Vec<WorkspacePath> {
+        Vec::new()
+    }
+
+    /// What such changes come to.
+    fn freshness(&self) -> Freshness {
+        Freshness::default()
     }
 
     /// Does the work of a call while other calls do theirs.
@@ -86,6 +97,16 @@ pub enum AtBoundary {
     Commit,
     /// Drops it, so that the prompt runs anew: for hosts that want a turn whole or not at all.
     Discard,
+}
+
+/// What becomes of work whose commands ran before the user's last edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Freshness {
+    /// It is accepted, and the accept says which files they are ([`Accepted::changed_since_view`](crate::Accepted::changed_since_view)).
+    #[default]
+    Tell,
+    /// It is a conflict.
+    Require,
 }
 
 /// The user's answer.

@@ -65,7 +65,8 @@
 //!
 //! # Limitations
 //!
-//! A shell command sees the real tree: one that may read a staged file is a boundary. Files that it names are part of the
+//! A shell command sees the real tree, unless the host has views ([`CommandRunner::run_in_view`](headstart_toolbox::CommandRunner)) and its
+//! rules say so: without one, a command that may read a staged file is a boundary. Files that it names are part of the
 //! read set; what it reads below a folder is not. Calls of an answer that only read
 //! run at the same time, as far as their futures wait for something: what computes runs one after the other unless the host
 //! gives it threads. Steps that stand on each other are accepted in the process that ran them. Work that a record holds is
@@ -90,6 +91,7 @@ mod pipeline;
 pub mod policy;
 mod run;
 mod seen;
+mod shadow;
 mod speculation;
 mod transcript;
 mod undone;
@@ -101,7 +103,7 @@ pub use candidates::{Candidate, Candidates};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
-pub use host::{AtBoundary, Consent, Host, Step, StepAbove};
+pub use host::{AtBoundary, Consent, Freshness, Host, Step, StepAbove};
 pub use limits::{CostLimit, Limits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;

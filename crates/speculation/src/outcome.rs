@@ -95,6 +95,15 @@ pub struct Cost {
     pub model_ms: u64,
     /// Milliseconds spent in tools, counted once where several ran at the same time.
     pub tool_ms: u64,
+    /// Of these, milliseconds of commands in views.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub view_ms: u64,
+    /// Milliseconds of processor time of these commands, all their processes together.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub view_cpu_ms: u64,
+    /// Most memory that one of these commands held, in bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub view_peak_bytes: u64,
     /// Milliseconds from the start to the end of the work (the user's reading time is not in it).
     pub work_ms: u64,
 }
@@ -117,6 +126,17 @@ pub struct Finished {
     pub next: Option<String>,
     /// What it cost.
     pub cost: Cost,
+    /// When the last command in a view began, in milliseconds since the Unix epoch: what its user changed since, it has not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewed_ms: Option<u64>,
+    /// What the pending call answered in a view. What it changed there was dropped, for the mode asks before a write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl From<&ModelError> for Ending {

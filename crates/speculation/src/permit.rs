@@ -6,19 +6,37 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
 use headstart_overlay_fs::{
-    CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
+    ChangeSet, CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
 };
 use headstart_tool_gate::{
     ApprovalMode, BuiltinTool, CallRef, Decision, Effect, EffectKind, Gate, GateContext, Reason, Verdict,
 };
-use headstart_toolbox::{Limits as ToolLimits, ToolContext, ToolError, Toolbox};
+use headstart_toolbox::{InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
 use crate::run::output;
 use crate::seen::Seen;
-use crate::{Consent, Host, Limit};
+use crate::shadow::{self, Shadow};
+use crate::{Consent, Ending, Host, Limit};
 
 /// A call at work, which whoever has a thread for it may poll.
-pub(crate) type Running = BoxFuture<'static, Result<ToolOutcome, Limit>>;
+pub(crate) type Running = BoxFuture<'static, Result<ToolOutcome, Cut>>;
+
+/// What ends a run at a call that began.
+#[derive(Debug, Clone)]
+pub(crate) enum Cut {
+    Limit(Limit),
+    /// The call is pending again, as if it had not run.
+    Stop(Verdict),
+}
+
+impl From<Cut> for Ending {
+    fn from(cut: Cut) -> Self {
+        match cut {
+            Cut::Limit(limit) => Self::Exhausted { limit },
+            Cut::Stop(verdict) => Self::Boundary { verdict },
+        }
+    }
+}
 
 /// Whether a call runs, and how: what tells a speculation from a foreground turn.
 #[async_trait]
@@ -31,7 +49,7 @@ pub(crate) trait Permits: Send + Sync {
         Permit::Stop(asked.verdict)
     }
 
-    /// Runs a permitted call. The error is a limit that ends the whole run.
+    /// Runs a permitted call. The error ends the whole run.
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
 
     /// Whether a call's changes are on their way into the workspace. By default none ever are.
@@ -52,16 +70,18 @@ pub(crate) enum Permit {
 
 /// The rules under which a call was permitted; it runs under the same.
 pub(crate) struct Permitted {
-    context: GateContext,
+    pub(crate) context: GateContext,
     pub(crate) verdict: Verdict,
     consented: bool,
+    /// Whether it runs in a view.
+    in_view: bool,
 }
 
 impl Permitted {
     /// Whether nothing that another call could see comes of it: it may run beside others of its kind.
     pub(crate) fn only_reads(&self) -> bool {
         let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;
-        reads && self.verdict.writes.is_empty() && !self.consented
+        reads && self.verdict.writes.is_empty() && !self.consented && !self.in_view
     }
 }
 
@@ -112,18 +132,32 @@ impl Tools {
         call: &ToolCall,
         view: &Arc<Overlay>,
         permitted: &Permitted,
-    ) -> Result<ToolOutcome, Limit> {
-        let context = ToolContext {
+    ) -> Result<ToolOutcome, Cut> {
+        match self.toolbox.run(call, self.context(view, permitted)).await {
+            Ok(text) => Ok(output(text)),
+            Err(ToolError::Quota { .. }) => Err(Cut::Limit(Limit::Staged)),
+            Err(error) => Ok(ToolOutcome::Error(error.to_string())),
+        }
+    }
+
+    pub(crate) async fn run_in_view(
+        &self,
+        call: &ToolCall,
+        overlay: &Arc<Overlay>,
+        permitted: &Permitted,
+        view: &ViewId,
+        below: Arc<ChangeSet>,
+    ) -> Result<InView, ToolError> {
+        self.toolbox.run_in_view(call, self.context(overlay, permitted), view, below).await
+    }
+
+    fn context<'a>(&'a self, view: &'a Arc<Overlay>, permitted: &'a Permitted) -> ToolContext<'a> {
+        ToolContext {
             view,
             gate: &permitted.context,
             limits: &self.limits,
             hardened: if permitted.consented { None } else { permitted.verdict.hardened.as_ref() },
             consented: permitted.consented,
-        };
-        match self.toolbox.run(call, context).await {
-            Ok(text) => Ok(output(text)),
-            Err(ToolError::Quota { .. }) => Err(Limit::Staged),
-            Err(error) => Ok(ToolOutcome::Error(error.to_string())),
         }
     }
 }
@@ -133,6 +167,7 @@ impl Tools {
 pub(crate) struct Speculative {
     pub(crate) tools: Arc<Tools>,
     pub(crate) overlay: Arc<Overlay>,
+    pub(crate) shadow: Arc<Shadow>,
 }
 
 #[async_trait]
@@ -142,10 +177,16 @@ impl Permits for Speculative {
             return Permit::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge_ahead);
-        if verdict.decision == Decision::Boundary {
-            return Permit::Stop(verdict);
+        let has_views = shadow::is_allowed(&context) && self.shadow.tier().is_some();
+        match verdict.decision {
+            Decision::Boundary => return Permit::Stop(verdict),
+            Decision::Shadow if !has_views => {
+                return Permit::Stop(Verdict { decision: Decision::Boundary, ..verdict });
+            }
+            Decision::Allow | Decision::Redirect | Decision::Shadow => {}
         }
-        if let Some(path) = self.staged_read(call, &verdict).await {
+        let staged_read = self.staged_read(call, &verdict).await;
+        if let Some(path) = staged_read.as_ref().filter(|_| !has_views) {
             return Permit::Stop(Verdict::boundary(
                 Reason::ReadsStaged,
                 format!("the command may read {path}, which is changed in the overlay only"),
@@ -157,7 +198,8 @@ impl Permits for Speculative {
                 format!("the command reads {path} through a link, which may lead anywhere"),
             ));
         }
-        Permit::Run(Permitted { context, verdict, consented: false })
+        let in_view = verdict.decision == Decision::Shadow || staged_read.is_some();
+        Permit::Run(Permitted { context, verdict, consented: false, in_view })
     }
 
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
@@ -168,7 +210,11 @@ impl Permits for Speculative {
             }
             // Calls that only read stage nothing, and run at the same time as others.
             let staging = (!permitted.only_reads()).then(|| Staging::begin(&this.overlay));
-            let outcome = this.tools.run(&call, &this.overlay, &permitted).await;
+            let outcome = if permitted.in_view {
+                this.shadow.run(&call, &this.tools, &this.overlay, &permitted).await
+            } else {
+                this.tools.run(&call, &this.overlay, &permitted).await
+            };
             if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
                 staging.keep();
             }
@@ -291,7 +337,7 @@ impl Permits for Foreground {
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge);
         if verdict.decision != Decision::Boundary {
-            return Permit::Run(Permitted { context, verdict, consented: false });
+            return Permit::Run(Permitted { context, verdict, consented: false, in_view: false });
         }
         if matches!(verdict.reason, Reason::DeniedPath) {
             return Permit::Refuse(verdict.detail);
@@ -300,9 +346,9 @@ impl Permits for Foreground {
             return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
         }
         if context.mode == ApprovalMode::Yolo {
-            return Permit::Run(Permitted { context, verdict, consented: true });
+            return Permit::Run(Permitted { context, verdict, consented: true, in_view: false });
         }
-        Permit::Ask(Permitted { context, verdict, consented: true })
+        Permit::Ask(Permitted { context, verdict, consented: true, in_view: false })
     }
 
     async fn ask(&self, call: &ToolCall, asked: Permitted) -> Permit {
@@ -324,7 +370,7 @@ impl Permits for Foreground {
 }
 
 impl Foreground {
-    async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Limit> {
+    async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Cut> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
         // What a command does that the user agreed to is not only to read.

@@ -26,6 +26,10 @@ pub(crate) struct Progress {
     pub(crate) others: Vec<Suggestion>,
     /// Why nothing comes next, once that is known.
     pub(crate) no_next: Option<SuppressionReason>,
+    /// When the last command in a view began, in milliseconds since the Unix epoch.
+    pub(crate) viewed_ms: Option<u64>,
+    /// What the pending call would have answered: it ran, and what it changed was dropped.
+    pub(crate) preview: Option<String>,
 }
 
 impl Progress {

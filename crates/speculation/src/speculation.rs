@@ -286,6 +286,8 @@ impl Speculation {
             changes: ChangeSet::default(),
             next: None,
             cost: lock(&self.shared.progress).cost,
+            viewed_ms: None,
+            preview: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::event::EventSender;
 use crate::footing::Footing;
 use crate::pipeline::next_suggestion;
 use crate::run::{Run, SharedProgress, lock};
+use crate::shadow::Shadow;
 use crate::{Cost, Ending, Engine, Finished, Speculation, Step};
 
 /// All that the work of a speculation needs.
@@ -58,7 +59,10 @@ impl Work {
 
     async fn run_prompt(&self) -> Ending {
         let request = self.params.fork(&self.engine.background);
-        let permits = self.engine.speculative(&request, &self.overlay);
+        let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();
+        let (toolbox, progress) = (self.engine.toolbox.clone(), Arc::clone(&self.progress));
+        let shadow = Shadow::new(&self.id, toolbox, below, progress, self.events.clone());
+        let permits = self.engine.speculative(&request, &self.overlay, shadow);
         let run = Run {
             model: &*self.engine.background.model,
             base: &request,
@@ -110,6 +114,9 @@ impl Work {
             changes: self.overlay.change_set(),
             next: None,
             cost: progress.cost,
+            // Of a step on others, what is accepted below it would count as changed.
+            viewed_ms: progress.viewed_ms.filter(|_| self.steps.len() < 2),
+            preview: progress.preview.clone(),
         }
     }
 }

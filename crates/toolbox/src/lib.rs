@@ -78,4 +78,6 @@ pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroun
 pub use limits::Limits;
 pub use tool::{Tool, ToolContext, ToolError};
 pub use toolbox::{InView, Toolbox};
-pub use views::{MemoryViews, Played, Refused, Support, Tier, ViewCost, ViewId, ViewOutput, ViewRequest};
+pub use views::{
+    MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput, ViewRequest,
+};

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use headstart_forked_query::{ToolCall, ToolSchema};
+use headstart_overlay_fs::ChangeSet;
 use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{error_within, within};
@@ -112,17 +113,18 @@ impl Toolbox {
         self.shell.as_ref().map(|shell| shell.views()).unwrap_or_default()
     }
 
-    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages. Nothing is staged by this: what the command
+    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages and, under that, the work `below`. Nothing is staged by this: what the command
     /// wrote is part of the answer.
     pub async fn run_in_view(
         &self,
         call: &ToolCall,
         context: ToolContext<'_>,
         view: &ViewId,
+        below: Arc<ChangeSet>,
     ) -> Result<InView, ToolError> {
         match &self.shell {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
-                shell.run_in_view(&call.args, context, view).await
+                shell.run_in_view(&call.args, context, view, below).await
             }
             _ => Err(ToolError::NoView { why: format!("{} is no command of the built-in shell", call.name) }),
         }

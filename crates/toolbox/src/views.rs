@@ -4,10 +4,12 @@ mod memory;
 mod output;
 mod refused;
 mod request;
+mod summary;
 mod support;
 
 pub use memory::{MemoryViews, Played};
 pub use output::{ViewCost, ViewOutput};
 pub use refused::Refused;
 pub use request::{ViewId, ViewRequest};
+pub use summary::TestSummary;
 pub use support::{Support, Tier};

@@ -166,6 +166,8 @@ mod tests {
             changes: ChangeSet::default(),
             next: None,
             cost: Cost { work_ms, ..Cost::default() },
+            viewed_ms: None,
+            preview: None,
         }
     }
 

@@ -35,6 +35,8 @@ fn finished() -> Finished {
         changes: headstart_overlay_fs::ChangeSet::default(),
         next: None,
         cost: Cost::default(),
+        viewed_ms: None,
+        preview: None,
     }
 }
 

@@ -52,7 +52,10 @@ pub(crate) fn completed(id: &str) -> Finished {
             model_ms: 700,
             tool_ms: 3,
             work_ms: 710,
+            ..Cost::default()
         },
+        viewed_ms: None,
+        preview: None,
     }
 }
 

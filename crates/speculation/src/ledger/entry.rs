@@ -121,6 +121,12 @@ pub struct Speculated {
     /// Milliseconds spent in tools.
     #[serde(default)]
     pub tool_ms: u64,
+    /// Of these, milliseconds of commands in views.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub view_ms: u64,
+    /// Milliseconds of processor time of these commands.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub view_cpu_ms: u64,
     /// The text, only where the user asked for it to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -295,8 +301,15 @@ impl Speculated {
         self.staged_bytes = cost.staged_bytes;
         self.model_ms = cost.model_ms;
         self.tool_ms = cost.tool_ms;
+        self.view_ms = cost.view_ms;
+        self.view_cpu_ms = cost.view_cpu_ms;
         self
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_nothing(number: &u64) -> bool {
+    *number == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]

@@ -8,6 +8,7 @@ mod engine;
 mod foreground;
 mod limits;
 mod same_history;
+mod shadow;
 mod staging;
 mod states;
 mod steps;

@@ -17,8 +17,8 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{
-    Acceptance, Accepted, AtBoundary, Consent, Engine, Events, Finished, Host, Limits, Speculation, Step,
-    StepAbove,
+    Acceptance, Accepted, AtBoundary, Consent, Engine, Events, Finished, Freshness, Host, Limits,
+    Speculation, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
@@ -136,6 +136,9 @@ pub(crate) struct TestHost {
     thinker: Mutex<Option<Waker>>,
     /// Given to steps above instead of the limits of the one below.
     pub(crate) limits_above: Mutex<Option<Limits>>,
+    /// What changed since this moment, and what that comes to.
+    pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
+    pub(crate) freshness: Mutex<Freshness>,
 }
 
 impl TestHost {
@@ -152,6 +155,8 @@ impl TestHost {
             waits_with_steps: AtomicBool::new(false),
             thinker: Mutex::default(),
             limits_above: Mutex::default(),
+            changed_since: Mutex::default(),
+            freshness: Mutex::default(),
         })
     }
 
@@ -192,6 +197,15 @@ impl Host for TestHost {
 
     fn at_boundary(&self) -> AtBoundary {
         *self.at_boundary.lock().unwrap()
+    }
+
+    async fn changed_since(&self, unix_ms: u64) -> Vec<WorkspacePath> {
+        let (moment, paths) = &*self.changed_since.lock().unwrap();
+        if unix_ms == *moment { paths.clone() } else { Vec::new() }
+    }
+
+    fn freshness(&self) -> Freshness {
+        *self.freshness.lock().unwrap()
     }
 
     async fn step_above(&self, step: &Step) -> Option<StepAbove> {

@@ -41,6 +41,7 @@ impl Shell {
         args: &Map<String, Value>,
         context: ToolContext<'_>,
         view: &ViewId,
+        below: Arc<ChangeSet>,
     ) -> Result<InView, ToolError> {
         let limit = context.limits.output_bytes;
         let (command, directory) = asked(args, context).await?;
@@ -49,7 +50,9 @@ impl Shell {
             command: command.to_owned(),
             directory,
             view: view.clone(),
+            below,
             staged: Arc::clone(&staged),
+            base: Arc::clone(context.view.base()),
             deny: context.gate.deny.clone(),
             secrets: secrets(context),
             time_limit: context.limits.command_time,
@@ -129,7 +132,8 @@ const MAX_NAMED: usize = 10;
 /// What the model is to know of a command in a view, besides what it printed.
 fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
     let mut remarks = Vec::new();
-    let changed = ran.changed_since(staged);
+    // What a limit of time cut is not staged.
+    let changed = if ran.output.timed_out { Vec::new() } else { ran.changed_since(staged) };
     if !changed.is_empty() {
         let named: Vec<_> = changed.iter().take(MAX_NAMED).map(ToString::to_string).collect();
         let more = changed.len().saturating_sub(MAX_NAMED);

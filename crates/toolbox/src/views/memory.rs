@@ -2,20 +2,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, Overlay, Quota, WorkspacePath};
 
 use headstart_tool_gate::{UnmetNeed, no_repository};
 
 use super::{Support, Tier, ViewId, ViewOutput, ViewRequest};
 use crate::{CommandOutput, CommandRequest, CommandRunner, ToolError};
 
-/// Views over a tree in memory, in which commands play what a test wrote down for them.
+/// Views in memory, in which commands play what a test wrote down for them.
 ///
 /// What a command writes and what is staged is laid over each other by a real overlay, so what comes back is what a view would give.
 /// Not modelled: processes, and so time, limits and an end by force; the network; folders that git ignores, which stay as any other; what a
 /// command reads; and [`ViewRequest::deny`], for nothing here reads a file. Each command that has nothing to play fails with exit code 127.
+#[derive(Default)]
 pub struct MemoryViews {
-    tree: Arc<dyn Tree>,
     state: Mutex<State>,
 }
 
@@ -72,11 +72,6 @@ impl Played {
 }
 
 impl MemoryViews {
-    /// Views over this tree, which is never written.
-    pub fn new(tree: Arc<dyn Tree>) -> Self {
-        Self { tree, state: Mutex::default() }
-    }
-
     /// What the next run of `command` does, after those that were said before.
     pub fn play(&self, command: &str, played: Played) {
         self.lock().commands.entry(command.to_owned()).or_default().push_back(played);
@@ -138,7 +133,7 @@ impl CommandRunner for MemoryViews {
         };
         let unknown = || Played::new(&format!("{}: command not found\n", request.command), 127);
         let Played { edits, answer } = played.unwrap_or_else(unknown);
-        let view = Overlay::from_change_set(Arc::clone(&self.tree), Quota::default(), &request.staged)?;
+        let view = Overlay::from_change_set(Arc::clone(&request.base), Quota::default(), &request.staged)?;
         for (path, content) in edits {
             match content {
                 Some(content) => view.write(&path, content).await?,

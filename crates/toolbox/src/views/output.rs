@@ -10,7 +10,7 @@ use crate::CommandOutput;
 pub struct ViewOutput {
     /// What it printed, and how it ended.
     pub output: CommandOutput,
-    /// Everything in which the view differs from the workspace on disk: what was staged before, as far as it is still there, and what the
+    /// Everything in which the view differs from [`ViewRequest::base`](super::ViewRequest::base): what was staged before, as far as it is still there, and what the
     /// command wrote. Nothing that git ignores is in it, unless it was staged before.
     pub changes: ChangeSet,
     /// What it changed of a git repository that counts (a commit, a reference, configuration), in words. None of it is in
@@ -26,8 +26,8 @@ pub struct ViewOutput {
     pub changed_meanwhile: Vec<WorkspacePath>,
     /// What could not be staged as it was (a socket, a set-user-ID bit), in words for the model.
     pub notes: Vec<String>,
-    /// When it began, in nanoseconds since the Unix epoch: what changes on disk from then on it may not have seen.
-    pub began_ns: i64,
+    /// When it began, in milliseconds since the Unix epoch: what changes on disk from then on it may not have seen.
+    pub began_ms: u64,
     /// What it took.
     pub cost: ViewCost,
 }
@@ -55,7 +55,7 @@ impl ViewOutput {
             refused: Refused::default(),
             changed_meanwhile: Vec::new(),
             notes: Vec::new(),
-            began_ns: 0,
+            began_ms: 0,
             cost: ViewCost::default(),
         }
     }

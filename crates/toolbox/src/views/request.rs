@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_overlay_fs::{ChangeSet, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, Tree, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 
 use crate::Secrets;
@@ -12,7 +12,7 @@ use crate::Secrets;
 pub struct ViewId(Arc<str>);
 
 /// A command for a view.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ViewRequest {
     /// The command line, for `bash -c`, as the model wrote it: a view needs no form in which it only reads.
     pub command: String,
@@ -20,8 +20,12 @@ pub struct ViewRequest {
     pub directory: WorkspacePath,
     /// Where it runs. The first command makes the view, those after it find there what it left.
     pub view: ViewId,
-    /// What has to show in it over the workspace on disk, and nothing else of the work.
+    /// What has to show in it of the work that this one stands on, over the workspace on disk; empty for work that stands on the workspace.
+    pub below: Arc<ChangeSet>,
+    /// What has to show in it over both, and nothing else of the work.
     pub staged: Arc<ChangeSet>,
+    /// The workspace with what is [`below`](Self::below): what a change rests on is what this tree has.
+    pub base: Arc<dyn Tree>,
     /// What must not be there: each path that [`DenyRules::matching`] finds, and each that [`DenyRules::secret`] finds, unless
     /// [`secrets`](Self::secrets) are open.
     pub deny: DenyRules,
@@ -31,6 +35,15 @@ pub struct ViewRequest {
     pub time_limit: Duration,
     /// At most so many bytes of output are kept.
     pub output_limit: usize,
+}
+
+impl fmt::Debug for ViewRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewRequest")
+            .field("command", &self.command)
+            .field("view", &self.view)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ViewId {

@@ -25,7 +25,7 @@ struct Bench {
 fn bench() -> Bench {
     let files: Arc<dyn Tree> =
         Arc::new(tree(&[("src/lib.rs", "old\n"), ("gone.txt", "x\n"), ("keys/a", "")]));
-    let views = Arc::new(MemoryViews::new(Arc::clone(&files)));
+    let views = Arc::new(MemoryViews::default());
     Bench {
         toolbox: Toolbox::standard(Some(views.clone())),
         views,
@@ -54,7 +54,7 @@ impl Bench {
             hardened: None,
             consented: false,
         };
-        block_on(self.toolbox.run_in_view(&call, context, &ViewId::new("s1")))
+        block_on(self.toolbox.run_in_view(&call, context, &ViewId::new("s1"), Arc::default()))
     }
 }
 

@@ -1,0 +1,229 @@
+//! A call of work ahead that runs in a view, and what becomes of what it did there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
+use headstart_tool_gate::{BuiltinTool, Decision, Gate, GateContext, Reason, Verdict};
+use headstart_toolbox::{InView, TestSummary, Tier, ToolError, Toolbox, ViewCost, ViewId, ViewOutput};
+
+use crate::accept::judged;
+use crate::event::EventSender;
+use crate::footing::Footing;
+use crate::permit::{Cut, Permitted, Tools};
+use crate::run::{SharedProgress, lock, millis, output};
+use crate::{Event, Limit};
+
+/// A command that its user disturbed is run once more if it took less than this.
+const RUN_AGAIN_BELOW: Duration = Duration::from_secs(10);
+/// Most paths that a verdict names.
+const MAX_NAMED: usize = 3;
+
+/// Where the commands of one step run, and whom they are told to. The view goes with the step's work.
+pub(crate) struct Shadow {
+    view: ViewId,
+    toolbox: Toolbox,
+    /// The steps below, the lowest first.
+    below: Vec<Arc<Footing>>,
+    progress: SharedProgress,
+    events: EventSender,
+}
+
+impl Shadow {
+    /// For the step of this id, over the steps below it.
+    pub(crate) fn new(
+        id: &str,
+        toolbox: Toolbox,
+        below: Vec<Arc<Footing>>,
+        progress: SharedProgress,
+        events: EventSender,
+    ) -> Self {
+        Self { view: ViewId::new(id), toolbox, below, progress, events }
+    }
+
+    /// What keeps views apart here, where there are any.
+    pub(crate) fn tier(&self) -> Option<Tier> {
+        self.toolbox.views().tier()
+    }
+
+    /// Runs a call over what the overlay stages, and stages what it left. The view holds then what the overlay does, or it is gone.
+    pub(crate) async fn run(
+        &self,
+        call: &ToolCall,
+        tools: &Tools,
+        overlay: &Arc<Overlay>,
+        permitted: &Permitted,
+    ) -> Result<ToolOutcome, Cut> {
+        // What is not staged must not be there for the next command.
+        let dropped = EndOnDrop(self);
+        let mut is_second = false;
+        loop {
+            let staged = overlay.change_set();
+            let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below());
+            let InView { text, ran } = match ran.await {
+                Ok(ran) => ran,
+                Err(ToolError::NoView { why }) => return Err(no_view(permitted, &why)),
+                Err(ToolError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
+                Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
+            };
+            self.count(ran.cost);
+            if ran.output.timed_out {
+                self.tell(call, &ran, 0);
+                return Ok(output(text));
+            }
+            if !ran.changed_meanwhile.is_empty() && !is_second && ran.cost.time < RUN_AGAIN_BELOW {
+                is_second = true;
+                self.toolbox.end_view(&self.view);
+                continue;
+            }
+            let changed = ran.changed_since(&staged);
+            if let Some(verdict) = not_given(&ran, call) {
+                return Err(Cut::Stop(verdict));
+            }
+            if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
+                self.tell(call, &ran, 0);
+                let why = format!("what it changed is dropped, for it reached a limit: {quota}");
+                return Ok(ToolOutcome::Error(format!("{}\n[{why}]", ran.output.output.trim_end())));
+            }
+            if let Some(verdict) = closed(&changed, &tools.gate, permitted) {
+                if verdict.reason == permitted.verdict.reason {
+                    lock(&self.progress).preview = Some(text);
+                }
+                return Err(Cut::Stop(verdict));
+            }
+            match overlay.replace(&ran.changes) {
+                Ok(()) => {}
+                Err(TreeError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
+                Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
+            }
+            lock(&self.progress).viewed_ms = Some(ran.began_ms);
+            self.tell(call, &ran, changed.len());
+            dropped.keep();
+            return Ok(output(text));
+        }
+    }
+
+    /// What the steps below stage that is not in the workspace yet, as one.
+    fn below(&self) -> Arc<ChangeSet> {
+        let staged = self.below.iter().filter_map(|footing| footing.staged());
+        Arc::new(staged.reduce(|below, above| below.then(&above)).unwrap_or_default())
+    }
+
+    fn count(&self, cost: ViewCost) {
+        let total = &mut lock(&self.progress).cost;
+        total.view_ms += millis(cost.time);
+        total.view_cpu_ms += millis(cost.processor);
+        total.view_peak_bytes = total.view_peak_bytes.max(cost.peak_bytes);
+    }
+
+    fn tell(&self, call: &ToolCall, ran: &ViewOutput, staged: usize) {
+        let Some(view) = self.tier() else { return };
+        self.events.send(Event::ShadowRan {
+            command: command_of(call).to_owned(),
+            exit_code: ran.output.exit_code,
+            millis: millis(ran.cost.time),
+            staged,
+            warm: ran.warm.clone(),
+            network: ran.refused.network,
+            tests: TestSummary::of(&ran.output.output).map(TestSummary::words),
+            view,
+        });
+    }
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        self.toolbox.end_view(&self.view);
+    }
+}
+
+/// Ends the view, also where the future is dropped that runs in it.
+struct EndOnDrop<'a>(&'a Shadow);
+
+impl EndOnDrop<'_> {
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.toolbox.end_view(&self.0.view);
+    }
+}
+
+/// Why the answer says nothing of the model's own code, where it may not: then nobody reads it.
+fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
+    let stop = |reason, why: String| {
+        Some(Verdict::boundary(reason, format!("{} {why}", first_line(command_of(call)))))
+    };
+    if !ran.changed_meanwhile.is_empty() {
+        let paths = named(ran.changed_meanwhile.iter().map(ToString::to_string));
+        return stop(Reason::ChangedMeanwhile, format!("ran while {paths} changed in the workspace"));
+    }
+    if !ran.git.is_empty() {
+        return stop(
+            Reason::ProtectedPath,
+            format!("changes the repository: {}", named(ran.git.iter().cloned())),
+        );
+    }
+    if !ran.outside.is_empty() {
+        let paths = named(ran.outside.iter().cloned());
+        return stop(Reason::WritesOutside, format!("writes outside the workspace: {paths}"));
+    }
+    if ran.refused.may_explain(ran.output.exit_code) {
+        let what = if ran.refused.privileges { "more rights" } else { "the network" };
+        return stop(Reason::NeedsHost, format!("needs {what}, which work that runs ahead has not"));
+    }
+    None
+}
+
+/// The first changed path that no write ahead may touch, as the plain write would be judged. Where the mode asks before a write, it is the
+/// command's own verdict.
+fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
+    changed.iter().find_map(|path| {
+        let (_, verdict) = judged(BuiltinTool::WriteFile, path, gate, &permitted.context);
+        if verdict.decision != Decision::Boundary {
+            return None;
+        }
+        if verdict.reason == Reason::WriteToolNoAuto {
+            let changes = named(changed.iter().map(ToString::to_string));
+            let detail = format!("it changes {changes}, and this mode asks before a write");
+            return Some(Verdict {
+                decision: Decision::Boundary,
+                detail: detail.into(),
+                ..permitted.verdict.clone()
+            });
+        }
+        let detail = format!("it changes {path}: {}", verdict.detail);
+        Some(Verdict { detail: detail.into(), ..verdict })
+    })
+}
+
+fn no_view(permitted: &Permitted, why: &str) -> Cut {
+    let detail = format!("{}; there is no view to run it in: {why}", permitted.verdict.detail);
+    Cut::Stop(Verdict { decision: Decision::Boundary, detail: detail.into(), ..permitted.verdict.clone() })
+}
+
+fn command_of(call: &ToolCall) -> &str {
+    let text = |name: &str| call.args.get(name).and_then(|value| value.as_str());
+    text("command").or_else(|| text("cmd")).unwrap_or_default()
+}
+
+fn first_line(command: &str) -> &str {
+    command.trim().lines().next().unwrap_or_default()
+}
+
+fn named(mut names: impl Iterator<Item = String>) -> String {
+    let shown: Vec<_> = names.by_ref().take(MAX_NAMED).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Whether commands of work ahead may go to views under these rules.
+pub(crate) fn is_allowed(context: &GateContext) -> bool {
+    context.views && context.mode != headstart_tool_gate::ApprovalMode::Plan
+}

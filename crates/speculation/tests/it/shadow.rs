@@ -1,0 +1,463 @@
+//! Commands of work ahead in views, which are views in memory here.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::executor::{LocalPool, block_on};
+use headstart_forked_query::ModelEvent;
+use headstart_forked_query::{Part, ToolOutcome, check_pairing};
+use headstart_speculation::{
+    Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status, ledger,
+};
+use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Policies, PolicyRule, Reason};
+use headstart_toolbox::{MemoryViews, Played, Toolbox, ViewOutput};
+use serde_json::json;
+
+use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, spawn, write};
+
+struct Viewing {
+    bench: Bench,
+    views: Arc<MemoryViews>,
+}
+
+/// A bench whose host has views.
+fn viewing(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Viewing {
+    let mut bench = Bench::new(mode, answers);
+    let views = Arc::new(MemoryViews::default());
+    bench.engine.toolbox = Toolbox::standard(Some(views.clone()));
+    let mut rules = bench.host.rules.lock().unwrap();
+    rules.views = true;
+    rules.ahead_writes = AheadWrites::Ask;
+    drop(rules);
+    Viewing { bench, views }
+}
+
+fn shell(command: &str) -> ModelEvent {
+    call("shell", &json!({ "command": command }))
+}
+
+fn results(finished: &Finished) -> Vec<String> {
+    let parts = finished.transcript.messages.iter().flat_map(|message| &message.parts);
+    let results = parts.filter_map(|part| match part {
+        Part::ToolResult(result) => Some(&result.outcome),
+        _ => None,
+    });
+    results
+        .map(|outcome| match outcome {
+            ToolOutcome::Output(text) => text.as_str().unwrap_or_default().to_owned(),
+            ToolOutcome::Error(error) => format!("error: {error}"),
+        })
+        .collect()
+}
+
+fn changed(finished: &Finished) -> Vec<String> {
+    finished.changes.changes.iter().map(|change| change.path.to_string()).collect()
+}
+
+fn verdict(finished: &Finished) -> (Decision, Reason, String) {
+    match &finished.ending {
+        Ending::Boundary { verdict } => (verdict.decision, verdict.reason, verdict.detail.to_string()),
+        other => panic!("no boundary: {other:?}"),
+    }
+}
+
+const TESTED: &str = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
+
+#[test]
+fn a_command_runs_over_what_is_staged_and_what_it_writes_is_staged() {
+    let Viewing { bench, views } = viewing(
+        ApprovalMode::AutoEdit,
+        [calls([edit(), shell("cargo fmt"), shell("cargo test"), read("src/lib.rs")]), says("Done.")],
+    );
+    let cost = |answer: &mut ViewOutput| {
+        answer.cost.time = Duration::from_millis(1_600);
+        answer.cost.processor = Duration::from_millis(2_900);
+        answer.cost.peak_bytes = 1 << 20;
+        answer.warm = vec![path("target")];
+        answer.began_ms = 7_000;
+    };
+    views.play(
+        "cargo fmt",
+        Played::new("", 0).writing(path("src/lib.rs"), "formatted\n").writing(path("new.rs"), "x\n"),
+    );
+    views.play("cargo test", Played::new(TESTED, 0).with(cost));
+    let before = bench.tree.snapshot();
+    let (speculation, driver, events) = bench.start("do it");
+    block_on(driver);
+    let finished = block_on(speculation.finished());
+    assert_eq!(finished.ending, Ending::Completed);
+    assert_eq!(bench.tree.snapshot(), before, "nothing changes before an accept");
+    assert_eq!(changed(&finished), ["new.rs", "src/lib.rs"]);
+    let results = results(&finished);
+    assert_eq!(results[1], "[no output]\n[changed: new.rs, src/lib.rs]");
+    assert!(results[2].ends_with("0 ignored") && results[3].contains("formatted"), "{results:?}");
+    let requests = views.requests();
+    assert_eq!(requests.len(), 2);
+    let shown: Vec<_> = requests[1].staged.changes.iter().map(|change| change.path.to_string()).collect();
+    assert_eq!(shown, ["new.rs", "src/lib.rs"]);
+    assert_eq!(views.real_runs(), [""; 0]);
+    assert_eq!(views.held(), [], "the view goes with the work");
+
+    let told: Vec<_> = block_on(events.collect::<Vec<_>>());
+    let ran: Vec<_> = told.iter().filter(|event| matches!(event, Event::ShadowRan { .. })).collect();
+    assert_eq!(
+        serde_json::to_value(ran[1]).unwrap(),
+        json!({ "type": "shadowRan", "command": "cargo test", "exitCode": 0, "millis": 1600, "staged": 0, "warm": ["target"],
+            "network": 0, "tests": "2 passed", "view": "memory" })
+    );
+    let place = |wanted: fn(&Event) -> bool| told.iter().position(wanted).unwrap();
+    let first = place(|event| matches!(event, Event::ShadowRan { .. }));
+    assert!(matches!(&told[first - 1], Event::ToolCall { call } if call.args["command"] == "cargo fmt"));
+    assert!(matches!(&told[first + 1], Event::ToolResult { .. }));
+
+    assert_eq!((finished.cost.view_ms, finished.cost.view_cpu_ms), (1_600, 2_900));
+    assert_eq!(finished.cost.view_peak_bytes, 1 << 20);
+    assert_eq!(finished.viewed_ms, Some(7_000));
+    let kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
+    assert_eq!(kept, *finished, "a record holds all of it");
+    accepted(block_on(bench.engine.accept(&kept)).unwrap());
+    assert_eq!(bench.tree.snapshot()["src/lib.rs"], b"formatted\n");
+}
+
+/// Reading what is staged needs a view, and only that: reading what is not runs beside other reads, on the real tree.
+#[test]
+fn a_command_that_reads_staged_files_gets_a_view_where_there_is_one() {
+    let answers = || [calls([edit(), shell("cat src/lib.rs"), shell("cat README.md")]), says("Done.")];
+    let with = viewing(ApprovalMode::AutoEdit, answers());
+    with.views.play("cat src/lib.rs", Played::new("staged\n", 0));
+    let (_, finished) = with.bench.speculate("do it");
+    assert_eq!((finished.ending.clone(), results(&finished)[1].as_str()), (Ending::Completed, "staged"));
+    assert_eq!(with.views.real_runs(), ["cat README.md"]);
+
+    let without = viewing(ApprovalMode::AutoEdit, answers());
+    without.views.end_support("the kernel has none");
+    let (_, finished) = without.bench.speculate("do it");
+    assert_eq!(verdict(&finished).1, Reason::ReadsStaged);
+    assert!(without.views.requests().is_empty() && without.views.real_runs().is_empty());
+}
+
+/// As ever where there is no view, and never on the real tree.
+#[test]
+fn without_a_view_a_command_is_the_boundary_that_it_was() {
+    type Change = fn(&Viewing);
+    let cases: [(&str, Change); 3] = [
+        ("the rules", |viewing| viewing.bench.host.rules.lock().unwrap().views = false),
+        ("the machine", |viewing| viewing.views.end_support("the kernel has none")),
+        ("plan mode", |viewing| viewing.bench.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
+    ];
+    for (name, change) in cases {
+        let viewing = viewing(ApprovalMode::AutoEdit, [calls([shell("cargo test")])]);
+        change(&viewing);
+        let (speculation, finished) = viewing.bench.speculate("do it");
+        let (decision, reason, _) = verdict(&finished);
+        assert_eq!((decision, reason), (Decision::Boundary, Reason::Executes), "{name}");
+        assert_eq!(finished.pending_call().unwrap().args["command"], "cargo test", "{name}");
+        assert!(viewing.views.requests().is_empty() && viewing.views.real_runs().is_empty(), "{name}");
+        let given = accepted(block_on(speculation.accept()).unwrap());
+        assert!(given.transcript.pending_call().is_some() && given.changes.is_empty(), "{name}");
+    }
+}
+
+/// The model never reads a failure that is not of its own code: the call is pending, as if it had not run.
+#[test]
+fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
+    let cases: [(&str, fn(&mut ViewOutput), i32, Reason, &str); 6] = [
+        ("network", |answer| answer.refused.network = 2, 1, Reason::NeedsHost, "needs the network"),
+        ("privileges", |answer| answer.refused.privileges = true, 0, Reason::NeedsHost, "needs more rights"),
+        (
+            "outside",
+            |answer| answer.outside = vec!["~/bin/tool".into()],
+            0,
+            Reason::WritesOutside,
+            "~/bin/tool",
+        ),
+        (
+            "git",
+            |answer| answer.git = vec!["a commit on main".into()],
+            0,
+            Reason::ProtectedPath,
+            "a commit on main",
+        ),
+        (
+            "meanwhile",
+            |answer| {
+                answer.changed_meanwhile = vec![path("README.md")];
+                answer.cost.time = Duration::from_secs(10);
+            },
+            0,
+            Reason::ChangedMeanwhile,
+            "README.md",
+        ),
+        (
+            "killed by it",
+            |answer| {
+                answer.refused.network = 1;
+                answer.output.exit_code = None;
+            },
+            0,
+            Reason::NeedsHost,
+            "network",
+        ),
+    ];
+    for (name, change, exit, reason, detail) in cases {
+        let Viewing { bench, views } = viewing(
+            ApprovalMode::AutoEdit,
+            [calls([write("a.txt", "a\n"), shell("make\nall"), read("a.txt")])],
+        );
+        views.play("make\nall", Played::new("cannot\n", exit).writing(path("made.txt"), "x\n").with(change));
+        let (speculation, finished) = bench.speculate("do it");
+        let said = verdict(&finished);
+        assert_eq!((said.0, said.1), (Decision::Boundary, reason), "{name}");
+        assert!(said.2.starts_with("make ") && said.2.contains(detail), "{name}: {}", said.2);
+        assert_eq!(changed(&finished), ["a.txt"], "{name}");
+        assert_eq!(results(&finished).len(), 1, "{name}");
+        assert_eq!(views.held(), [], "{name}");
+        check_pairing(&finished.transcript.messages).unwrap();
+        let given = accepted(block_on(speculation.accept()).unwrap());
+        assert_eq!(given.transcript.pending_call().unwrap().args["command"], "make\nall", "{name}");
+    }
+}
+
+#[test]
+fn a_command_that_its_user_disturbed_runs_once_more_in_a_fresh_view() {
+    let Viewing { bench, views } =
+        viewing(ApprovalMode::AutoEdit, [calls([shell("make"), shell("make")]), says("never asked")]);
+    let disturbed = || {
+        Played::new("first\n", 1).writing(path("half.txt"), "x\n").with(|answer| {
+            answer.changed_meanwhile = vec![path("half.txt")];
+            answer.cost.time = Duration::from_secs(1);
+        })
+    };
+    views.play("make", disturbed());
+    views.play("make", Played::new("second\n", 0));
+    views.play("make", disturbed());
+    views.play("make", disturbed());
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(results(&finished), ["second"]);
+    assert_eq!(verdict(&finished).1, Reason::ChangedMeanwhile);
+    assert_eq!((views.requests().len(), finished.cost.view_ms), (4, 3_000));
+    assert!(changed(&finished).is_empty());
+}
+
+#[test]
+fn a_failure_of_its_own_keeps_what_it_wrote_and_a_limit_does_not() {
+    let Viewing { bench, views } = viewing(
+        ApprovalMode::AutoEdit,
+        [calls([shell("fail"), shell("slow"), shell("full"), shell("fine")]), says("Done.")],
+    );
+    views.play("fail", Played::new("1 error\n", 2).writing(path("log.txt"), "x\n"));
+    views.play(
+        "slow",
+        Played::new("…\n", 1).writing(path("slow.txt"), "x\n").with(|answer| {
+            answer.output.timed_out = true;
+            answer.output.exit_code = None;
+        }),
+    );
+    let full = |answer: &mut ViewOutput| answer.refused.quota = Some("512 MiB in files".into());
+    views.play("full", Played::new("no space left\n", 1).writing(path("full.txt"), "x\n").with(full));
+    views.play("fine", Played::new("ok\n", 0).writing(path("fine.txt"), "x\n").with(full));
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    assert_eq!(changed(&finished), ["fine.txt", "log.txt"]);
+    let results = results(&finished);
+    assert_eq!(results[0], "1 error\n[exit code 2]\n[changed: log.txt]");
+    assert!(results[1].contains("ended after") && !results[1].contains("changed"), "{results:?}");
+    assert!(results[2].starts_with("error: no space left") && results[2].contains("512 MiB"), "{results:?}");
+    assert!(results[3].contains("it reached a limit: 512 MiB"), "{results:?}");
+    // Of what was dropped nothing shows in the view after it.
+    let shown: Vec<_> =
+        views.requests()[3].staged.changes.iter().map(|change| change.path.to_string()).collect();
+    assert_eq!(shown, ["log.txt"]);
+}
+
+#[test]
+fn what_is_staged_has_the_limit_that_it_always_had() {
+    let Viewing { mut bench, views } =
+        viewing(ApprovalMode::AutoEdit, [calls([write("a", "a"), shell("make")])]);
+    bench.engine.limits.staged.files = 2;
+    let played = Played::new("", 0).writing(path("b"), "b").writing(path("c"), "c");
+    views.play("make", played);
+    let (_, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Staged });
+    assert_eq!(changed(&finished), ["a"]);
+    assert_eq!(views.held(), []);
+}
+
+/// Whatever a command writes by itself, no rule about paths is got round by it.
+#[test]
+fn a_path_that_no_write_ahead_may_touch_is_not_written_by_a_command_either() {
+    for (name, reason) in [
+        ("keys/a", Reason::DeniedPath),
+        (".env", Reason::SecretPath),
+        (".headstart/config.toml", Reason::ProtectedPath),
+        ("sub/.git/hooks/pre-commit", Reason::ProtectedPath),
+    ] {
+        let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, [calls([shell("make")])]);
+        bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["keys/"]).unwrap();
+        views.play("make", Played::new("made\n", 0).writing(path(name), "x\n").writing(path("fine"), "x\n"));
+        let (_, finished) = bench.speculate("do it");
+        assert_eq!(verdict(&finished).1, reason, "{name}");
+        assert!(changed(&finished).is_empty() && results(&finished).is_empty(), "{name}");
+    }
+}
+
+/// In default mode what a command staged is asked about with the edits; where edits are a boundary it runs only as long as it writes nothing.
+#[test]
+fn in_default_mode_what_a_command_writes_is_asked_about_or_waits() {
+    let answers = || [calls([shell("cargo test"), shell("cargo fmt")]), says("Done.")];
+    let played = |views: &MemoryViews| {
+        views.play("cargo test", Played::new(TESTED, 0));
+        views.play("cargo fmt", Played::new("formatted\n", 0).writing(path("src/lib.rs"), "x\n"));
+    };
+    let asks = viewing(ApprovalMode::Default, answers());
+    played(&asks.views);
+    let (speculation, finished) = asks.bench.speculate("do it");
+    assert_eq!((finished.ending.clone(), finished.preview.clone()), (Ending::Completed, None));
+    let Acceptance::AsksFirst(question) = block_on(speculation.accept()).unwrap() else {
+        panic!("not asked")
+    };
+    assert_eq!(question.changes().changes.len(), 1);
+    accepted(block_on(speculation.accept_with(&question.agreed())).unwrap());
+
+    let waits = viewing(ApprovalMode::Default, answers());
+    waits.bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
+    played(&waits.views);
+    let before = waits.bench.tree.snapshot();
+    let (speculation, finished) = waits.bench.speculate("do it");
+    let (_, reason, detail) = verdict(&finished);
+    assert_eq!(reason, Reason::Executes);
+    assert!(detail.contains("src/lib.rs") && detail.contains("asks"), "{detail}");
+    assert_eq!(finished.pending_call().unwrap().args["command"], "cargo fmt");
+    assert_eq!(finished.preview.as_deref(), Some("formatted\n[changed: src/lib.rs]"));
+    assert_eq!(results(&finished).len(), 1);
+    assert!(finished.changes.is_empty());
+    let given = accepted(block_on(speculation.accept()).unwrap());
+    assert!(given.changes.is_empty() && given.transcript.pending_call().is_some());
+    assert_eq!(waits.bench.tree.snapshot(), before);
+}
+
+#[test]
+fn a_rule_that_came_meanwhile_drops_the_whole_step() {
+    type Meanwhile = fn(&Bench);
+    let cases: [(&str, Meanwhile); 4] = [
+        ("plan", |bench| bench.host.rules.lock().unwrap().mode = ApprovalMode::Plan),
+        ("no views", |bench| bench.host.rules.lock().unwrap().views = false),
+        ("deny", |bench| {
+            bench.host.rules.lock().unwrap().deny = DenyRules::from_patterns(["made.txt"]).unwrap();
+        }),
+        ("policy", |bench| {
+            let rules: Vec<PolicyRule> =
+                serde_json::from_value(json!([{ "program": "make", "decision": "boundary" }])).unwrap();
+            bench.host.rules.lock().unwrap().policies = Policies::new([], rules).unwrap();
+        }),
+    ];
+    for (name, meanwhile) in cases {
+        let Viewing { bench, views } =
+            viewing(ApprovalMode::AutoEdit, [calls([edit(), shell("make")]), says("Done.")]);
+        views.play("make", Played::new("", 0).writing(path("made.txt"), "x\n"));
+        let before = bench.tree.snapshot();
+        let (speculation, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending.status(), Status::Completed);
+        meanwhile(&bench);
+        let acceptance = block_on(speculation.accept()).unwrap();
+        assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{name}: {acceptance:?}");
+        assert_eq!(bench.tree.snapshot(), before, "{name}");
+    }
+}
+
+#[test]
+fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
+    let answers = || [calls([edit(), shell("cargo test")]), says("Done.")];
+    for freshness in [Freshness::Tell, Freshness::Require] {
+        let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers());
+        views.play("cargo test", Played::new(TESTED, 0).with(|answer| answer.began_ms = 7_000));
+        *bench.host.changed_since.lock().unwrap() = (7_000, vec![path("README.md")]);
+        *bench.host.freshness.lock().unwrap() = freshness;
+        let before = bench.tree.snapshot();
+        let (speculation, _) = bench.speculate("do it");
+        match block_on(speculation.accept()).unwrap() {
+            Acceptance::Accepted(given) if freshness == Freshness::Tell => {
+                assert_eq!(given.changed_since_view, [path("README.md")]);
+            }
+            Acceptance::Conflict(conflicts) if freshness == Freshness::Require => {
+                assert_eq!(conflicts[0].path, path("README.md"));
+                assert_eq!(bench.tree.snapshot(), before);
+                bench.host.changed_since.lock().unwrap().1.clear();
+                accepted(block_on(speculation.accept()).unwrap());
+            }
+            other => panic!("{freshness:?}: {other:?}"),
+        }
+    }
+}
+
+/// A step on top of another one sees what that one staged, and stages over it; after the accept below, over the workspace.
+#[test]
+fn steps_on_steps_have_views_of_their_own() {
+    let Viewing { mut bench, views } = viewing(
+        ApprovalMode::AutoEdit,
+        [
+            calls([write("one.txt", "1\n")]),
+            says("One."),
+            calls([write("two.txt", "2\n"), shell("make")]),
+            says("Two."),
+        ],
+    );
+    bench.engine.limits.depth = 2;
+    bench.model.suggest("and two");
+    views.play(
+        "make",
+        Played::new("", 0).writing(path("one.txt"), "made\n").writing(path("three.txt"), "3\n"),
+    );
+    let (below, driver, _events) = bench.start("one");
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    pool.run_until_stalled();
+    let above: Speculation = pool.run_until(below.above()).unwrap();
+    let finished = pool.run_until(above.finished());
+    assert_eq!(changed(&finished), ["one.txt", "three.txt", "two.txt"]);
+    assert_eq!(finished.viewed_ms, None, "what is accepted below it would count as changed");
+    let request = &views.requests()[0];
+    let paths = |changes: &headstart_overlay_fs::ChangeSet| {
+        changes.changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (paths(&request.below), paths(&request.staged)),
+        (vec!["one.txt".into()], vec!["two.txt".into()])
+    );
+    accepted(block_on(below.accept()).unwrap());
+    accepted(block_on(above.accept()).unwrap());
+    let tree = bench.tree.snapshot();
+    assert_eq!((&tree["one.txt"][..], &tree["three.txt"][..]), (&b"made\n"[..], &b"3\n"[..]));
+}
+
+#[test]
+fn an_abort_ends_the_view_and_leaves_nothing() {
+    let hangs = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let Viewing { bench, views } =
+        viewing(ApprovalMode::AutoEdit, [calls([shell("make")]), Answer::Hangs(Arc::clone(&hangs))]);
+    views.play("make", Played::new("", 0).writing(path("made.txt"), "x\n"));
+    let (speculation, driver, _events) = bench.start("do it");
+    let mut pool = LocalPool::new();
+    spawn(&pool, driver);
+    pool.run_until_stalled();
+    assert_eq!(views.held().len(), 1);
+    assert_eq!(speculation.changes().changes.len(), 1);
+    speculation.abort();
+    assert!(hangs.load(Ordering::SeqCst) && views.held().is_empty());
+    assert!(speculation.changes().is_empty());
+}
+
+#[test]
+fn the_ledger_counts_what_views_took() {
+    let cost =
+        headstart_speculation::Cost { view_ms: 5, view_cpu_ms: 9, ..headstart_speculation::Cost::default() };
+    let line = r#"{"type":"speculation","id":"a","at":1,"model":"m","inputTokens":1,"outputTokens":1}"#;
+    let book = ledger::read(format!("{line}\n").as_bytes());
+    let [ledger::Entry::Speculation(entry)] = &book.entries[..] else { panic!("{book:?}") };
+    assert_eq!((entry.view_ms, entry.view_cpu_ms), (0, 0));
+    let text = ledger::Entry::Speculation(entry.clone().with_cost(&cost)).to_line();
+    assert!(text.contains(r#""viewMs":5,"viewCpuMs":9"#), "{text}");
+}

@@ -1,0 +1,116 @@
+//! What the output of well-known test runners comes to.
+
+/// How many tests a command ran, as it printed it itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TestSummary {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed, or could not run.
+    pub failed: u64,
+}
+
+impl TestSummary {
+    /// Reads the output of cargo, pytest, vitest, jest or `go test -v`; `None` where it is none of these, or was cut in between.
+    pub fn of(output: &str) -> Option<Self> {
+        [cargo, pytest, vitest, jest, go].into_iter().find_map(|read| read(output))
+    }
+
+    /// In a few words: `42 passed`, or `1 failed, 41 passed`.
+    pub fn words(self) -> String {
+        match self {
+            Self { passed, failed: 0 } => format!("{passed} passed"),
+            Self { passed, failed } => format!("{failed} failed, {passed} passed"),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { passed: self.passed + other.passed, failed: self.failed + other.failed }
+    }
+}
+
+/// `test result: ok. 3 passed; 0 failed; 0 ignored; …`, once for each binary.
+fn cargo(output: &str) -> Option<TestSummary> {
+    let lines = output.lines().filter_map(|line| line.trim().strip_prefix("test result: "));
+    lines.map(|line| counts(line, ';')).reduce(TestSummary::and)
+}
+
+/// `==== 1 failed, 41 passed in 0.12s ====`, or with `-q` the same without the bars.
+fn pytest(output: &str) -> Option<TestSummary> {
+    let line = output.lines().rev().find(|line| {
+        let line = line.trim_matches(['=', ' ']);
+        line.contains(" in ") && line.ends_with('s') && line.starts_with(|first: char| first.is_ascii_digit())
+    })?;
+    Some(counts(line.trim_matches('=').split(" in ").next()?, ','))
+        .filter(|found| *found != TestSummary::default())
+}
+
+/// `      Tests  1 failed | 41 passed (42)`.
+fn vitest(output: &str) -> Option<TestSummary> {
+    let line = output.lines().rev().find_map(|line| line.trim().strip_prefix("Tests  "))?;
+    Some(counts(line, '|'))
+}
+
+/// `Tests:       1 failed, 41 passed, 42 total`.
+fn jest(output: &str) -> Option<TestSummary> {
+    let line = output.lines().rev().find_map(|line| line.trim().strip_prefix("Tests:"))?;
+    Some(counts(line, ','))
+}
+
+/// `--- PASS: TestAdd (0.00s)`: only with `-v`, else go does not say how many there were.
+fn go(output: &str) -> Option<TestSummary> {
+    let count = |start: &str| output.lines().filter(|line| line.starts_with(start)).count() as u64;
+    let found = TestSummary { passed: count("--- PASS: "), failed: count("--- FAIL: ") };
+    (found != TestSummary::default()).then_some(found)
+}
+
+/// The numbers before `passed` and `failed` (or `error`, `errors`) among parts of a line.
+fn counts(line: &str, apart: char) -> TestSummary {
+    let mut found = TestSummary::default();
+    for part in line.split(apart) {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let Ok(number) = pair[0].parse::<u64>() else { continue };
+            match pair[1] {
+                "passed" => found.passed += number,
+                "failed" | "error" | "errors" => found.failed += number,
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runners_own_words_are_counted() {
+        let cases = [
+            (
+                "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n\
+                 test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+                Some("1 failed, 5 passed"),
+            ),
+            ("....\n4 passed in 0.02s\n", Some("4 passed")),
+            ("=== 1 failed, 41 passed, 2 warnings in 3.10s ===", Some("1 failed, 41 passed")),
+            ("===== 2 errors in 0.10s =====", Some("2 failed, 0 passed")),
+            (
+                " Test Files  2 passed (2)\n      Tests  1 failed | 41 passed (42)\n",
+                Some("1 failed, 41 passed"),
+            ),
+            ("Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\n", Some("3 passed")),
+            (
+                "=== RUN   TestA\n--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\n",
+                Some("1 failed, 1 passed"),
+            ),
+            ("ok  \texample.org/a\t0.002s\n", None),
+            ("Finished in 3 s", None),
+            ("", None),
+        ];
+        for (output, expected) in cases {
+            let said = TestSummary::of(output).map(TestSummary::words);
+            assert_eq!(said.as_deref(), expected, "{output}");
+        }
+    }
+}
