@@ -26,14 +26,14 @@ pub(crate) type Running = BoxFuture<'static, Result<ToolOutcome, Cut>>;
 pub(crate) enum Cut {
     Limit(Limit),
     /// The call is pending again, as if it had not run.
-    Stop(Verdict),
+    Stop(Box<Verdict>),
 }
 
 impl From<Cut> for Ending {
     fn from(cut: Cut) -> Self {
         match cut {
             Cut::Limit(limit) => Self::Exhausted { limit },
-            Cut::Stop(verdict) => Self::Boundary { verdict },
+            Cut::Stop(verdict) => Self::Boundary { verdict: *verdict },
         }
     }
 }

@@ -79,7 +79,7 @@ impl Shadow {
             }
             let changed = ran.changed_since(&staged);
             if let Some(verdict) = not_given(&ran, call) {
-                return Err(Cut::Stop(verdict));
+                return Err(Cut::Stop(Box::new(verdict)));
             }
             if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
                 self.tell(call, &ran, 0);
@@ -90,7 +90,7 @@ impl Shadow {
                 if verdict.reason == permitted.verdict.reason {
                     lock(&self.progress).preview = Some(text);
                 }
-                return Err(Cut::Stop(verdict));
+                return Err(Cut::Stop(Box::new(verdict)));
             }
             match overlay.replace(&ran.changes) {
                 Ok(()) => {}
@@ -188,22 +188,18 @@ fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Opti
             return None;
         }
         if verdict.reason == Reason::WriteToolNoAuto {
-            let changes = named(changed.iter().map(ToString::to_string));
-            let detail = format!("it changes {changes}, and this mode asks before a write");
-            return Some(Verdict {
-                decision: Decision::Boundary,
-                detail: detail.into(),
-                ..permitted.verdict.clone()
-            });
+            let paths = named(changed.iter().map(ToString::to_string));
+            let detail = format!("it changes {paths}, and this mode asks before a write");
+            return Some(Verdict { decision: Decision::Boundary, detail, ..permitted.verdict.clone() });
         }
         let detail = format!("it changes {path}: {}", verdict.detail);
-        Some(Verdict { detail: detail.into(), ..verdict })
+        Some(Verdict { detail, ..verdict })
     })
 }
 
 fn no_view(permitted: &Permitted, why: &str) -> Cut {
     let detail = format!("{}; there is no view to run it in: {why}", permitted.verdict.detail);
-    Cut::Stop(Verdict { decision: Decision::Boundary, detail: detail.into(), ..permitted.verdict.clone() })
+    Cut::Stop(Box::new(Verdict { decision: Decision::Boundary, detail, ..permitted.verdict.clone() }))
 }
 
 fn command_of(call: &ToolCall) -> &str {

@@ -59,7 +59,7 @@ fn changed(finished: &Finished) -> Vec<String> {
 
 fn verdict(finished: &Finished) -> (Decision, Reason, String) {
     match &finished.ending {
-        Ending::Boundary { verdict } => (verdict.decision, verdict.reason, verdict.detail.to_string()),
+        Ending::Boundary { verdict } => (verdict.decision, verdict.reason, verdict.detail.clone()),
         other => panic!("no boundary: {other:?}"),
     }
 }
@@ -164,7 +164,8 @@ fn without_a_view_a_command_is_the_boundary_that_it_was() {
 /// The model never reads a failure that is not of its own code: the call is pending, as if it had not run.
 #[test]
 fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
-    let cases: [(&str, fn(&mut ViewOutput), i32, Reason, &str); 6] = [
+    type Change = fn(&mut ViewOutput);
+    let cases: [(&str, Change, i32, Reason, &str); 6] = [
         ("network", |answer| answer.refused.network = 2, 1, Reason::NeedsHost, "needs the network"),
         ("privileges", |answer| answer.refused.privileges = true, 0, Reason::NeedsHost, "needs more rights"),
         (
