@@ -86,7 +86,7 @@ pub(crate) const EMPTY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// Files and folders of the system that only root may read, or that say what no command needs to know. Where they are there, a view
 /// shows an empty file or folder.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
-pub(crate) const MASKED: [&str; 22] = [
+pub(crate) const MASKED: [&str; 27] = [
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -109,6 +109,11 @@ pub(crate) const MASKED: [&str; 22] = [
     "/sys/fs/bpf",
     "/sys/fs/pstore",
     "/sys/firmware",
+    "/proc/acpi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kmsg",
+    "/proc/scsi",
 ];
 
 /// Parts of paths by which a folder is one in which tools keep what they can make again, or write on every run. In a whole folder of tools

@@ -112,7 +112,10 @@ impl View {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| refused("execve", error))?;
+            .map_err(|error| {
+                let about = format!("{}, with /dev/null for its output", options.program.display());
+                ShadowError::Refused(super::refused("execve", about, error))
+            })?;
         let mut starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
         let message = starting.ready(&options, &places)?;
         let (channel, child, mut descriptors) = starting.done(message)?;

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use headstart_shadow::{Command, End, Limits, Options, ShadowError, Streams, Support, View, support};
 
-use crate::place::{PATIENCE, Place, Test, ok, path, sh, state};
+use crate::place::{PATIENCE, Place, Test, ok, path, sh};
+use crate::state::state;
 
 pub(crate) const TESTS: &[Test] = &[
     ("a_command_writes_and_nothing_changes", a_command_writes_and_nothing_changes),

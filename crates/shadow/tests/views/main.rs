@@ -12,6 +12,8 @@ mod commands;
 mod place;
 mod reading;
 mod showing;
+#[path = "../support/state.rs"]
+mod state;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_overlay_fs::{
@@ -146,31 +146,4 @@ fn line(change: &Change) -> String {
         ChangeKind::CreateDirectory => format!("folder {path}, was {was}"),
         ChangeKind::Delete => format!("delete {path}, was {was}"),
     }
-}
-
-/// Everything below a folder: path, type and mode, time of the last change, content.
-pub(crate) fn state(folder: &Path) -> Vec<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let mut rows = Vec::new();
-    let mut todo = vec![folder.to_owned()];
-    while let Some(path) = todo.pop() {
-        let found = path.symlink_metadata().unwrap();
-        let content = match () {
-            () if found.is_dir() => {
-                todo.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-                Vec::new()
-            }
-            () if found.is_symlink() => path.read_link().unwrap().into_os_string().into_encoded_bytes(),
-            () => fs::read(&path).unwrap(),
-        };
-        let time = (found.ctime(), found.ctime_nsec());
-        rows.push(format!(
-            "{} {:o} {time:?} {:?}",
-            path.display(),
-            found.mode(),
-            content.escape_ascii().to_string()
-        ));
-    }
-    rows.sort();
-    rows
 }

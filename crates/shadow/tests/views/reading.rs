@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use headstart_overlay_fs::{CommitOutcome, Quota};
 use headstart_shadow::{ReadRules, ShadowError, WhyNot};
 
-use crate::place::{Place, Test, lines, ok, path, state};
+use crate::place::{Place, Test, lines, ok, path};
+use crate::state::state;
 
 pub(crate) const TESTS: &[Test] = &[
     ("what_was_written_comes_back_and_is_committed", what_was_written_comes_back),

@@ -4,7 +4,8 @@ use std::fs;
 
 use headstart_overlay_fs::ChangeSet;
 
-use crate::place::{Place, Test, lines, ok, path, sh, state};
+use crate::place::{Place, Test, lines, ok, path, sh};
+use crate::state::state;
 
 pub(crate) const TESTS: &[Test] = &[
     ("what_is_staged_is_shown", what_is_staged_is_shown),

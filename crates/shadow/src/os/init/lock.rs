@@ -17,7 +17,8 @@ const NICE: i32 = 10;
 /// Limits of the kernel for each process.
 pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
     let rows = [
-        ("RLIMIT_CORE", Resource::Core, 0),
+        // Not 0: a handler of crashes on the machine, which a pipe leads to, is started for 0 and left out for 1.
+        ("RLIMIT_CORE", Resource::Core, 1),
         ("RLIMIT_FSIZE", Resource::Fsize, limits.file_bytes),
         ("RLIMIT_AS", Resource::As, limits.address_space),
         ("RLIMIT_NPROC", Resource::Nproc, limits.processes),

@@ -237,6 +237,9 @@ impl Site {
             // Root may read what nobody else may; in a view it is nobody else.
             self.private_files(Path::new("etc"), 2, &mut masked);
         }
+        masked.sort();
+        // Of two mounts at one place only the upper one would be remounted.
+        masked.dedup();
         for path in masked {
             let at = relative(&path);
             let Ok(found) = rustix::fs::statat(&self.root, at, AtFlags::SYMLINK_NOFOLLOW) else { continue };

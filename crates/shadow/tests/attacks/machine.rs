@@ -1,0 +1,200 @@
+//! What a view must keep a command from: files, sockets and processes of this machine, made for the test.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use headstart_shadow::{Command, Options};
+use tempfile::TempDir;
+
+use crate::state::state;
+
+/// Files of the home that hold a secret.
+const SECRETS: [&str; 17] = [
+    ".ssh/id_ed25519",
+    ".ssh/known_hosts",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".gitconfig",
+    ".aws/credentials",
+    ".config/gh/hosts.yml",
+    ".docker/config.json",
+    ".gnupg/private-keys-v1.d/key",
+    ".kube/config",
+    ".cache/browser/cookies",
+    ".cargo/credentials.toml",
+    ".cargo/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+];
+
+/// Makes a segment of shared memory, says its number, and waits until its standard input ends. Its arguments hold the secret.
+const HOST_PROCESS: &str = "
+import ctypes, sys
+libc = ctypes.CDLL(None)
+number = libc.shmget(int(sys.argv[1]), 4096, 0o1600)
+assert number != -1
+print(number, flush=True)
+sys.stdin.read()
+libc.shmctl(number, 0, None)
+";
+
+pub(crate) struct Machine {
+    place: TempDir,
+    token: String,
+    tcp: Vec<TcpListener>,
+    udp: UdpSocket,
+    unix: Vec<UnixListener>,
+    abstract_name: String,
+    shared_folder: TempDir,
+    shared_file: tempfile::NamedTempFile,
+    process: Child,
+    segment: (u32, u32),
+}
+
+impl Machine {
+    pub(crate) fn new(token: &str) -> Self {
+        let place = tempfile::Builder::new().prefix("shadow-machine-").tempdir_in("/var/tmp").unwrap();
+        let write = |path: &str, content: &str| {
+            let path = place.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        };
+        for secret in SECRETS {
+            write(&format!("home/{secret}"), token);
+        }
+        write("home/.cargo/registry", "registry");
+        write("home/.cargo/config.toml", "");
+        write("home/.bashrc", "# none");
+        write("work/src/main.rs", "fn main() {}");
+        write("work/.git/HEAD", "ref: refs/heads/main");
+        write("work/.git/config", "[core]");
+        write("out/canary", "canary");
+        write("out/secret", token);
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        let mut all = vec![tcp];
+        all.extend(TcpListener::bind(("::1", port)));
+        let shared_folder = tempfile::Builder::new().prefix("shadow-attack-").tempdir_in("/tmp").unwrap();
+        fs::write(shared_folder.path().join("file"), token).unwrap();
+        let shared_file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        let abstract_name = shared_folder.path().file_name().unwrap().to_str().unwrap().to_owned();
+        let unix = vec![
+            UnixListener::bind(place.path().join("out/socket")).unwrap(),
+            UnixListener::bind(shared_folder.path().join("agent")).unwrap(),
+            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap(),
+        ];
+        let key = 0x5a00_0000 | (std::process::id() & 0xff_ffff);
+        let mut process = std::process::Command::new("python3")
+            .args(["-c", HOST_PROCESS, &key.to_string(), token])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("these tests need python3: {error}"));
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let segment = (key, line.trim().parse().unwrap());
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let token = token.to_owned();
+        Self {
+            place,
+            token,
+            tcp: all,
+            udp,
+            unix,
+            abstract_name,
+            shared_folder,
+            shared_file,
+            process,
+            segment,
+        }
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.place.path().join("work")
+    }
+
+    pub(crate) fn out(&self) -> PathBuf {
+        self.place.path().join("out")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.place.path().join("home")
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options::new(self.work()).of_user(Some(&self.home()), Some("/usr/bin:/bin".as_ref()))
+    }
+
+    /// The command that makes the attacks: all, or only these.
+    pub(crate) fn attacks(&self, battery: &str, only: &[&str], time: Duration) -> Command {
+        let tool = |name: &str| self.home().join(name);
+        let writable: Vec<PathBuf> = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"]
+            .map(PathBuf::from)
+            .into_iter()
+            .chain([self.work(), self.home(), tool(".cargo")])
+            .collect();
+        let about = serde_json::json!({
+            "work": self.work(), "out": self.out(), "home": self.home(), "secrets": SECRETS, "token": self.token,
+            "shm": self.shared_file.path(), "tmp": self.shared_folder.path(), "host": self.process.id(),
+            "tcp": self.tcp[0].local_addr().unwrap().port(), "udp": self.udp.local_addr().unwrap().port(),
+            "unix": self.out().join("socket"), "unix_tmp": self.shared_folder.path().join("agent"),
+            "abstract": self.abstract_name, "shm_key": self.segment.0, "shm_id": self.segment.1,
+            "writable": writable, "only": only,
+        });
+        let mut command = Command::new(["python3", "-c", battery].map(OsString::from), time)
+            .with_variable("ATTACKS", about.to_string())
+            .with_variable("HOME", self.home());
+        command.output = 16 << 20;
+        command
+    }
+
+    /// All that an attack could have changed, and some of the machine's own.
+    pub(crate) fn look(&self) -> Vec<String> {
+        let mut seen = state(self.place.path());
+        seen.extend(state(self.shared_folder.path()));
+        for path in
+            ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory"]
+        {
+            seen.push(fs::read_to_string(path).unwrap());
+        }
+        for device in ["null", "zero", "full", "random", "urandom", "tty"] {
+            use std::os::unix::fs::MetadataExt as _;
+            let found = fs::metadata(format!("/dev/{device}")).unwrap();
+            seen.push(format!("{device} {:o} {}", found.mode(), found.uid()));
+        }
+        seen
+    }
+
+    /// Nobody connected, nothing was sent, nobody was ended.
+    pub(crate) fn was_not_reached(&mut self) {
+        for listener in &self.tcp {
+            listener.set_nonblocking(true).unwrap();
+            assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+        for listener in &self.unix {
+            listener.set_nonblocking(true).unwrap();
+            assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+        self.udp.set_nonblocking(true).unwrap();
+        assert_eq!(self.udp.recv(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert!(self.process.try_wait().unwrap().is_none(), "a process of the machine was ended");
+        assert_eq!(self.shared_file.as_file().read(&mut [0]).unwrap(), 0);
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // With the end of its input the process removes its shared memory.
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,155 @@
+//! What a hostile command in a view tries, as this user, and as another one where the tests run as root.
+//!
+//! The attacks are `battery.py`, in which any call of the system can be made. None of them writes anything but what is there already, or what this
+//! test made.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "views are made of processes and files"
+)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+mod machine;
+#[path = "../support/state.rs"]
+mod state;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use headstart_overlay_fs::{ChangeKind, OsTree, Quota};
+use headstart_shadow::{ReadRules, View};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::machine::Machine;
+use crate::state::state;
+
+const BATTERY: &str = include_str!("battery.py");
+/// The first argument with which this test starts itself, to be another user and to have a secret in its environment.
+const ALONE: &str = "__alone";
+/// What must be nowhere in a view.
+const TOKEN: &str = "token-of-the-users-4711";
+/// As many attacks as there are at least: fewer are a mistake of this test.
+const ATTACKS: usize = 250;
+/// These get through where there is no wall: else the battery would find nothing anywhere.
+const CONTROL: [&str; 14] = [
+    "outside_append",
+    "outside_read",
+    "outside_list",
+    "outside_through_a_link",
+    "secret_.ssh/id_ed25519",
+    "secret_.cargo/credentials.toml",
+    "secrets_in_the_environment",
+    "secrets_in_other_processes",
+    "connect_tcp_loopback",
+    "connect_unix",
+    "connect_unix_abstract",
+    "host_process_signal_0",
+    "shared_memory_system_v",
+    "mounts_that_can_be_written",
+];
+
+fn main() -> ExitCode {
+    if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
+        return code;
+    }
+    if std::env::args().nth(1).as_deref() == Some(ALONE) {
+        nothing_gets_through();
+        the_battery_finds_what_is_open();
+        return ExitCode::SUCCESS;
+    }
+    let mut trials = vec![Trial::test("as_this_user", || alone(None))];
+    if rustix::process::getuid().is_root() {
+        trials.push(Trial::test("as_another_user", || alone(Some(1000))));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Runs this test again as another user, from a place that they can read.
+fn alone(user: Option<u32>) -> Result<(), Failed> {
+    let place = tempfile::Builder::new().prefix("shadow-attacks-").tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let program = place.path().join("attacks");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let null = fs::metadata("/dev/null").unwrap().permissions().mode() & 0o777;
+    assert!(
+        user.is_none() || null == 0o666,
+        "/dev/null of this machine is closed to other users: mode {null:o}"
+    );
+    let mut command = Command::new(program);
+    command.arg(ALONE).env("A_TOKEN", TOKEN).current_dir("/");
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    let output = command.output().unwrap();
+    print_output(&output.stdout);
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Failed::from(format!("{:?}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
+}
+
+#[expect(clippy::print_stdout, reason = "the figures are for whoever reads the test's output")]
+fn print_output(bytes: &[u8]) {
+    print!("{}", String::from_utf8_lossy(bytes));
+}
+
+fn nothing_gets_through() {
+    let mut machine = Machine::new(TOKEN);
+    let before = machine.look();
+    let options = machine.options();
+    // A descriptor that a careless host passes on to all its children.
+    let inherited = rustix::io::dup(fs::File::open(machine.out().join("secret")).unwrap()).unwrap();
+    let mut view = View::start(&options).unwrap_or_else(|error| panic!("these tests need views: {error}"));
+    let command = machine.attacks(BATTERY, &[], Duration::from_secs(120));
+    let output = view.run(&command).unwrap();
+    drop(inherited);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.end.is_success(), "{:?}: {said}", output.end);
+    let rows: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let leaks: Vec<_> = rows.iter().filter(|row| row["outcome"] != "refused").collect();
+    assert!(leaks.is_empty(), "{leaks:#?}");
+    assert!(ATTACKS <= rows.len(), "only {} attacks", rows.len());
+
+    let back = view
+        .read_back(&OsTree::open(machine.work()).unwrap(), &ReadRules::new(Quota::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    for change in &back.changes.changes {
+        let content = match &change.kind {
+            ChangeKind::Write { content, .. } => content.to_vec(),
+            ChangeKind::Delete => panic!("{} is gone", change.path),
+            _ => Vec::new(),
+        };
+        let holds = |secret: &[u8]| content.windows(secret.len()).any(|part| part == secret);
+        assert!(!holds(TOKEN.as_bytes()) && !holds(b"canary"), "{}", change.path);
+    }
+    view.end();
+    assert_eq!(machine.look(), before);
+    machine.was_not_reached();
+    print_output(
+        format!("uid {}: {} attacks, 0 leaks\n", rustix::process::getuid().as_raw(), rows.len()).as_bytes(),
+    );
+}
+
+/// The same attacks without a view: those that can be made without harm, at another place.
+fn the_battery_finds_what_is_open() {
+    let machine = Machine::new(TOKEN);
+    let attacks = machine.attacks(BATTERY, &CONTROL, Duration::from_secs(120));
+    let mut arguments = attacks.arguments.into_iter();
+    let output = Command::new(arguments.next().unwrap())
+        .args(arguments)
+        .envs(attacks.environment)
+        .current_dir(machine.work())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    for name in CONTROL {
+        let row = said.lines().find(|line| line.contains(&format!("\"{name}\"")));
+        let row = row.unwrap_or_else(|| panic!("{name} is no attack: {said}"));
+        assert!(row.contains("\"LEAK\""), "the battery does not find what is open: {row}");
+    }
+    assert!(!state(&machine.out()).is_empty());
+}
