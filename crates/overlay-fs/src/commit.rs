@@ -112,6 +112,9 @@ pub enum ConflictKind {
     Replaced,
     /// A file or folder that the work only read has changed.
     StaleRead,
+    /// A branch, tag or other ref of the repository, or its index, is not what the work rests on. The path is where git
+    /// keeps it: `.git/refs/heads/main`, `.git/index`.
+    Ref,
 }
 
 impl Conflict {

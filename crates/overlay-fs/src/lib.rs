@@ -86,6 +86,7 @@ mod merge;
 #[cfg(all(feature = "os", unix))]
 mod os;
 mod overlay;
+mod participant;
 mod resolve_conflicts;
 mod text;
 mod tree;
@@ -105,8 +106,11 @@ pub use memory::MemoryTree;
 #[cfg(all(feature = "failpoints", unix))]
 pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
-pub use os::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, Swept, UndoLimit, UndoOutcome};
+pub use os::{
+    Durability, OsOptions, OsTree, Preparing, Process, SweepOutcome, Swept, UndoLimit, UndoOutcome,
+};
 pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
+pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};
 pub use resolve_conflicts::{Choice, Keep, resolve_conflicts};
 pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

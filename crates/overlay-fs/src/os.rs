@@ -38,7 +38,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
@@ -51,11 +51,12 @@ use self::commit::discard_prepared;
 use self::home::Homes;
 use self::known::Known;
 pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
+pub use self::process::Process;
 use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
 use self::turn::Turn;
 pub use self::undo::UndoOutcome;
-use crate::{ContentHash, EntryKind, Fingerprint, Metadata, TreeError};
+use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Participant, TreeError};
 
 /// A folder on disk and all that is in it (feature `os`; Linux, macOS and other Unix systems).
 ///
@@ -74,6 +75,7 @@ pub struct OsTree {
     homes: Homes,
     clock: Clock,
     options: OsOptions,
+    participant: Option<Arc<dyn Participant>>,
     /// The host's state folder, if it is in the workspace: no part of the work.
     hidden: Option<WorkspacePath>,
     /// What waits for a commit.
@@ -109,13 +111,14 @@ impl OsTree {
         });
         match opened {
             Ok((root, device, homes, clock)) => {
-                let (prepared, known, turn, undoable, notes) = Default::default();
+                let (participant, prepared, known, turn, undoable, notes) = Default::default();
                 Ok(Self {
                     root,
                     device,
                     homes,
                     clock,
                     options,
+                    participant,
                     hidden,
                     prepared,
                     known,
@@ -129,6 +132,14 @@ impl OsTree {
                 Err(TreeError::Io { path: WorkspacePath::root(), message })
             }
         }
+    }
+
+    /// The same tree, which knows what else is committed with its files ([`Workspace::commit_with`](crate::Workspace::commit_with)). Who
+    /// opens a workspace where such a commit may have been interrupted gives the same participant, or gets an error.
+    #[must_use]
+    pub fn with_participant(mut self, participant: Arc<dyn Participant>) -> Self {
+        self.participant = Some(participant);
+        self
     }
 
     fn take_prepared(&self, changes: ContentHash) -> Option<Staging> {

@@ -252,6 +252,19 @@ pub trait Workspace: Tree {
     /// implementation that cannot bear it does the work in a task of its own, and only waits for that here.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError>;
 
+    /// The same, together with what another [`Participant`](crate::Participant) of this workspace commits: both or neither. The
+    /// change set may be empty then. By default an error, for a workspace of files alone knows no other.
+    async fn commit_with(
+        &self,
+        changes: &ChangeSet,
+        _beside: &str,
+        _options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        let path = changes.changes.first().map_or_else(WorkspacePath::root, |change| change.path.clone());
+        let reason = "this workspace commits files alone, and nothing was changed".to_owned();
+        Err(TreeError::Unsupported { path, reason })
+    }
+
     /// Gets ready for a commit of these changes, so that it is quick: while its user still reads. Nothing that can be
     /// seen changes, and a commit without it is as good. By default there is nothing to do.
     async fn prepare(&self, _changes: &ChangeSet) -> Result<(), TreeError> {

@@ -13,9 +13,9 @@ pub(crate) const PURE_CRATES: [&str; 9] = [
     "tool-gate",
     "overlay-fs",
     "shadow",
+    "git-ahead",
     "forked-query",
     "toolbox",
-    "code-intel",
     "speculation",
 ];
 

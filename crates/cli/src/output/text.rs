@@ -138,6 +138,7 @@ pub(crate) fn conflict_line(conflict: &Conflict) -> String {
         ConflictKind::Created => "was created meanwhile",
         ConflictKind::Replaced => "is another kind of thing now",
         ConflictKind::StaleRead => "was read, and was changed meanwhile",
+        ConflictKind::Ref => "is not what the work rests on: git was used meanwhile",
         _ => "is not what it was",
     };
     format!("{} {what}", one_line(&conflict.path.to_string()))

@@ -17,8 +17,9 @@ use super::stage::{self, Synced};
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
 use crate::{
-    ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, ContentHash, EntryKind, Resolution,
-    TreeError, Workspace, WorkspacePath, resolve,
+    ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ContentHash,
+    Direction, EntryKind, Finish, NotPrepared, Participant, Prepared, Resolution, TreeError, Workspace,
+    WorkspacePath, resolve,
 };
 
 #[async_trait]
@@ -31,40 +32,20 @@ impl Workspace for OsTree {
     /// A replaced or moved file keeps its permission bits and extended attributes, and its owner where that is allowed; it
     /// is a new inode. A new one is as if it were made in its folder.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        self.refuse_reserved_names(changes)?;
-        let mut digest = Digest::of(changes);
-        let name = digest.whole;
-        let _lock = CommitLock::take(&self.root)?;
-        let last = self.recover()?;
-        // Until the first step is made.
-        self.ends_turn(last);
-        if options.repeated && self.holds(name)? {
-            self.discard_waiting(name);
-            return Ok(CommitOutcome::Committed(Committed::default()));
-        }
-        let looks = Looks::new(self);
-        let (changes, committed) = match resolve(&looks, changes, options).await? {
-            Resolution::Apply { changes, committed } => (changes, committed),
-            Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
-        };
-        if changes.is_empty() {
-            return Ok(CommitOutcome::Committed(committed));
-        }
-        let found = looks.into_found();
-        self.refuse_read_only(&changes, &found)?;
-        let mut prepared = self.take_waiting(name);
-        if let Cow::Owned(_) = changes {
-            // It was prepared without what its user did meanwhile, and is merged now.
-            discard_prepared(prepared.take());
-            digest = Digest { whole: name, ..Digest::of(&changes) };
-        }
-        match self.apply((&changes, &digest, &found), prepared, last) {
-            Ok(()) => Ok(CommitOutcome::Committed(committed)),
-            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
-            Err(Stop::Error(error)) => Err(error),
-        }
+        self.commit_both(changes, None, options).await
     }
 
+    /// Plan, prepare the other one, journal, apply, note that the files are in place, have the other one commit, mark. Where a
+    /// process dies before the note, the next one takes the files back; after it, the next one has the other one finish,
+    /// and takes the files back only where it refuses.
+    async fn commit_with(
+        &self,
+        changes: &ChangeSet,
+        beside: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        self.commit_both(changes, Some(beside), options).await
+    }
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
         if changes.is_empty() || self.options.prepare == Preparing::Never {
             return Ok(());
@@ -112,6 +93,55 @@ impl Workspace for OsTree {
 type Work<'a> = (&'a ChangeSet, &'a Digest, &'a FoundAt);
 
 impl OsTree {
+    async fn commit_both(
+        &self,
+        changes: &ChangeSet,
+        beside: Option<&str>,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        self.refuse_reserved_names(changes)?;
+        let plain = Digest::of(changes);
+        let waiting = plain.whole;
+        let mut digest = plain.with(beside);
+        let name = digest.whole;
+        let _lock = CommitLock::take(&self.root)?;
+        let last = self.recover()?;
+        // Until the first step is made.
+        self.ends_turn(last);
+        if options.repeated && self.holds(name)? {
+            self.discard_waiting(waiting);
+            return Ok(CommitOutcome::Committed(Committed::default()));
+        }
+        let looks = Looks::new(self);
+        let (changes, committed) = match resolve(&looks, changes, options).await? {
+            Resolution::Apply { changes, committed } => (changes, committed),
+            Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
+        };
+        if changes.is_empty() && beside.is_none() {
+            return Ok(CommitOutcome::Committed(committed));
+        }
+        let found = looks.into_found();
+        self.refuse_read_only(&changes, &found)?;
+        let mut prepared = self.take_waiting(waiting);
+        if beside.is_some() || matches!(changes, Cow::Owned(_)) {
+            // It was prepared without what its user did meanwhile, and is merged now; or it is known by the files alone, and
+            // would be taken for their commit later.
+            discard_prepared(prepared.take());
+            digest = Digest { whole: name, ..Digest::of(&changes) };
+        }
+        let other = match beside.map(|beside| self.prepare_other(beside, Direction::Forth)).transpose() {
+            Ok(other) => other,
+            Err(NotPrepared::Conflict(conflicts)) => return Ok(CommitOutcome::Conflict(conflicts)),
+            Err(NotPrepared::Error(error)) => return Err(error),
+        };
+        match self.apply((&changes, &digest, &found), prepared, other, last) {
+            Ok(Finish::Done) => Ok(CommitOutcome::Committed(committed)),
+            Ok(Finish::Refused(conflicts)) => Ok(CommitOutcome::Conflict(conflicts)),
+            Err(Stop::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
     /// What was prepared for these changes, by this tree or by another process.
     fn take_waiting(&self, changes: ContentHash) -> Option<Staging> {
         self.take_prepared(changes).or_else(|| self.adopt(changes))
@@ -175,12 +205,19 @@ impl OsTree {
     }
 
     /// `last`: the time of the last commit that is kept.
-    fn apply(&self, work: Work<'_>, prepared: Option<Staging>, last: Time) -> Result<(), Stop> {
+    fn apply(
+        &self,
+        work: Work<'_>,
+        prepared: Option<Staging>,
+        mut other: Option<Box<dyn Prepared>>,
+        last: Time,
+    ) -> Result<Finish, Stop> {
         let (_, digest, _) = work;
+        let note = other.as_deref().map(Prepared::note);
         self.known().last = None;
         let mut planned = None;
         if let Some(staging) = prepared {
-            match self.plan(&staging, None, work, last) {
+            match self.plan(&staging, None, work, note, last) {
                 Ok(journal) => planned = Some((staging, journal)),
                 // Much may have happened to what another process wrote.
                 Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
@@ -195,22 +232,42 @@ impl OsTree {
         } else {
             let home = self.homes.for_new();
             let staging = Staging::create(&home, digest.whole).map_err(Stop::at_root)?;
-            let journal = self.plan(&staging, Some(&home), work, last);
+            let journal = self.plan(&staging, Some(&home), work, note, last);
             let journal = journal.inspect_err(|_| discard(&staging))?;
             (staging, journal)
         };
         let mut applied = Applied::new(&self.root, &staging);
-        let outcome = applied.apply(&journal.steps).and_then(|()| {
+        let held = other.as_mut().map_or(Ok(()), |other| other.hold()).map_err(Stop::from);
+        let outcome = held.and_then(|()| applied.apply(&journal.steps)).and_then(|()| {
             if self.is_full() {
                 applied.sync(&journal.steps)?;
             }
-            staging.end(Phase::Applying, Phase::Committed, self.is_full()).map_err(Stop::at_root)
+            let next = if other.is_some() { Phase::Completing } else { Phase::Committed };
+            staging.end(Phase::Applying, next, self.is_full()).map_err(Stop::at_root)
         });
         if let Err(stop) = outcome {
+            drop(other);
             return Err(match applied.roll_back(&journal.steps, self.is_full()) {
                 Ok(kept) => self.end_rollback(&staging, &kept, stop),
                 Err(error) => not_taken_back(stop, &error),
             });
+        }
+        if let Some(other) = other {
+            // After an error it is not known how far the other one got: the next run asks it again.
+            if let Finish::Refused(conflicts) = other.commit().map_err(Stop::Error)? {
+                return match applied.roll_back(&journal.steps, self.is_full()) {
+                    Ok(kept) if kept.is_empty() => {
+                        let _ = staging.remove(self.is_full());
+                        Ok(Finish::Refused(conflicts))
+                    }
+                    Ok(kept) => {
+                        let _ = staging.go(Phase::Completing, Phase::Kept, self.is_full());
+                        Err(Stop::Error(not_put_back(&staging, &kept)))
+                    }
+                    Err(error) => Err(not_taken_back(Stop::of(conflicts), &error)),
+                };
+            }
+            staging.end(Phase::Completing, Phase::Committed, self.is_full()).map_err(Stop::at_root)?;
         }
         self.ends_turn(begun);
         staging.release();
@@ -223,7 +280,7 @@ impl OsTree {
         } else {
             self.keep_one_more(&staging.name, bytes);
         }
-        Ok(())
+        Ok(Finish::Done)
     }
 
     /// Plans the commit, and notes the plan: from here on a process that dies is a commit to be taken back.
@@ -232,6 +289,7 @@ impl OsTree {
         staging: &Staging,
         home: Option<&Home>,
         (changes, digest, found): Work<'_>,
+        note: Option<&str>,
         last: Time,
     ) -> Result<(Journal, Time), Stop> {
         let stage = if home.is_some() { Stage::Missing } else { Stage::Waiting };
@@ -243,7 +301,7 @@ impl OsTree {
             None => drop(stage::sync(staging, &unsynced).map_err(Stop::at_root)?),
         }
         let identity = staging.identity().map_err(Stop::at_root)?.to_owned();
-        let journal = Journal::new(digest.whole, identity, steps);
+        let journal = Journal::new(digest.whole, identity, steps).with_beside(note);
         let begun = staging.begin(Phase::Applying, &journal, last, self.is_full()).map_err(Stop::at_root)?;
         Ok((journal, begun))
     }
@@ -260,12 +318,37 @@ impl OsTree {
         Stop::Error(not_put_back(staging, kept))
     }
 
+    /// Has the other participant of this workspace hold what its change rests on.
+    pub(super) fn prepare_other(
+        &self,
+        change: &str,
+        direction: Direction,
+    ) -> Result<Box<dyn Prepared>, NotPrepared> {
+        self.other().map_err(NotPrepared::Error)?.prepare(change, direction)
+    }
+
+    pub(super) fn other(&self) -> Result<&dyn Participant, TreeError> {
+        self.participant.as_deref().ok_or_else(|| {
+            let reason = "the work changed more than files (a repository), and this tree was opened without a participant for \
+                          that; nothing was changed"
+                .to_owned();
+            TreeError::Unsupported { path: WorkspacePath::root(), reason }
+        })
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.options.durability == Durability::Full
     }
 }
 
 impl Stop {
+    /// The first conflict, of which there is one wherever something was refused.
+    pub(super) fn of(conflicts: Vec<Conflict>) -> Self {
+        let first = conflicts.into_iter().next();
+        let first = first.unwrap_or_else(|| Conflict::new(WorkspacePath::root(), ConflictKind::Ref));
+        Self::Conflict(Box::new(first))
+    }
+
     pub(super) fn into_error(self) -> TreeError {
         match self {
             Self::Error(error) => error,
@@ -273,6 +356,15 @@ impl Stop {
                 path: conflict.path,
                 message: "changed by somebody else meanwhile".to_owned(),
             },
+        }
+    }
+}
+
+impl From<NotPrepared> for Stop {
+    fn from(not: NotPrepared) -> Self {
+        match not {
+            NotPrepared::Conflict(conflicts) => Self::of(conflicts),
+            NotPrepared::Error(error) => Self::Error(error),
         }
     }
 }

@@ -50,6 +50,11 @@ pub fn disarm() -> usize {
     ARMED.take().map_or(0, |(reached, _)| reached)
 }
 
+/// A point of somebody else's, in the same count: that of a [`Participant`](crate::Participant), say.
+pub fn reach(call: &'static str, name: &str) -> std::io::Result<()> {
+    Ok(before(call, OsStr::new(name))?)
+}
+
 pub(super) fn before(call: &'static str, name: &OsStr) -> Result<(), Errno> {
     let then = ARMED.with_borrow_mut(|armed| {
         let Some((reached, plan)) = armed else { return Then::GoOn };

@@ -5,6 +5,8 @@ use crate::{ChangeKind, ChangeSet, Content, ContentHash, WorkspacePath};
 
 /// Raised when an older headstart would misread a journal.
 const FORMAT: u32 = 1;
+/// That of a journal with something beside the files, which an older headstart would forget.
+const WITH_BESIDE: u32 = 2;
 
 /// What a commit, or an undo, is about to do, in order. It is on the medium before the first step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub(super) struct Journal {
     #[serde(default)]
     folder: String,
     pub(super) steps: Vec<Step>,
+    /// What another participant commits with the files, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) beside: Option<String>,
 }
 
 /// One move that changes the workspace.
@@ -56,12 +61,22 @@ pub(super) enum Action {
 
 impl Journal {
     pub(super) fn new(changes: ContentHash, folder: String, steps: Vec<Step>) -> Self {
-        Self { format: FORMAT, changes: Some(changes), folder, steps }
+        Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None }
+    }
+
+    /// The same with what another participant noted.
+    pub(super) fn with_beside(self, beside: Option<&str>) -> Self {
+        let format = if beside.is_some() { WITH_BESIDE } else { self.format };
+        Self { format, beside: beside.map(str::to_owned), ..self }
     }
 
     /// Whether it was written for the folder with this identity.
     pub(super) fn is_of(&self, folder: &str) -> bool {
         self.folder == folder
+    }
+
+    fn has_known_format(&self) -> bool {
+        self.format == if self.beside.is_some() { WITH_BESIDE } else { FORMAT }
     }
 
     /// As it is on the disk: JSON, and its hash in a line of its own.
@@ -79,7 +94,7 @@ impl Journal {
         if hash.get(1..)? != ContentHash::of(body).to_string().as_bytes() {
             return None;
         }
-        serde_json::from_slice::<Self>(body).ok().filter(|journal| journal.format == FORMAT)
+        serde_json::from_slice::<Self>(body).ok().filter(Self::has_known_format)
     }
 }
 
@@ -128,6 +143,14 @@ impl Digest {
         put(&mut bytes, &changes.reads);
         Self { whole: ContentHash::of(&bytes), changes: hashes }
     }
+
+    /// The same together with what another participant commits.
+    pub(super) fn with(self, beside: Option<&str>) -> Self {
+        let Some(beside) = beside else { return self };
+        let mut bytes = Vec::new();
+        put(&mut bytes, &(self.whole, beside));
+        Self { whole: ContentHash::of(&bytes), ..self }
+    }
 }
 
 fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
@@ -164,8 +187,17 @@ mod tests {
             damaged[at] ^= 1;
             assert_eq!(Journal::parse(&damaged), None, "damaged at {at}");
         }
-        let newer = Journal { format: FORMAT + 1, ..journal() };
+        let newer = Journal { format: WITH_BESIDE + 1, ..journal() };
         assert_eq!(Journal::parse(&newer.to_bytes()), None);
+    }
+
+    #[test]
+    fn a_journal_with_something_beside_the_files_is_none_for_who_would_forget_it() {
+        let beside = journal().with_beside(Some("refs"));
+        assert_eq!(Journal::parse(&beside.to_bytes()), Some(beside.clone()));
+        assert_ne!(beside.format, FORMAT, "it is one that an older headstart refuses");
+        let forged = Journal { format: FORMAT, ..beside };
+        assert_eq!(Journal::parse(&forged.to_bytes()), None);
     }
 
     #[test]

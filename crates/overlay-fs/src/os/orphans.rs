@@ -102,7 +102,9 @@ fn sweep_home(home: &Home, unused_since: Duration, swept: &mut Vec<Swept>) -> io
 fn sweep_one(staging: &Staging, unused_since: Duration) -> io::Result<SweepOutcome> {
     let phase = staging.phase()?;
     match phase {
-        Phase::Applying | Phase::Undoing | Phase::Kept => return Ok(SweepOutcome::Kept),
+        Phase::Applying | Phase::Completing | Phase::Undoing | Phase::Returning | Phase::Kept => {
+            return Ok(SweepOutcome::Kept);
+        }
         Phase::Waiting | Phase::Idle if staging.is_alive()? => return Ok(SweepOutcome::Alive),
         Phase::Idle if staging.owner()?.is_none() && !staging.content()?.is_empty() => {
             return Ok(SweepOutcome::Foreign);

@@ -2,9 +2,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from a later one with the same number.
+/// A process, told apart from a later one with the same number: for what is noted of it and read by another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Process {
+pub struct Process {
     pid: i32,
     /// When it started, in the kernel's ticks since boot; empty where the system does not tell.
     start: String,
@@ -13,8 +13,14 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Asked of the system once: it is two files to read, a noticeable part of an accept.
-    pub(super) fn current() -> Self {
+    /// One that runs now, by its number.
+    pub fn with_id(pid: u32) -> Self {
+        let pid = i32::try_from(pid).unwrap_or_default();
+        Self { pid, start: start_of(pid).unwrap_or_default(), boot: boot() }
+    }
+
+    /// This one. Asked of the system once: it is two files to read, a noticeable part of an accept.
+    pub fn current() -> Self {
         static CURRENT: Mutex<Option<Process>> = Mutex::new(None);
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +31,8 @@ impl Process {
         current.clone().expect("works because it was just put there")
     }
 
-    pub(super) fn is_alive(&self) -> bool {
+    /// Whether it still runs.
+    pub fn is_alive(&self) -> bool {
         let Some(pid) = rustix::process::Pid::from_raw(self.pid).filter(|_| 0 < self.pid) else {
             return false;
         };

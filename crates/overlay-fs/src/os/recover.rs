@@ -12,7 +12,7 @@ use super::lock::CommitLock;
 use super::seen::look_if_there;
 use super::staging::{Phase, Staging};
 use super::sweep::{SweepOutcome, Swept};
-use crate::{ChangeSet, ContentHash, TreeError, WorkspacePath};
+use crate::{ChangeSet, ContentHash, Direction, Finish, TreeError, WorkspacePath};
 
 impl OsTree {
     /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
@@ -74,19 +74,43 @@ impl OsTree {
     /// Takes back what was begun in this folder.
     pub(super) fn take_back(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
         let Some(journal) = staging.journal(phase)? else { return Ok(SweepOutcome::Damaged) };
+        if let Some(beside) = &journal.beside
+            && self.finish_other(staging, phase, beside)?
+        {
+            return Ok(SweepOutcome::Completed);
+        }
         let mut applied = Applied::new(&self.root, staging);
         let kept = applied.roll_back(&journal.steps, self.is_full())?;
+        if let Some(beside) = journal.beside.as_ref().filter(|_| !phase.is_in_place()) {
+            self.other().and_then(|other| other.release(beside)).map_err(io::Error::other)?;
+        }
         if !kept.is_empty() {
             staging.go(phase, Phase::Kept, self.is_full())?;
             return Ok(SweepOutcome::Kept);
         }
-        if phase == Phase::Undoing {
+        if matches!(phase, Phase::Undoing | Phase::Returning) {
             // The accept stands, and can be undone again.
             staging.leave(phase, self.is_full())?;
             return Ok(SweepOutcome::UndoRolledBack);
         }
         staging.remove(self.is_full())?;
         Ok(SweepOutcome::RolledBack)
+    }
+
+    /// The files are in place, and another participant was to follow: whether it did, or does now. Where it refuses, the files
+    /// are to be taken back.
+    fn finish_other(&self, staging: &Staging, phase: Phase, beside: &str) -> io::Result<bool> {
+        let (direction, next) = match phase {
+            Phase::Completing => (Direction::Forth, Phase::Committed),
+            Phase::Returning => (Direction::Back, Phase::Undone),
+            _ => return Ok(false),
+        };
+        let finish = self.other().and_then(|other| other.finish(beside, direction));
+        if finish.map_err(io::Error::other)? != Finish::Done {
+            return Ok(false);
+        }
+        staging.end(phase, next, self.is_full())?;
+        Ok(true)
     }
 
     /// Every staging folder of this workspace that is ours.

@@ -42,6 +42,10 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
 pub(super) enum Phase {
     /// The folder holds what a rollback could not put back.
     Kept,
+    /// The files of an undo are as they were before the accept, and another participant is to follow.
+    Returning,
+    /// The files of a commit are in place, and another participant is to follow.
+    Completing,
     /// An undo is being made: the folder may hold the only copy of what was in the workspace.
     Undoing,
     /// A commit is being made: the same.
@@ -57,17 +61,32 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    const MARKED: [Self; 6] =
-        [Self::Kept, Self::Undoing, Self::Applying, Self::Undone, Self::Committed, Self::Waiting];
+    const MARKED: [Self; 8] = [
+        Self::Kept,
+        Self::Returning,
+        Self::Completing,
+        Self::Undoing,
+        Self::Applying,
+        Self::Undone,
+        Self::Committed,
+        Self::Waiting,
+    ];
 
     /// Whether the workspace may be neither as it was nor as it is to be.
     pub(super) fn is_half_done(self) -> bool {
-        matches!(self, Self::Undoing | Self::Applying)
+        matches!(self, Self::Undoing | Self::Applying | Self::Completing | Self::Returning)
+    }
+
+    /// Whether all files are where they are to be, and another participant is to follow.
+    pub(super) fn is_in_place(self) -> bool {
+        matches!(self, Self::Completing | Self::Returning)
     }
 
     pub(super) fn journal(self) -> &'static str {
         match self {
             Self::Kept => "kept",
+            Self::Returning => "returning",
+            Self::Completing => "completing",
             Self::Undoing => "undoing",
             Self::Applying => "applying",
             Self::Undone => "undone",

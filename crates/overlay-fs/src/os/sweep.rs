@@ -27,6 +27,9 @@ pub enum SweepOutcome {
     Alive,
     /// Its process died in the middle of a commit: the workspace is as it was before, and the folder is gone.
     RolledBack,
+    /// Its process died when the files were in place, and what is committed with them was missing: that is done now, or had
+    /// been.
+    Completed,
     /// Its process died in the middle of an undo: the commit stands, and can be undone again.
     UndoRolledBack,
     /// It holds what an accept replaced, to undo it.
@@ -120,7 +123,9 @@ impl OsTree {
     ) -> io::Result<SweepOutcome> {
         let content = staging.content()?;
         match phase {
-            Phase::Applying | Phase::Undoing => self.take_back(staging, phase),
+            Phase::Applying | Phase::Completing | Phase::Undoing | Phase::Returning => {
+                self.take_back(staging, phase)
+            }
             Phase::Kept => Ok(SweepOutcome::Kept),
             Phase::Committed => match staging.journal(phase)? {
                 Some(journal) if !is_whole(staging, &journal.steps)? => {

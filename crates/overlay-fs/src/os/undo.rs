@@ -9,7 +9,10 @@ use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
 use super::staging::{Phase, Staging};
 use super::{OsTree, stage};
-use crate::{ChangeSet, Conflict, ConflictKind, ContentHash, EntryKind, TreeError, WorkspacePath};
+use crate::{
+    ChangeSet, Conflict, ConflictKind, ContentHash, Direction, EntryKind, Finish, NotPrepared, Prepared,
+    TreeError, WorkspacePath,
+};
 
 /// How an undo ended, when nothing went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +34,12 @@ pub enum UndoOutcome {
 impl OsTree {
     /// What tells these changes from others: what they do, and what they rest on.
     pub fn digest(changes: &ChangeSet) -> ContentHash {
-        Digest::of(changes).whole
+        Self::digest_with(changes, None)
+    }
+
+    /// The same, and what was [committed with them](crate::Workspace::commit_with).
+    pub fn digest_with(changes: &ChangeSet, beside: Option<&str>) -> ContentHash {
+        Digest::of(changes).with(beside).whole
     }
 
     /// Takes the commit of these changes back, as long as nothing of it has changed since.
@@ -40,7 +48,13 @@ impl OsTree {
     /// in the middle. What was replaced comes back as the same inode with its attributes, but with the time of now, so
     /// that builds see it. A folder that the commit made and that is not empty now stays.
     pub fn undo(&self, changes: &ChangeSet) -> Result<UndoOutcome, TreeError> {
-        let digest = Digest::of(changes).whole;
+        self.undo_with(changes, None)
+    }
+
+    /// The same for a commit with [another participant](crate::Workspace::commit_with), which takes its part back as well: both
+    /// or neither.
+    pub fn undo_with(&self, changes: &ChangeSet, beside: Option<&str>) -> Result<UndoOutcome, TreeError> {
+        let digest = Self::digest_with(changes, beside);
         self.undo_found(|| self.find(digest))
     }
 
@@ -107,8 +121,15 @@ impl OsTree {
         if !conflicts.is_empty() {
             return Ok(UndoOutcome::Conflict(conflicts));
         }
-        match self.take_commit_back(&staging, changes, &journal.steps) {
-            Ok(()) => Ok(UndoOutcome::Undone { changes, paths }),
+        let other = journal.beside.as_deref().map(|beside| self.prepare_other(beside, Direction::Back));
+        let other = match other.transpose() {
+            Ok(other) => other,
+            Err(NotPrepared::Conflict(conflicts)) => return Ok(UndoOutcome::Conflict(conflicts)),
+            Err(NotPrepared::Error(error)) => return Err(error),
+        };
+        match self.take_commit_back(&staging, changes, &journal.steps, other) {
+            Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths }),
+            Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
             Err(Stop::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Err(Stop::Error(error)) => Err(error),
         }
@@ -159,7 +180,13 @@ impl OsTree {
         Ok(conflicts)
     }
 
-    fn take_commit_back(&self, staging: &Staging, changes: ContentHash, made: &[Step]) -> Result<(), Stop> {
+    fn take_commit_back(
+        &self,
+        staging: &Staging,
+        changes: ContentHash,
+        made: &[Step],
+        mut other: Option<Box<dyn Prepared>>,
+    ) -> Result<Finish, Stop> {
         let mut steps = Vec::with_capacity(made.len());
         for step in made.iter().rev() {
             steps.extend(self.reverse(staging, step)?);
@@ -169,19 +196,28 @@ impl OsTree {
             stage::sync(staging, &copies.cloned().collect::<Vec<_>>()).map_err(Stop::at_root)?;
         }
         let journal = Journal::new(changes, staging.identity().map_err(Stop::at_root)?.to_owned(), steps);
+        let journal = journal.with_beside(other.as_deref().map(Prepared::note));
         staging.begin(Phase::Undoing, &journal, Time::default(), self.is_full()).map_err(Stop::at_root)?;
         let mut applied = Applied::new(&self.root, staging);
-        let outcome = applied.apply(&journal.steps).and_then(|()| {
+        let held = other.as_mut().map_or(Ok(()), |other| other.hold()).map_err(Stop::from);
+        let outcome = held.and_then(|()| applied.apply(&journal.steps)).and_then(|()| {
             if self.is_full() {
                 applied.sync(&journal.steps)?;
             }
-            staging.end(Phase::Undoing, Phase::Undone, self.is_full()).map_err(Stop::at_root)
+            let next = if other.is_some() { Phase::Returning } else { Phase::Undone };
+            staging.end(Phase::Undoing, next, self.is_full()).map_err(Stop::at_root)
         });
         let Err(stop) = outcome else {
+            if let Some(other) = other
+                && let Finish::Refused(conflicts) = self.other_back(staging, other)?
+            {
+                return self.keep_commit(staging, &mut applied, &journal, conflicts);
+            }
             // The undo is through; what cannot be removed now is left to a sweep.
             let _ = staging.remove_content();
-            return Ok(());
+            return Ok(Finish::Done);
         };
+        drop(other);
         let kept = match applied.roll_back(&journal.steps, self.is_full()) {
             Ok(kept) => kept,
             Err(error) => return Err(not_taken_back(stop, &error)),
@@ -192,6 +228,37 @@ impl OsTree {
         }
         let _ = staging.go(Phase::Undoing, Phase::Kept, self.is_full());
         Err(Stop::Error(not_put_back(staging, &kept)))
+    }
+
+    /// The files are as before the commit: the other participant follows. After an error it is not known how far it got: the
+    /// next run asks it again.
+    fn other_back(&self, staging: &Staging, other: Box<dyn Prepared>) -> Result<Finish, Stop> {
+        let finish = other.commit().map_err(Stop::Error)?;
+        if finish == Finish::Done {
+            staging.end(Phase::Returning, Phase::Undone, self.is_full()).map_err(Stop::at_root)?;
+        }
+        Ok(finish)
+    }
+
+    /// The other participant refused to go back, so the files are put in place again.
+    fn keep_commit(
+        &self,
+        staging: &Staging,
+        applied: &mut Applied<'_>,
+        journal: &Journal,
+        conflicts: Vec<Conflict>,
+    ) -> Result<Finish, Stop> {
+        match applied.roll_back(&journal.steps, self.is_full()) {
+            Ok(kept) if kept.is_empty() => {
+                let _ = staging.leave(Phase::Returning, self.is_full());
+                Ok(Finish::Refused(conflicts))
+            }
+            Ok(kept) => {
+                let _ = staging.go(Phase::Returning, Phase::Kept, self.is_full());
+                Err(Stop::Error(not_put_back(staging, &kept)))
+            }
+            Err(error) => Err(not_taken_back(Stop::of(conflicts), &error)),
+        }
     }
 
     /// The step that takes a step back, if there is anything to take back. What goes in again must be what came out.

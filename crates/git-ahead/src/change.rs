@@ -1,0 +1,269 @@
+use headstart_overlay_fs::ContentHash;
+use serde::{Deserialize, Serialize};
+
+use crate::{GitError, ObjectFormat, ObjectName, RefName};
+
+/// What work ahead did to a repository: beside the [`ChangeSet`](headstart_overlay_fs::ChangeSet) of its files, with all that an
+/// accept in another process needs, but for the objects, which are in a pack of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitChange {
+    /// By which hash the repository names its objects.
+    pub format: ObjectFormat,
+    /// The objects that the repository does not have, if the change needs any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Objects>,
+    /// Branches, tags and other refs; `HEAD` only where it is detached, before and after.
+    pub refs: Vec<RefChange>,
+    /// Where `HEAD` is.
+    pub head: Head,
+    /// What is staged in git's index otherwise than before.
+    #[serde(default, skip_serializing_if = "Index::is_empty")]
+    pub index: Index,
+    /// What else changed in `.git`, as paths from the workspace: it is never applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other: Vec<String>,
+}
+
+/// A pack with the objects of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objects {
+    /// The pack's file, below the folder that its reader was given.
+    pub pack: String,
+    /// The hash of the file.
+    pub content: ContentHash,
+    /// Its length in bytes.
+    pub len: u64,
+    /// How many objects are in it.
+    pub count: u32,
+}
+
+/// A ref that is another one than before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefChange {
+    /// Its name.
+    pub name: RefName,
+    /// What it stood for; `None`: it was not there.
+    pub old: Option<ObjectName>,
+    /// What it stands for; `None`: it is removed.
+    pub new: Option<ObjectName>,
+    /// How many commits it has that the repository had not.
+    #[serde(default)]
+    pub commits: u32,
+}
+
+/// Where `HEAD` is before and after the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Head {
+    /// Where it was.
+    Unchanged {
+        /// The branch, which need not be there yet; `None`: it is detached.
+        branch: Option<RefName>,
+    },
+    /// On another branch: the user would find themselves elsewhere, so this is not applied.
+    Moved,
+}
+
+/// What is staged in git's index otherwise than before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Index {
+    /// The hash of the file when the work began; `None`: there was none.
+    pub base: Option<ContentHash>,
+    /// Its entries that differ, by path.
+    pub entries: Vec<IndexEntry>,
+}
+
+/// One path of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexEntry {
+    /// The path in the work tree.
+    #[serde(with = "bytes")]
+    pub path: Vec<u8>,
+    /// What was staged; `None`: nothing.
+    pub old: Option<Staged>,
+    /// What is staged; `None`: nothing.
+    pub new: Option<Staged>,
+}
+
+/// What git's index holds for a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Staged {
+    /// As git writes it: `100644`, `100755`, `120000` or `160000`.
+    pub mode: String,
+    /// The content.
+    pub object: ObjectName,
+}
+
+impl GitChange {
+    /// Whether an accept would change nothing in the repository.
+    pub fn is_empty(&self) -> bool {
+        self.refs.is_empty() && self.index.is_empty() && self.other.is_empty() && self.head != Head::Moved
+    }
+
+    /// Why an accept does not do this, in words; `None`: it does. Configuration and hooks name programs that the
+    /// user's git would run, so whatever is not known to be harmless is one of those.
+    pub fn boundary(&self) -> Option<String> {
+        match self.other.as_slice() {
+            [] if self.head == Head::Moved => {
+                Some("the work switched to another branch, which is never done for the user".to_owned())
+            }
+            [] => None,
+            all => {
+                let shown = all.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let more = if 5 < all.len() { format!(" and {} more", all.len() - 5) } else { String::new() };
+                Some(format!("the work changed {shown}{more}, which is never done for the user"))
+            }
+        }
+    }
+
+    /// What is committed beside the files
+    /// ([`Workspace::commit_with`](headstart_overlay_fs::Workspace::commit_with)).
+    pub fn beside(&self) -> String {
+        #[derive(Serialize)]
+        struct Beside<'a> {
+            change: &'a GitChange,
+        }
+        serde_json::to_string(&Beside { change: self }).expect("works because no map in it has odd keys")
+    }
+
+    /// In a few words, for people: `1 commit on main, tag v1`.
+    pub fn summary(&self) -> String {
+        let mut words: Vec<String> = self.refs.iter().map(RefChange::summary).collect();
+        if words.is_empty() && !self.index.is_empty() {
+            words.push(match self.index.entries.len() {
+                1 => "1 path staged for git".to_owned(),
+                count => format!("{count} paths staged for git"),
+            });
+        }
+        words.join(", ")
+    }
+
+    /// The commit that the work ends with: that of the branch it was on, else of the first ref that it made or moved.
+    pub fn tip(&self) -> Option<&ObjectName> {
+        let is_here = |change: &&RefChange| match &self.head {
+            Head::Unchanged { branch: Some(branch) } => change.name == *branch,
+            _ => change.name.as_str() == "HEAD",
+        };
+        let here = self.refs.iter().find(is_here).and_then(|change| change.new.as_ref());
+        here.or_else(|| self.refs.iter().find_map(|change| change.new.as_ref()))
+    }
+}
+
+impl RefChange {
+    fn summary(&self) -> String {
+        let name = self.name.short();
+        let kind = if self.name.as_str().starts_with("refs/tags/") { "tag" } else { "branch" };
+        match (&self.old, &self.new) {
+            (_, None) => format!("{kind} {name} removed"),
+            (_, Some(_)) if self.name.as_str() == "refs/stash" => "1 stash".to_owned(),
+            (None, Some(_)) if self.commits == 0 || kind == "tag" => format!("{kind} {name}"),
+            (_, Some(_)) if self.commits == 1 => format!("1 commit on {name}"),
+            (_, Some(_)) if 1 < self.commits => format!("{} commits on {name}", self.commits),
+            _ => format!("{kind} {name} moved"),
+        }
+    }
+}
+
+impl Index {
+    /// Whether nothing is staged otherwise.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl TryFrom<&str> for GitChange {
+    type Error = GitError;
+
+    /// From what [`beside`](Self::beside) gave.
+    fn try_from(beside: &str) -> Result<Self, GitError> {
+        #[derive(Deserialize)]
+        struct Beside {
+            change: GitChange,
+        }
+        let read: Result<Beside, _> = serde_json::from_str(beside);
+        read.map(|beside| beside.change).map_err(|error| GitError::Damaged { message: error.to_string() })
+    }
+}
+
+/// A path as text where it is UTF-8, else as numbers.
+mod bytes {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        match str::from_utf8(bytes) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => Written::Bytes(bytes.to_vec()).serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Text(text) => text.into_bytes(),
+            Written::Bytes(bytes) => bytes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change() -> GitChange {
+        let name = |digit: &str| ObjectName::parse(&digit.repeat(40)).unwrap();
+        let main = RefName::parse("refs/heads/main").unwrap();
+        let moved = RefChange { name: main.clone(), old: Some(name("1")), new: Some(name("2")), commits: 2 };
+        let tag = RefName::parse("refs/tags/v1").unwrap();
+        let made = RefChange { name: tag, old: None, new: Some(name("3")), commits: 2 };
+        let staged = Staged { mode: "100644".to_owned(), object: name("4") };
+        let entry = IndexEntry { path: b"odd \xff".to_vec(), old: None, new: Some(staged) };
+        GitChange {
+            format: ObjectFormat::Sha1,
+            objects: None,
+            refs: vec![made, moved],
+            head: Head::Unchanged { branch: Some(main) },
+            index: Index { base: None, entries: vec![entry] },
+            other: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let change = change();
+        assert_eq!(GitChange::try_from(&*change.beside()).unwrap(), change);
+        assert!(GitChange::try_from("{}").is_err());
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_do_not_come_out_of_json() {
+        let forged = change().beside().replace("refs/tags/v1", "refs/tags/../../config");
+        assert!(GitChange::try_from(&*forged).is_err());
+    }
+
+    #[test]
+    fn it_is_told_in_a_few_words() {
+        let mut change = change();
+        assert_eq!(change.summary(), "tag v1, 2 commits on main");
+        assert_eq!(change.tip().unwrap().as_str(), "2".repeat(40), "that of the branch the work was on");
+        assert_eq!(change.boundary(), None);
+        change.refs.clear();
+        assert_eq!(change.summary(), "1 path staged for git");
+        change.other.push(".git/config".to_owned());
+        assert!(change.boundary().unwrap().contains(".git/config"));
+        change.other.clear();
+        change.head = Head::Moved;
+        assert!(change.boundary().unwrap().contains("another branch"));
+    }
+}

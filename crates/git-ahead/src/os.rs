@@ -1,0 +1,21 @@
+//! Repositories on a real disk, through the system's git.
+
+mod folder;
+mod index;
+mod locks;
+mod objects;
+mod offer;
+mod private;
+mod program;
+mod read;
+mod refs;
+mod repository;
+mod settle;
+mod snapshot;
+mod steps;
+
+pub use offer::{MergeCheck, Offer};
+pub use program::Git;
+pub use read::Reader;
+pub use repository::Repository;
+pub use snapshot::Snapshot;

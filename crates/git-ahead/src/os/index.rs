@@ -1,0 +1,185 @@
+//! Git's index, path by path.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use headstart_overlay_fs::{ContentHash, Direction, Process};
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::folder;
+use super::program::{At, Git};
+use crate::{GitError, Index, IndexEntry, ObjectName, Staged};
+
+/// What is staged, by path; `None` for a path with the sides of a merge.
+pub(super) type Entries = BTreeMap<Vec<u8>, Option<Staged>>;
+
+/// All entries of an index.
+pub(super) fn entries(git: &Git, at: &At) -> Result<Entries, GitError> {
+    let listed = git.ask(at, "ls-files", &["ls-files", "--stage", "-z"], b"")?;
+    let mut entries = Entries::new();
+    for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+        let odd = || GitError::Damaged { message: format!("an entry of the index: {}", line.escape_ascii()) };
+        let at = line.iter().position(|byte| *byte == b'\t').ok_or_else(odd)?;
+        let (about, path) = (str::from_utf8(&line[..at]).map_err(|_| odd())?, line[at + 1..].to_vec());
+        let mut about = about.split(' ');
+        let (Some(mode), Some(object), Some(stage)) = (about.next(), about.next(), about.next()) else {
+            return Err(odd());
+        };
+        let staged = Staged { mode: mode.to_owned(), object: ObjectName::parse(object)? };
+        entries.insert(path, Some(staged).filter(|_| stage == "0"));
+    }
+    Ok(entries)
+}
+
+/// What differs. `None`: one of them holds the sides of a merge where they differ.
+pub(super) fn difference(old: &Entries, new: &Entries) -> Option<Vec<IndexEntry>> {
+    let mut found = Vec::new();
+    let paths = old.keys().chain(new.keys().filter(|path| !old.contains_key(*path)));
+    for path in paths {
+        let sides = (old.get(path), new.get(path));
+        if sides.0 == sides.1 {
+            continue;
+        }
+        let plain = |side: Option<&Option<Staged>>| match side {
+            None => Some(None),
+            Some(staged) => staged.clone().map(Some),
+        };
+        found.push(IndexEntry { path: path.clone(), old: plain(sides.0)?, new: plain(sides.1)? });
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Some(found)
+}
+
+/// Gives the user's index what the work staged, where it still holds what it did before; what they staged meanwhile stays as it is. To be
+/// called with the index's lock. `draft` is a name in the folder that nobody else uses; the change is one rename from it.
+pub(super) fn apply(
+    git: &Git,
+    at: &At,
+    index: &Index,
+    direction: Direction,
+    draft: &str,
+) -> Result<(), GitError> {
+    let folder = folder::open(&at.folder)?;
+    if !write_draft(git, at, &folder, index, direction, draft)? {
+        return remove_if_there(&folder, draft);
+    }
+    if !folder.exists("info/attributes") {
+        // The files are as they were written, so that a look at them need not read them. That some differ is no failure.
+        let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
+        let _ = git.try_ask(&at.with_index(at.folder.join(draft)), "update-index", &options, b"")?;
+    }
+    folder.rename(draft, &folder, "index").map_err(folder::io_error("index"))
+}
+
+/// Has git look at the paths: it refuses those that lead into `.git` or out of the work tree.
+pub(super) fn check(git: &Git, at: &At, index: &Index) -> Result<(), GitError> {
+    let folder = folder::open(&at.folder)?;
+    write_draft(git, at, &folder, index, Direction::Forth, DRAFT)?;
+    let there = entries(git, &at.with_index(at.folder.join(DRAFT)))?;
+    remove_if_there(&folder, DRAFT)?;
+    // What it refuses it passes over.
+    let is_there = |entry: &&IndexEntry| there.get(&entry.path).cloned().flatten() == entry.new;
+    match index.entries.iter().find(|entry| !is_there(entry)) {
+        None => Ok(()),
+        Some(entry) => {
+            let reason = format!("git refuses the path {} in it", entry.path.escape_ascii());
+            Err(folder::hostile("index", &reason))
+        }
+    }
+}
+
+/// Writes the index as it is to be under the name of a draft; `false`: there is nothing to change.
+fn write_draft(
+    git: &Git,
+    at: &At,
+    folder: &Dir,
+    index: &Index,
+    direction: Direction,
+    draft: &str,
+) -> Result<bool, GitError> {
+    let old = match folder.read("index") {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(folder::io_error("index"))?),
+    };
+    let of_draft = at.with_index(at.folder.join(draft));
+    remove_if_there(folder, draft)?;
+    remove_if_there(folder, &format!("{draft}.lock"))?;
+    if let Some(old) = &old {
+        super::private::write(folder, draft, old)?;
+    }
+    let is_as_before = direction == Direction::Forth && old.as_deref().map(ContentHash::of) == index.base;
+    let there = if is_as_before { None } else { Some(entries(git, &of_draft)?) };
+    let mut input = Vec::new();
+    for entry in &index.entries {
+        let (from, to) = match direction {
+            Direction::Forth => (&entry.old, &entry.new),
+            Direction::Back => (&entry.new, &entry.old),
+        };
+        let is_ours = |there: &Entries| match there.get(&entry.path) {
+            None => from.is_none(),
+            Some(staged) => staged.is_some() && staged == from,
+        };
+        if there.as_ref().is_none_or(is_ours) {
+            add_line(&mut input, &entry.path, to.as_ref(), at);
+        }
+    }
+    if input.is_empty() {
+        return Ok(false);
+    }
+    git.ask(&of_draft, "update-index", &["update-index", "-z", "--index-info"], &input)?;
+    Ok(true)
+}
+
+fn add_line(input: &mut Vec<u8>, path: &[u8], to: Option<&Staged>, at: &At) {
+    let none = Staged { mode: "0".to_owned(), object: at.format.none() };
+    let to = to.unwrap_or(&none);
+    input.extend_from_slice(format!("{} {}\t", to.mode, to.object).as_bytes());
+    input.extend_from_slice(path);
+    input.push(0);
+}
+
+fn remove_if_there(folder: &Dir, name: &str) -> Result<(), GitError> {
+    match folder.remove_file(name) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(folder::io_error(name)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The lock that every git takes before it writes the index is a file of this name.
+const LOCK: &str = "index.lock";
+/// What our own files beside the index begin with.
+const DRAFT: &str = "index.headstart-";
+
+/// Makes a file that says whose it is, under a name of its own.
+pub(super) fn make_draft(path: &Path, folder: &Dir) -> Result<String, GitError> {
+    let failed = folder::io_error("index");
+    let made = tempfile::Builder::new().prefix(DRAFT).tempfile_in(path).map_err(&failed)?;
+    let name = made.path().file_name().and_then(|name| name.to_str()).unwrap_or(DRAFT).to_owned();
+    made.keep().map_err(|error| failed(error.error))?;
+    let owner = serde_json::to_vec(&Process::current()).expect("works because no map in it has odd keys");
+    folder.write(&name, owner).map_err(failed)?;
+    Ok(name)
+}
+
+/// Removes what a process left that died before its journal was written.
+pub(super) fn remove_old_drafts(folder: &Dir) -> Result<(), GitError> {
+    for entry in folder.entries().map_err(folder::io_error(""))? {
+        let name = entry.map_err(folder::io_error(""))?.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(DRAFT)) else { continue };
+        let owner = folder.read(name).ok().and_then(|bytes| serde_json::from_slice::<Process>(&bytes).ok());
+        if owner.is_some_and(|owner| !owner.is_alive()) {
+            remove_if_there(folder, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the draft the lock of the index; `false`: another git has it.
+pub(super) fn try_lock(folder: &Dir, draft: &str) -> Result<bool, GitError> {
+    match renameat_with(folder, draft, folder, LOCK, RenameFlags::NOREPLACE) {
+        Err(Errno::EXIST) => Ok(false),
+        moved => moved.map(|()| true).map_err(|error| folder::io_error(LOCK)(error.into())),
+    }
+}

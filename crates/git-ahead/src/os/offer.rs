@@ -1,0 +1,81 @@
+//! Work whose refs were moved meanwhile, offered to its user in another way.
+
+use super::program::At;
+use super::refs::{self, Transaction};
+use super::{Repository, Snapshot, folder, objects};
+use crate::{GitChange, GitError, ObjectName, RefChange, RefName};
+use headstart_overlay_fs::Direction;
+
+/// What can become of commits that cannot be accepted because a ref has moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The ref under which [`Repository::keep`] puts them.
+    pub name: RefName,
+    /// The commit.
+    pub tip: ObjectName,
+    /// What a merge with what the user has now comes to.
+    pub merge: MergeCheck,
+}
+
+/// What a merge would come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeCheck {
+    /// It has no conflicts: `git merge` of the ref does it.
+    Clean,
+    /// It has conflicts.
+    Conflicts,
+    /// There is nothing to merge with, or the repository has merge drivers, which are not run to find out.
+    Unknown,
+}
+
+impl Repository {
+    /// Looks what could become of the commits of a change whose accept was a conflict. Nothing is written to the repository.
+    /// `None`: there is no commit in it.
+    pub fn offer(&self, change: &GitChange, id: &str) -> Result<Option<Offer>, GitError> {
+        let Some(tip) = change.tip().cloned() else { return Ok(None) };
+        let name = name(id)?;
+        let real = self.at(change)?;
+        let workspace = folder::open(&self.workspace)?;
+        let Some(now) = Snapshot::take(&workspace, &self.state)? else { return Ok(None) };
+        let at = now.repository(&real.folder.join("objects"))?;
+        if let Some(objects) = &change.objects {
+            objects::look_at(&self.git, &at, &self.state, objects)?;
+        }
+        let merge = self.check_merge(&at, &real, &tip)?;
+        Ok(Some(Offer { name, tip, merge }))
+    }
+
+    fn check_merge(&self, at: &At, real: &At, tip: &ObjectName) -> Result<MergeCheck, GitError> {
+        if folder::open(&real.folder)?.exists("info/attributes") {
+            return Ok(MergeCheck::Unknown);
+        }
+        let options = ["rev-parse", "--verify", "-q", "HEAD^{commit}"];
+        if self.git.try_ask(at, "rev-parse", &options, b"")?.is_err() {
+            return Ok(MergeCheck::Unknown);
+        }
+        let options = ["merge-tree", "--write-tree", "--no-messages", "HEAD", tip.as_str()];
+        Ok(match self.git.try_ask(at, "merge-tree", &options, b"")? {
+            Ok(_) => MergeCheck::Clean,
+            Err(_) => MergeCheck::Conflicts,
+        })
+    }
+
+    /// Puts the commits of a change under `refs/headstart/ID`, where they are in nobody's way. To be called when the user wants them.
+    pub fn keep(&self, change: &GitChange, id: &str) -> Result<Option<RefName>, GitError> {
+        let Some(tip) = change.tip().cloned() else { return Ok(None) };
+        let name = name(id)?;
+        let at = self.at(change)?;
+        self.bring(&at, change)?;
+        let made = RefChange { name: name.clone(), old: None, new: Some(tip), commits: 0 };
+        let now = refs::current(&self.git, &at, std::slice::from_ref(&made))?;
+        if now[0] != made.new {
+            let made = RefChange { old: now.into_iter().next().flatten(), ..made };
+            Transaction::prepare(&self.git, &at, &[&made], Direction::Forth)?.commit()?;
+        }
+        Ok(Some(name))
+    }
+}
+
+fn name(id: &str) -> Result<RefName, GitError> {
+    RefName::parse(&format!("refs/headstart/{id}"))
+}

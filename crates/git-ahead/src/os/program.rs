@@ -1,0 +1,354 @@
+//! Git as a program that runs no other: whatever a repository's configuration, hooks and attributes say.
+#![expect(
+    clippy::disallowed_types,
+    reason = "git is a program of the system, and this is where it is started"
+)]
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::{GitError, ObjectFormat};
+
+/// The first version that fetches no missing objects when it is told so.
+const LEAST: (u32, u32) = (2, 45);
+/// No single question to git takes longer than this, or it is ended.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// No answer that is held in memory is longer, in bytes.
+const LONGEST_ANSWER: u64 = 256 << 20;
+
+/// Settings that win over those of the repository, so that no program but git runs, nothing is fetched, and nothing is tidied up.
+const SETTINGS: [(&str, &str); 16] = [
+    ("core.alternateRefsCommand", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.bigFileThreshold", "64m"),
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.logAllRefUpdates", "true"),
+    ("core.sharedRepository", "umask"),
+    ("gc.auto", "0"),
+    ("gc.autoDetach", "false"),
+    ("gpg.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("maintenance.auto", "false"),
+    ("pack.threads", "1"),
+    ("pack.windowMemory", "64m"),
+    ("submodule.recurse", "false"),
+];
+
+/// The system's git, 2.45 or later.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: PathBuf,
+    path: OsString,
+}
+
+/// The repository that a git command is about.
+#[derive(Debug, Clone)]
+pub(super) struct At {
+    /// Its `.git`, absolute.
+    pub(super) folder: PathBuf,
+    /// The files beside it.
+    pub(super) work_tree: PathBuf,
+    /// The index, where it is not the folder's own.
+    pub(super) index: Option<PathBuf>,
+    pub(super) format: ObjectFormat,
+}
+
+/// A git process that is asked line by line. Dropping it closes its input, and waits for its end.
+#[derive(Debug)]
+pub(super) struct Talk {
+    child: Child,
+    command: &'static str,
+    errors: File,
+    folder: PathBuf,
+}
+
+impl Git {
+    /// Looks for git in these folders, as `PATH` lists them; one that is relative is passed over.
+    pub fn find(path: &OsStr) -> Result<Self, GitError> {
+        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        let none = || GitError::NoGit { reason: "there is no git".to_owned() };
+        let found = folders.map(|folder| folder.join("git")).find(|file| is_file(file));
+        let git = Self { program: found.ok_or_else(none)?, path: path.to_owned() };
+        git.check_version()?;
+        Ok(git)
+    }
+
+    fn check_version(&self) -> Result<(), GitError> {
+        let at = At::new(PathBuf::from("/"), PathBuf::from("/"), ObjectFormat::Sha1);
+        let told = self.ask(&at, "version", &["version"], b"")?;
+        let told = String::from_utf8_lossy(&told);
+        let version = told.strip_prefix("git version ").and_then(|text| {
+            let mut parts = text.split(['.', ' ', '\n']);
+            Some((parts.next()?.parse::<u32>().ok()?, parts.next()?.parse::<u32>().ok()?))
+        });
+        match version {
+            Some(version) if LEAST <= version => Ok(()),
+            _ => Err(GitError::NoGit { reason: format!("this is {}", told.trim()) }),
+        }
+    }
+
+    /// Asks, and gives the whole answer.
+    pub(super) fn ask(
+        &self,
+        at: &At,
+        command: &'static str,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError> {
+        self.try_ask(at, command, arguments, input)?.map_err(|message| refused(command, message))
+    }
+
+    /// The same; where git says no, its words are the inner error.
+    pub(super) fn try_ask(
+        &self,
+        at: &At,
+        command: &'static str,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<Result<Vec<u8>, String>, GitError> {
+        let failed = failed(command);
+        let input = if input.is_empty() { Stdio::null() } else { file_with(input).map_err(&failed)?.into() };
+        self.finish(at, command, arguments, input, None)
+    }
+
+    /// The same with an input that is a file.
+    pub(super) fn feed(
+        &self,
+        at: &At,
+        command: &'static str,
+        arguments: &[&str],
+        input: impl Into<Stdio>,
+    ) -> Result<Vec<u8>, GitError> {
+        let answer = self.finish(at, command, arguments, input.into(), None)?;
+        answer.map_err(|message| refused(command, message))
+    }
+
+    /// The same with an output that goes to a file.
+    pub(super) fn pour(
+        &self,
+        at: &At,
+        command: &'static str,
+        arguments: &[&str],
+        input: &[u8],
+        output: impl Into<Stdio>,
+    ) -> Result<(), GitError> {
+        let failed = failed(command);
+        let input = file_with(input).map_err(&failed)?;
+        let answer = self.finish(at, command, arguments, input.into(), Some(output.into()))?;
+        answer.map(drop).map_err(|message| refused(command, message))
+    }
+
+    /// Starts a git that is asked line by line.
+    pub(super) fn talk(&self, at: &At, command: &'static str, arguments: &[&str]) -> Result<Talk, GitError> {
+        let failed = failed(command);
+        let errors = tempfile::tempfile().map_err(&failed)?;
+        let mut process = self.command(at, arguments);
+        process.stdin(Stdio::piped()).stdout(Stdio::piped());
+        process.stderr(errors.try_clone().map_err(&failed)?);
+        let child = process.spawn().map_err(&failed)?;
+        Ok(Talk { child, command, errors, folder: at.folder.clone() })
+    }
+
+    fn finish(
+        &self,
+        at: &At,
+        command: &'static str,
+        arguments: &[&str],
+        input: Stdio,
+        output: Option<Stdio>,
+    ) -> Result<Result<Vec<u8>, String>, GitError> {
+        let failed = failed(command);
+        let errors = tempfile::tempfile().map_err(&failed)?;
+        let is_poured = output.is_some();
+        let mut process = self.command(at, arguments);
+        process.stdin(input).stdout(output.unwrap_or_else(Stdio::piped));
+        // With nothing else to read, this pipe says when it is over.
+        process.stderr(if is_poured { Stdio::piped() } else { errors.try_clone().map_err(&failed)?.into() });
+        let mut child = process.spawn().map_err(&failed)?;
+        drop(process);
+        let mut answer = Vec::new();
+        let read = match (child.stdout.take(), child.stderr.take()) {
+            (Some(output), _) => read_all(output, &mut answer),
+            (None, Some(errors)) => read_all(errors, &mut answer),
+            (None, None) => Ok(()),
+        };
+        if let Err(error) = read {
+            // It is to end, and its answer is not needed any more.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(failed(error));
+        }
+        let status = child.wait().map_err(&failed)?;
+        if status.success() {
+            return Ok(Ok(if is_poured { Vec::new() } else { answer }));
+        }
+        let words = if is_poured { String::from_utf8_lossy(&answer).into_owned() } else { words_in(&errors) };
+        let words = told(&words, &at.folder);
+        Ok(Err(if words.is_empty() { status.to_string() } else { words }))
+    }
+
+    fn command(&self, at: &At, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        let empty_tree = match at.format {
+            ObjectFormat::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            ObjectFormat::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        };
+        command
+            .args(arguments)
+            .env_clear()
+            // A signal for the terminal's group must not end it halfway.
+            .process_group(0)
+            .current_dir(&at.work_tree)
+            .env("PATH", &self.path)
+            .env("HOME", "/")
+            .env("LC_ALL", "C")
+            .env("GIT_DIR", &at.folder)
+            .env("GIT_WORK_TREE", &at.work_tree)
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            // No file of the work tree names a filter or a driver.
+            .env("GIT_ATTR_SOURCE", empty_tree)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_ALLOC_LIMIT", "2g")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_TERMINAL_PROMPT", "0");
+        if let Some(index) = &at.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        for (place, (key, value)) in SETTINGS.iter().enumerate() {
+            command
+                .env(format!("GIT_CONFIG_KEY_{place}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{place}"), value);
+        }
+        command.env("GIT_CONFIG_COUNT", SETTINGS.len().to_string());
+        command
+    }
+}
+
+impl At {
+    pub(super) fn new(folder: PathBuf, work_tree: PathBuf, format: ObjectFormat) -> Self {
+        Self { folder, work_tree, index: None, format }
+    }
+
+    pub(super) fn with_index(&self, index: PathBuf) -> Self {
+        Self { index: Some(index), ..self.clone() }
+    }
+}
+
+impl Talk {
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Says something, and waits for so many lines of answer. An answer that ends early is an error with git's words.
+    pub(super) fn say(&mut self, words: &[u8], lines: usize) -> Result<Vec<String>, GitError> {
+        let failed = failed(self.command);
+        let Some(input) = self.child.stdin.as_mut() else { return Err(self.ended()) };
+        if let Err(error) = input.write_all(words).and_then(|()| input.flush()) {
+            return Err(if error.kind() == io::ErrorKind::BrokenPipe { self.ended() } else { failed(error) });
+        }
+        let mut answer = Vec::new();
+        while answer.split(|byte| *byte == b'\n').count() <= lines {
+            let Some(output) = self.child.stdout.as_mut() else { return Err(self.ended()) };
+            wait_for(&output).map_err(&failed)?;
+            let mut buffer = [0; 4096];
+            let read = output.read(&mut buffer).map_err(&failed)?;
+            if read == 0 {
+                return Err(self.ended());
+            }
+            answer.extend_from_slice(&buffer[..read]);
+        }
+        Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
+    }
+
+    /// Closes its input, and waits until it has ended.
+    pub(super) fn end(&mut self) {
+        drop(self.child.stdin.take());
+        if let Some(output) = self.child.stdout.take() {
+            // What it still says is of no interest, only that it is over.
+            let _ = read_all(output, &mut Vec::new());
+        }
+        let _ = self.child.wait();
+    }
+
+    fn ended(&mut self) -> GitError {
+        self.end();
+        let words = told(&words_in(&self.errors), &self.folder);
+        refused(self.command, if words.is_empty() { "it ended early".to_owned() } else { words })
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn read_all(mut from: impl io::Read + AsFd, into: &mut Vec<u8>) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        wait_for(&from)?;
+        match from.read(&mut buffer)? {
+            0 => return Ok(()),
+            read => into.extend_from_slice(&buffer[..read]),
+        }
+        if LONGEST_ANSWER < into.len() as u64 {
+            return Err(io::Error::other("the answer is too long"));
+        }
+    }
+}
+
+/// Until something can be read, or the end.
+fn wait_for(from: &impl AsFd) -> io::Result<()> {
+    let limit = Timespec { tv_sec: i64::try_from(PATIENCE.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
+    loop {
+        let mut watched = [PollFd::new(from, PollFlags::IN)];
+        match poll(&mut watched, Some(&limit)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) => return Err(io::Error::other("it takes too long")),
+            outcome => return outcome.map(drop).map_err(io::Error::from),
+        }
+    }
+}
+
+fn file_with(bytes: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+fn words_in(mut errors: &File) -> String {
+    let mut words = Vec::new();
+    let read = errors.rewind().and_then(|()| errors.take(64 * 1024).read_to_end(&mut words));
+    if read.is_ok() { String::from_utf8_lossy(&words).into_owned() } else { String::new() }
+}
+
+/// Git's words in one line, without what could steer a terminal, and without the place of a private folder.
+fn told(words: &str, folder: &Path) -> String {
+    let words = words.trim().replace(&*folder.to_string_lossy(), ".git").replace('\n', "; ");
+    words.chars().filter(|letter| !letter.is_control()).take(500).collect()
+}
+
+fn refused(command: &'static str, message: String) -> GitError {
+    GitError::Git { command: command.to_owned(), message }
+}
+
+fn failed(command: &'static str) -> impl Fn(io::Error) -> GitError {
+    move |error| GitError::Git { command: command.to_owned(), message: error.to_string() }
+}
+
+fn is_file(file: &Path) -> bool {
+    rustix::fs::stat(file).is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_file())
+}

@@ -1,0 +1,278 @@
+//! A change, read from two states of a repository.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use super::folder;
+use super::index::{self, Entries};
+use super::objects;
+use super::program::{At, Git};
+use super::refs::{self, Refs, Value};
+use super::snapshot::Snapshot;
+use crate::{GitChange, GitError, Head, Index, ObjectName, RefChange, RefName};
+
+/// How many refs may be changed by one piece of work.
+const MOST_REFS: usize = 1_000;
+
+/// Reads what commands of work ahead did to a repository.
+///
+/// The state that they left is not trusted. It is read by handles and without links, copied to a private folder under a
+/// configuration of our own, and git sees it only there; every object is named anew by its content, and looked at, before it counts.
+#[derive(Debug)]
+pub struct Reader {
+    git: Git,
+    workspace: PathBuf,
+    home: PathBuf,
+}
+
+/// What was found in both states.
+struct Found<'a> {
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+    base: At,
+    view: At,
+    real: At,
+}
+
+impl Reader {
+    /// For the workspace at this absolute path. `home` is a folder of the host's, private to its user, for what is copied meanwhile.
+    pub fn new(git: Git, workspace: &Path, home: &Path) -> Self {
+        Self { git, workspace: workspace.to_owned(), home: home.to_owned() }
+    }
+
+    /// What changed between the snapshot that was taken before anything ran, and the repository of the view at this
+    /// folder; `None`: nothing. The objects that an accept needs are written to the file `pack` below `state`.
+    pub fn read(
+        &self,
+        before: Option<&Snapshot>,
+        view: impl AsFd,
+        state: &Path,
+        pack: &str,
+    ) -> Result<Option<GitChange>, GitError> {
+        let view = Dir::reopen_dir(&view.as_fd()).map_err(folder::io_error(""))?;
+        let (before, view) = match (before, folder::open_git(&view)?) {
+            (None, None) => return Ok(None),
+            (Some(before), Some(view)) => (before, view),
+            _ => return Ok(Some(only_other(".git"))),
+        };
+        let after = Snapshot::copy(&view, &self.home)?;
+        if after.layout != before.layout {
+            return Ok(Some(only_other(".git/config")));
+        }
+        let git_folder = self.workspace.join(".git");
+        let behind = git_folder.join("objects");
+        let format = before.layout.format;
+        let found = Found {
+            base: before.repository(&behind)?,
+            view: after.repository(&behind)?,
+            real: At::new(git_folder, self.workspace.clone(), format),
+            before,
+            after: &after,
+        };
+        let real = folder::open(&found.real.folder)?;
+        objects::copy_new(&view, &real, &folder::open(after.path())?, format.digits())?;
+        let mut change = self.compare(&found)?;
+        if change.is_empty() {
+            return Ok(None);
+        }
+        if change.boundary().is_none() {
+            self.take_objects(&found, &mut change, (state, pack))?;
+        }
+        Ok(Some(change))
+    }
+
+    fn compare(&self, found: &Found<'_>) -> Result<GitChange, GitError> {
+        let mut other = others(found);
+        let (changes, head) = self.refs(found, &mut other)?;
+        let index = self.index(found, &mut other)?;
+        other.sort();
+        other.dedup();
+        let format = found.before.layout.format;
+        Ok(GitChange { format, objects: None, refs: changes, head, index, other })
+    }
+
+    fn refs(&self, found: &Found<'_>, other: &mut Vec<String>) -> Result<(Vec<RefChange>, Head), GitError> {
+        let (old, new) = (refs::all(&self.git, &found.base)?, refs::all(&self.git, &found.view)?);
+        // What git passes over would look as if it had been removed.
+        if let Some(odd) = found.after.loose.iter().find(|name| !new.contains_key(*name))
+            && !found.after.layout.is_reftable
+        {
+            return Err(folder::hostile(odd, "it is no ref that git can read"));
+        }
+        let heads = (refs::head(&self.git, &found.base)?, refs::head(&self.git, &found.view)?);
+        let mut changes = Vec::new();
+        if old != new || heads.0 != heads.1 {
+            let now = refs::all(&self.git, &found.real)?;
+            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for name in names {
+                let sides = (old.get(name), new.get(name));
+                // Where the view shows what its user has now, they did it themselves meanwhile.
+                if sides.0 == sides.1 || sides.1 == now.get(name) {
+                    continue;
+                }
+                match change_of(name, sides) {
+                    Some(change) if is_applied(name) && self.is_first_stash(&change, found)? => {
+                        changes.push(change);
+                    }
+                    _ => other.push(format!(".git/{name}")),
+                }
+                if MOST_REFS < changes.len() {
+                    let limit = MOST_REFS as u64;
+                    return Err(GitError::Limit { path: folder::told("refs"), limit, unit: "changed refs" });
+                }
+            }
+        }
+        // Git makes no folder of a ref in the transaction that removes the ref.
+        let is_within = |one: &RefChange, other: &RefChange| {
+            one.name.as_str().strip_prefix(other.name.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let within = changes.iter().find(|one| changes.iter().any(|other| is_within(one, other)));
+        other.extend(within.map(|one| format!(".git/{}", one.name)));
+        let head = match heads {
+            (Value::Ref(old), Value::Ref(new)) if old == new => {
+                Head::Unchanged { branch: Some(RefName::parse(&old)?) }
+            }
+            (Value::Object(old), Value::Object(new)) => {
+                if old != new {
+                    let name = RefName::parse("HEAD")?;
+                    changes.push(RefChange { name, old: Some(old), new: Some(new), commits: 0 });
+                }
+                Head::Unchanged { branch: None }
+            }
+            _ => {
+                other.push(".git/HEAD".to_owned());
+                Head::Moved
+            }
+        };
+        Ok((changes, head))
+    }
+
+    /// The list of stashes is a log, which an accept does not rewrite: it makes a first one, no second, and drops none.
+    fn is_first_stash(&self, change: &RefChange, found: &Found<'_>) -> Result<bool, GitError> {
+        if change.name.as_str() != "refs/stash" {
+            return Ok(true);
+        }
+        let count = if found.after.layout.is_reftable {
+            let options = ["rev-list", "--walk-reflogs", "refs/stash"];
+            self.git.try_ask(&found.view, "rev-list", &options, b"")?.unwrap_or_default()
+        } else {
+            found.after.logs.get("logs/refs/stash").cloned().unwrap_or_default()
+        };
+        let count = count.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        Ok(change.old.is_none() && change.new.is_some() && count == 1)
+    }
+
+    fn index(&self, found: &Found<'_>, other: &mut Vec<String>) -> Result<Index, GitError> {
+        let base = found.before.index;
+        if base == found.after.index {
+            return Ok(Index { base, entries: Vec::new() });
+        }
+        let entries = |at: &At, is_there: bool| {
+            if is_there { index::entries(&self.git, at) } else { Ok(Entries::new()) }
+        };
+        let old = entries(&found.base, base.is_some())?;
+        let new = entries(&found.view, found.after.index.is_some())?;
+        let Some(entries) = index::difference(&old, &new) else {
+            other.push(".git/index".to_owned());
+            return Ok(Index::default());
+        };
+        Ok(Index { base, entries })
+    }
+
+    fn take_objects(
+        &self,
+        found: &Found<'_>,
+        change: &mut GitChange,
+        (state, pack): (&Path, &str),
+    ) -> Result<(), GitError> {
+        let staged = change.index.entries.iter().filter_map(|entry| entry.new.as_ref());
+        // The content of a submodule is a commit of another repository.
+        let staged = staged.filter(|staged| staged.mode != "160000").map(|staged| &staged.object);
+        let wanted: BTreeSet<ObjectName> =
+            change.refs.iter().filter_map(|change| change.new.as_ref()).chain(staged).cloned().collect();
+        let wanted: Vec<ObjectName> = wanted.into_iter().collect();
+        let known = known(&refs::all(&self.git, &found.base)?);
+        let known: Vec<ObjectName> = match refs::head(&self.git, &found.base)? {
+            Value::Object(head) => known.into_iter().chain([head]).collect(),
+            Value::Ref(_) => known,
+        };
+        change.objects = objects::pack(&self.git, &found.view, &wanted, &known, (state, pack))?;
+        // The same as at the accept, in a repository like the user's: what would fail then fails now.
+        if let Some(objects) = &change.objects {
+            objects::look_at(&self.git, &found.base, state, objects)?;
+        }
+        objects::check_connected(&self.git, &found.base, &wanted)?;
+        if !change.index.is_empty() {
+            index::check(&self.git, &found.base, &change.index)?;
+        }
+        for change in &mut change.refs {
+            if let Some(new) = &change.new {
+                change.commits = self.count(&found.base, new)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many commits are new; of a tag on something else, none.
+    fn count(&self, at: &At, new: &ObjectName) -> Result<u32, GitError> {
+        let options = ["rev-list", "--count", new.as_str(), "--not", "--all"];
+        let count = self.git.try_ask(at, "rev-list", &options, b"")?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&count).trim().parse().unwrap_or_default())
+    }
+}
+
+/// What differs besides, and is never applied. A reflog may have grown.
+fn others(found: &Found<'_>) -> Vec<String> {
+    let (old, new) = (&found.before.others, &found.after.others);
+    let names = old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name));
+    let mut other: Vec<String> = names.map(|name| folder::told(name)).collect();
+    for (name, old) in &found.before.logs {
+        match found.after.logs.get(name) {
+            Some(new) if new.starts_with(old) => {}
+            // It goes with its ref.
+            None if !found.after.logs.contains_key(name) && name != "logs/HEAD" => {}
+            _ => other.push(folder::told(name)),
+        }
+    }
+    other
+}
+
+/// Which refs an accept moves: what people make with commands that they know. Others steer git itself.
+fn is_applied(name: &str) -> bool {
+    name == "refs/stash"
+        || ["refs/heads/", "refs/tags/", "refs/notes/"].iter().any(|kind| name.starts_with(kind))
+}
+
+/// The change of a plain ref; `None`: it is, or was, another one's name, or is none that git takes.
+fn change_of(name: &str, sides: (Option<&Value>, Option<&Value>)) -> Option<RefChange> {
+    let object = |side: Option<&Value>| match side {
+        None => Some(None),
+        Some(Value::Object(object)) => Some(Some(object.clone())),
+        Some(Value::Ref(_)) => None,
+    };
+    let name = RefName::parse(name).ok()?;
+    Some(RefChange { name, old: object(sides.0)?, new: object(sides.1)?, commits: 0 })
+}
+
+fn known(refs: &Refs) -> Vec<ObjectName> {
+    let objects = refs.values().filter_map(|value| match value {
+        Value::Object(object) => Some(object.clone()),
+        Value::Ref(_) => None,
+    });
+    objects.collect()
+}
+
+/// A change that is told, and never applied.
+fn only_other(path: &str) -> GitChange {
+    GitChange {
+        format: crate::ObjectFormat::default(),
+        objects: None,
+        refs: Vec::new(),
+        head: Head::Unchanged { branch: None },
+        index: Index::default(),
+        other: vec![path.to_owned()],
+    }
+}

@@ -1,0 +1,147 @@
+//! Refs: what they are, and git's own transaction over them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use headstart_overlay_fs::{Conflict, ConflictKind, Direction, WorkspacePath};
+
+use super::program::{At, Git, Talk};
+use crate::{GitError, ObjectName, RefChange, RefName};
+
+/// What a ref stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    Object(ObjectName),
+    /// Another ref, which need not be a name that is applied.
+    Ref(String),
+}
+
+pub(super) type Refs = BTreeMap<String, Value>;
+
+/// All refs but `HEAD`. Git passes over what it cannot read.
+pub(super) fn all(git: &Git, at: &At) -> Result<Refs, GitError> {
+    let options = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)"];
+    let listed = git.ask(at, "for-each-ref", &options, b"")?;
+    let mut refs = Refs::new();
+    for line in String::from_utf8_lossy(&listed).lines() {
+        let mut words = line.splitn(3, ' ');
+        let (Some(object), Some(name), symref) = (words.next(), words.next(), words.next()) else { continue };
+        let value = match symref.filter(|to| !to.is_empty()) {
+            Some(to) => Value::Ref(to.to_owned()),
+            None => Value::Object(ObjectName::parse(object)?),
+        };
+        refs.insert(name.to_owned(), value);
+    }
+    Ok(refs)
+}
+
+/// Where `HEAD` is: on a branch, which need not be there, or detached at a commit.
+pub(super) fn head(git: &Git, at: &At) -> Result<Value, GitError> {
+    if let Ok(branch) = git.try_ask(at, "symbolic-ref", &["symbolic-ref", "-q", "HEAD"], b"")? {
+        return Ok(Value::Ref(String::from_utf8_lossy(&branch).trim().to_owned()));
+    }
+    let object = git.ask(at, "rev-parse", &["rev-parse", "--verify", "-q", "HEAD"], b"")?;
+    Ok(Value::Object(ObjectName::parse(String::from_utf8_lossy(&object).trim())?))
+}
+
+/// What the refs of a change stand for now.
+pub(super) fn current(
+    git: &Git,
+    at: &At,
+    changes: &[RefChange],
+) -> Result<Vec<Option<ObjectName>>, GitError> {
+    let refs = all(git, at)?;
+    let value = |name: &RefName| {
+        let found = match name.as_str() {
+            "HEAD" => head(git, at).ok(),
+            name => refs.get(name).cloned(),
+        };
+        match found {
+            Some(Value::Object(object)) => Some(object),
+            _ => None,
+        }
+    };
+    Ok(changes.iter().map(|change| value(&change.name)).collect())
+}
+
+/// What a change comes from and goes to.
+pub(super) fn sides(change: &RefChange, direction: Direction) -> (&Option<ObjectName>, &Option<ObjectName>) {
+    match direction {
+        Direction::Forth => (&change.old, &change.new),
+        Direction::Back => (&change.new, &change.old),
+    }
+}
+
+/// Those that stand for neither what a change comes from nor, where it may have been made before, what it goes to.
+pub(super) fn moved<'a>(
+    changes: &'a [RefChange],
+    now: &[Option<ObjectName>],
+    direction: Direction,
+) -> Vec<&'a RefName> {
+    let is_moved = |(change, now): &(&RefChange, &Option<ObjectName>)| *now != sides(change, direction).0;
+    changes.iter().zip(now).filter(is_moved).map(|(change, _)| &change.name).collect()
+}
+
+/// A conflict about a ref, or the index.
+pub(super) fn conflict(name: &str) -> Conflict {
+    let path = WorkspacePath::parse(&format!(".git/{name}")).unwrap_or_default();
+    Conflict::new(path, ConflictKind::Ref)
+}
+
+/// A transaction that git has prepared: it holds the locks, and the old values hold. Dropping it has git let go.
+#[derive(Debug)]
+pub(super) struct Transaction {
+    talk: Talk,
+}
+
+impl Transaction {
+    /// Git's words where it refuses; then it holds nothing.
+    pub(super) fn prepare(
+        git: &Git,
+        at: &At,
+        changes: &[&RefChange],
+        direction: Direction,
+    ) -> Result<Self, GitError> {
+        let mut options = vec!["update-ref", "--no-deref", "-m", "headstart: accept", "--stdin"];
+        if direction == Direction::Back {
+            options[3] = "headstart: undo";
+        }
+        if changes.iter().any(|change| change.name.as_str() == "refs/stash") {
+            // What is not in its log is not in the list of stashes.
+            options.push("--create-reflog");
+        }
+        let mut talk = git.talk(at, "update-ref", &options)?;
+        let none = at.format.none();
+        let mut words = String::from("start\n");
+        for change in changes {
+            let (old, new) = sides(change, direction);
+            let name = &change.name;
+            let _ = match (old, new) {
+                (None, None) => Ok(()),
+                (Some(old), None) => writeln!(words, "delete {name} {old}"),
+                (old, Some(new)) => writeln!(words, "update {name} {new} {}", old.as_ref().unwrap_or(&none)),
+            };
+        }
+        words.push_str("prepare\n");
+        let answer = talk.say(words.as_bytes(), 2)?;
+        if answer != ["start: ok", "prepare: ok"] {
+            let message = format!("it answered {answer:?}");
+            return Err(GitError::Git { command: "update-ref".to_owned(), message });
+        }
+        Ok(Self { talk })
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.talk.id()
+    }
+
+    pub(super) fn commit(mut self) -> Result<(), GitError> {
+        let answer = self.talk.say(b"commit\n", 1)?;
+        self.talk.end();
+        if answer == ["commit: ok"] {
+            return Ok(());
+        }
+        let message = format!("it answered {answer:?}");
+        Err(GitError::Git { command: "update-ref".to_owned(), message })
+    }
+}

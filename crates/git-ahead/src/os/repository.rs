@@ -1,0 +1,235 @@
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared, Process, TreeError};
+
+use super::locks::{self, Lock};
+use super::program::{At, Git};
+use super::refs::{self, Transaction, Value};
+use super::settle::{self, Note};
+use super::steps::reach;
+use super::{folder, index, objects};
+use crate::{GitChange, GitError, Head, ObjectName, RefChange};
+
+/// How often the lock of the index is tried for, where another git has it: for a second in all.
+const ATTEMPTS: u32 = 200;
+
+/// The user's repository, which takes part in the commits of its workspace.
+///
+/// It is given to [`OsTree::with_participant`](headstart_overlay_fs::OsTree::with_participant) by every host that opens a
+/// workspace in which a change of a repository may have been accepted; without it, what an accept left half done cannot be
+/// ended.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    pub(super) git: Git,
+    pub(super) workspace: PathBuf,
+    pub(super) state: PathBuf,
+}
+
+/// Git holds the locks of the refs, and we that of the index.
+struct Ready {
+    git: Git,
+    at: At,
+    folder: Dir,
+    note: Note,
+    text: String,
+    direction: Direction,
+    transaction: Option<Transaction>,
+    of_index: Vec<Lock>,
+}
+
+impl Repository {
+    /// That of the workspace at this absolute path. `state` is the folder below which packs are kept
+    /// ([`Objects::pack`](crate::Objects::pack)).
+    pub fn new(git: Git, workspace: &Path, state: &Path) -> Self {
+        Self { git, workspace: workspace.to_owned(), state: state.to_owned() }
+    }
+
+    pub(super) fn at(&self, change: &GitChange) -> Result<At, GitError> {
+        let workspace = Dir::open_ambient_dir(&self.workspace, ambient_authority())
+            .map_err(|source| GitError::Io { path: self.workspace.display().to_string(), source })?;
+        if folder::open_git(&workspace)?.is_none() {
+            return Err(GitError::Unsupported {
+                reason: "the workspace has no repository any more".to_owned(),
+            });
+        }
+        Ok(At::new(self.workspace.join(".git"), self.workspace.clone(), change.format))
+    }
+
+    fn ready(&self, text: &str, direction: Direction) -> Result<Ready, NotPrepared> {
+        let Note { change, .. } = Note::parse(text).map_err(error)?;
+        if let Some(why) = change.boundary() {
+            return Err(error(GitError::Unsupported { reason: why }));
+        }
+        let at = self.at(&change).map_err(error)?;
+        let git = self.git.clone();
+        let folder = folder::open(&at.folder).map_err(error)?;
+        if direction == Direction::Forth {
+            self.bring(&at, &change).map_err(error)?;
+        }
+        let (locks, of_index, draft) = (Vec::new(), Vec::new(), String::new());
+        let note = Note { change, process: None, locks, draft };
+        let text = String::new();
+        let mut ready = Ready { git, at, folder, note, text, direction, transaction: None, of_index };
+        ready.draft_lock().map_err(error)?;
+        ready.prepare()?;
+        ready.check_head()?;
+        ready.note_locks().map_err(error)?;
+        Ok(ready)
+    }
+
+    /// The objects, at which nothing points yet.
+    pub(super) fn bring(&self, at: &At, change: &GitChange) -> Result<(), GitError> {
+        if let Some(objects) = &change.objects {
+            reach("objects")?;
+            objects::bring(&self.git, at, &self.state, objects)?;
+        }
+        reach("connected")?;
+        let staged = change.index.entries.iter().filter_map(|entry| entry.new.as_ref());
+        let staged = staged.filter(|staged| staged.mode != "160000").map(|staged| &staged.object);
+        let moved = change.refs.iter().filter_map(|change| change.new.as_ref());
+        let names: Vec<ObjectName> = moved.chain(staged).cloned().collect();
+        objects::check_connected(&self.git, at, &names)
+    }
+}
+
+impl Participant for Repository {
+    fn prepare(&self, change: &str, direction: Direction) -> Result<Box<dyn Prepared>, NotPrepared> {
+        Ok(Box::new(self.ready(change, direction)?))
+    }
+
+    fn finish(&self, note: &str, direction: Direction) -> Result<Finish, TreeError> {
+        let note = Note::parse(note)?;
+        Ok(settle::finish(&self.git, &self.at(&note.change)?, &note, direction)?)
+    }
+
+    fn release(&self, note: &str) -> Result<(), TreeError> {
+        let note = Note::parse(note)?;
+        Ok(settle::release(&self.at(&note.change)?, &note)?)
+    }
+}
+
+impl Ready {
+    /// Makes the file that becomes the lock of the index once the journal knows it.
+    fn draft_lock(&mut self) -> Result<(), GitError> {
+        if !self.note.has_index() {
+            return Ok(());
+        }
+        reach("draft")?;
+        index::remove_old_drafts(&self.folder)?;
+        self.note.draft = index::make_draft(&self.at.folder, &self.folder)?;
+        let draft = locks::found(&self.folder, self.note.draft.clone())?;
+        self.of_index.extend(draft.map(|draft| draft.renamed("index.lock")));
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), NotPrepared> {
+        if self.note.change.refs.is_empty() {
+            return Ok(());
+        }
+        reach("prepare").map_err(error)?;
+        let changes: Vec<&RefChange> = self.note.change.refs.iter().collect();
+        match Transaction::prepare(&self.git, &self.at, &changes, self.direction) {
+            Ok(transaction) => {
+                self.transaction = Some(transaction);
+                Ok(())
+            }
+            Err(refusal) => {
+                let now = refs::current(&self.git, &self.at, &self.note.change.refs).map_err(error)?;
+                let moved = refs::moved(&self.note.change.refs, &now, self.direction);
+                if moved.is_empty() {
+                    return Err(error(refusal));
+                }
+                Err(NotPrepared::Conflict(moved.iter().map(|name| refs::conflict(name.as_str())).collect()))
+            }
+        }
+    }
+
+    /// The user is where they were. Git has locked `HEAD` by now where it is on a branch that moves.
+    fn check_head(&self) -> Result<(), NotPrepared> {
+        let Head::Unchanged { branch } = &self.note.change.head else { return Ok(()) };
+        let is_here = |change: &RefChange| match branch {
+            Some(branch) => change.name == *branch,
+            None => change.name.as_str() == "HEAD",
+        };
+        if !self.note.has_index() && !self.note.change.refs.iter().any(is_here) {
+            return Ok(());
+        }
+        let now = refs::head(&self.git, &self.at).map_err(error)?;
+        let is_same = match (&now, branch) {
+            (Value::Ref(now), Some(branch)) => now == branch.as_str(),
+            (Value::Object(_), None) => true,
+            _ => false,
+        };
+        if is_same { Ok(()) } else { Err(NotPrepared::Conflict(vec![refs::conflict("HEAD")])) }
+    }
+
+    fn note_locks(&mut self) -> Result<(), GitError> {
+        let changes = &self.note.change.refs;
+        let removes = changes.iter().any(|change| refs::sides(change, self.direction).1.is_none());
+        let names: Vec<_> = changes.iter().map(|change| &change.name).collect();
+        let mut locks = self.of_index.clone();
+        if let Some(transaction) = &self.transaction {
+            self.note.process = Some(Process::with_id(transaction.process()));
+            let is_reftable = self.folder.is_file("reftable/tables.list");
+            locks.extend(locks::held(&self.folder, &names, removes, is_reftable)?);
+        }
+        self.note.locks = locks;
+        self.text = self.note.to_text();
+        Ok(())
+    }
+}
+
+impl Prepared for Ready {
+    fn note(&self) -> &str {
+        &self.text
+    }
+
+    fn hold(&mut self) -> Result<(), NotPrepared> {
+        if self.of_index.is_empty() {
+            return Ok(());
+        }
+        reach("lock index").map_err(error)?;
+        for _ in 0..ATTEMPTS {
+            if index::try_lock(&self.folder, &self.note.draft).map_err(error)? {
+                return Ok(());
+            }
+            // Another git is at work, which takes milliseconds.
+            locks::pause();
+        }
+        Err(NotPrepared::Conflict(vec![refs::conflict("index")]))
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<Finish, TreeError> {
+        reach("refs")?;
+        if let Some(transaction) = self.transaction.take()
+            && transaction.commit().is_err()
+        {
+            // Git itself was ended, perhaps halfway: what there is decides.
+            let finish = settle::finish(&self.git, &self.at, &self.note, self.direction)?;
+            self.of_index.clear();
+            return Ok(finish);
+        }
+        let lock = std::mem::take(&mut self.of_index);
+        if !lock.is_empty() {
+            settle::write_index(&self.git, &self.at, &self.note, self.direction, &self.folder, &lock)?;
+        }
+        Ok(Finish::Done)
+    }
+}
+
+impl Drop for Ready {
+    /// What was not committed: git lets go of the refs, and we of the index.
+    fn drop(&mut self) {
+        drop(self.transaction.take());
+        if !self.of_index.is_empty() {
+            let _ = locks::remove(&self.folder, &self.of_index);
+            let _ = settle::remove_draft(&self.folder, &self.note);
+        }
+    }
+}
+
+fn error(error: GitError) -> NotPrepared {
+    NotPrepared::Error(error.into())
+}

@@ -1,0 +1,142 @@
+//! What a process that died left of an accept, brought to an end.
+
+use cap_std::fs::Dir;
+use headstart_overlay_fs::{Direction, Finish, Process};
+use serde::{Deserialize, Serialize};
+
+use super::locks::{self, Lock};
+use super::program::{At, Git};
+use super::refs::{self, Transaction};
+use super::steps::reach;
+use super::{folder, index};
+use crate::{GitChange, GitError, RefChange};
+
+/// A git that lost the one who spoke to it ends within milliseconds; so often it is looked for.
+const LOOKS: u32 = 1_000;
+
+/// What the journal of a commit keeps of the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Note {
+    pub(super) change: GitChange,
+    /// The git that had prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) process: Option<Process>,
+    /// What it, and we, held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) locks: Vec<Lock>,
+    /// The name in `.git` of an index that is being made.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) draft: String,
+}
+
+impl Note {
+    pub(super) fn parse(text: &str) -> Result<Self, GitError> {
+        serde_json::from_str(text).map_err(|error| GitError::Damaged { message: error.to_string() })
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("works because no map in it has odd keys")
+    }
+
+    /// Whether the index is to be written.
+    pub(super) fn has_index(&self) -> bool {
+        !self.change.index.is_empty()
+    }
+}
+
+/// Gives back what a dead process held. The git that it spoke to is waited for, because it may be letting go at this moment.
+pub(super) fn release(at: &At, note: &Note) -> Result<(), GitError> {
+    wait_for_end(note)?;
+    let folder = folder::open(&at.folder)?;
+    locks::remove(&folder, &note.locks)?;
+    remove_draft(&folder, note)
+}
+
+/// Moves the refs that are not moved yet, then the index. Where one of them is elsewhere now, those that were moved go back, and
+/// nothing is left of the change.
+pub(super) fn finish(git: &Git, at: &At, note: &Note, direction: Direction) -> Result<Finish, GitError> {
+    wait_for_end(note)?;
+    let folder = folder::open(&at.folder)?;
+    // The index's own lock is kept until the index is written.
+    let (of_index, of_refs): (Vec<Lock>, Vec<Lock>) = note.locks.iter().cloned().partition(Lock::is_of_index);
+    locks::remove(&folder, &of_refs)?;
+    let changes = &note.change.refs;
+    let now = refs::current(git, at, changes)?;
+    let is_done = |place: &usize| now[*place] == *refs::sides(&changes[*place], direction).1;
+    let is_to_do = |place: &usize| now[*place] == *refs::sides(&changes[*place], direction).0;
+    let places = 0..changes.len();
+    let elsewhere = places.clone().filter(|place| !is_done(place) && !is_to_do(place));
+    let elsewhere: Vec<_> = elsewhere.map(|place| refs::conflict(changes[place].name.as_str())).collect();
+    if !elsewhere.is_empty() {
+        let done: Vec<&RefChange> = places.filter(is_done).map(|place| &changes[place]).collect();
+        if !done.is_empty() {
+            Transaction::prepare(git, at, &done, other(direction))?.commit()?;
+        }
+        locks::remove(&folder, &of_index)?;
+        remove_draft(&folder, note)?;
+        return Ok(Finish::Refused(elsewhere));
+    }
+    let left: Vec<&RefChange> = places.filter(|place| !is_done(place)).map(|place| &changes[place]).collect();
+    if !left.is_empty() {
+        Transaction::prepare(git, at, &left, direction)?.commit()?;
+    }
+    if note.has_index() && !of_index.is_empty() {
+        write_index(git, at, note, direction, &folder, &of_index)?;
+    }
+    Ok(Finish::Done)
+}
+
+/// Writes the index, whose lock is held, and gives the lock back.
+pub(super) fn write_index(
+    git: &Git,
+    at: &At,
+    note: &Note,
+    direction: Direction,
+    folder: &Dir,
+    lock: &[Lock],
+) -> Result<(), GitError> {
+    let is_held = lock.iter().all(|lock| lock.is_there(folder));
+    if is_held {
+        reach("index")?;
+        index::apply(git, at, &note.change.index, direction, &note.draft)?;
+    }
+    reach("unlock")?;
+    locks::remove(folder, lock)?;
+    remove_draft(folder, note)
+}
+
+fn other(direction: Direction) -> Direction {
+    match direction {
+        Direction::Forth => Direction::Back,
+        Direction::Back => Direction::Forth,
+    }
+}
+
+pub(super) fn remove_draft(folder: &Dir, note: &Note) -> Result<(), GitError> {
+    if note.draft.is_empty() {
+        return Ok(());
+    }
+    for name in [note.draft.clone(), format!("{}.lock", note.draft)] {
+        match folder.remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(folder::io_error(&name)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn wait_for_end(note: &Note) -> Result<(), GitError> {
+    let Some(process) = &note.process else { return Ok(()) };
+    for _ in 0..LOOKS {
+        if !process.is_alive() {
+            return Ok(());
+        }
+        // Nobody tells of the end of a process that is not a child.
+        locks::pause();
+    }
+    let message = "the git of an earlier accept still runs; try again when it has ended".to_owned();
+    Err(GitError::Git { command: "update-ref".to_owned(), message })
+}

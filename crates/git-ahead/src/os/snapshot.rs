@@ -1,0 +1,149 @@
+//! What a repository was at one moment, but for its objects, in a private folder.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use headstart_overlay_fs::ContentHash;
+use tempfile::TempDir;
+
+use super::folder::{self, Kind, Room};
+use super::private::{self, Layout};
+use super::program::At;
+use crate::GitError;
+
+/// No single file of a repository that is copied is longer, in bytes.
+pub(super) const LONGEST: u64 = 512 << 20;
+/// A file that is only compared is hashed up to this length; a longer one is known by its length.
+const HASHED: u64 = 1 << 20;
+
+/// What the refs, `HEAD` and the index of a repository were at one moment.
+///
+/// It is taken when a view starts, before anything runs in it, so that what its user does meanwhile is never taken for the
+/// work's. It starts no program, and holds a private folder that goes with it.
+#[derive(Debug)]
+pub struct Snapshot {
+    folder: TempDir,
+    pub(super) layout: Layout,
+    /// The hash of the index; `None`: there is none.
+    pub(super) index: Option<ContentHash>,
+    /// Refs that are files of their own.
+    pub(super) loose: Vec<String>,
+    /// Files that only grow: their content.
+    pub(super) logs: BTreeMap<String, Vec<u8>>,
+    /// All other files.
+    pub(super) others: BTreeMap<String, Stamp>,
+}
+
+/// What is compared of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    len: u64,
+    content: Option<ContentHash>,
+}
+
+/// What a name in `.git` is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Refs, `HEAD`, the index.
+    State,
+    /// Reflogs.
+    Log,
+    /// Told by their names.
+    Object,
+    /// Notes that git leaves for its user, which mean nothing to it.
+    Note,
+    /// Whatever else: configuration, hooks, states of merges.
+    Other,
+}
+
+impl Snapshot {
+    /// Copies the state of the repository in a folder; `None`: there is none. `home` is a folder of the host's, private to its user.
+    pub fn take(workspace: impl AsFd, home: &Path) -> Result<Option<Self>, GitError> {
+        let workspace = Dir::reopen_dir(&workspace.as_fd()).map_err(folder::io_error(""))?;
+        match folder::open_git(&workspace)? {
+            Some(git) => Self::copy(&git, home).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn copy(git: &Dir, home: &Path) -> Result<Self, GitError> {
+        let io = |source| GitError::Io { path: home.display().to_string(), source };
+        let folder = tempfile::Builder::new().prefix("git-").tempdir_in(home).map_err(io)?;
+        let to = folder::open(folder.path())?;
+        let mut room = Room::new();
+        let (mut loose, mut logs, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut index, mut layout) = (None, Layout::default());
+        for entry in folder::walk(git, "", &mut room, &|path| class(path) != Class::Object)? {
+            let path = entry.path;
+            let class = class(&path);
+            let Kind::File(len) = entry.kind else {
+                if class == Class::State {
+                    to.create_dir(&path).map_err(folder::io_error(&path))?;
+                }
+                continue;
+            };
+            match class {
+                Class::State => {
+                    // Git may have replaced it at this moment: as if it had come a moment later.
+                    let Some(bytes) = folder::read(git, &path, LONGEST, &mut room)? else { continue };
+                    if path == "index" {
+                        index = Some(ContentHash::of(&bytes));
+                    }
+                    if path.starts_with("refs/") {
+                        loose.push(path.clone());
+                    }
+                    private::write(&to, &path, &bytes)?;
+                }
+                Class::Log => {
+                    let content = folder::read(git, &path, LONGEST, &mut room)?;
+                    logs.insert(path, content.unwrap_or_default());
+                }
+                Class::Other => {
+                    let content =
+                        if len <= HASHED { folder::read(git, &path, HASHED, &mut room)? } else { None };
+                    if path == "config" {
+                        layout = private::layout_of(content.as_deref().unwrap_or_default())?;
+                    }
+                    let content = content.as_deref().map(ContentHash::of);
+                    others.insert(path, Stamp { len, content });
+                }
+                Class::Object | Class::Note => {}
+            }
+        }
+        for path in ["objects/info/alternates", "objects/info/http-alternates"] {
+            if let Some(bytes) = folder::read(git, path, HASHED, &mut room)? {
+                let stamp = Stamp { len: bytes.len() as u64, content: Some(ContentHash::of(&bytes)) };
+                others.insert(path.to_owned(), stamp);
+            }
+        }
+        Ok(Self { folder, layout, index, loose, logs, others })
+    }
+
+    /// A repository of its own, with the objects in a folder behind it.
+    pub(super) fn repository(&self, objects: &Path) -> Result<At, GitError> {
+        private::make(self.folder.path(), self.layout, objects)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+fn class(path: &str) -> Class {
+    let first = path.split('/').next().unwrap_or(path);
+    match first {
+        "refs" | "reftable" => Class::State,
+        "objects" => Class::Object,
+        // What a server would show of them, made by `git gc` and read by no git here.
+        "info" if path == "info/refs" => Class::Note,
+        "logs" => Class::Log,
+        _ if path != first => Class::Other,
+        "HEAD" | "packed-refs" | "shallow" | "index" => Class::State,
+        _ if first.starts_with("sharedindex.") => Class::State,
+        "COMMIT_EDITMSG" | "ORIG_HEAD" | "FETCH_HEAD" | "MERGE_MSG" | "SQUASH_MSG" | "AUTO_MERGE"
+        | "MERGE_RR" | "TAG_EDITMSG" | "NOTES_EDITMSG" | "gc.log" | "gc.pid" => Class::Note,
+        _ => Class::Other,
+    }
+}

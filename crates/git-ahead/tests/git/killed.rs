@@ -1,0 +1,308 @@
+//! A process is killed before every step of an accept and an undo, the files' and git's. Whoever comes next finds, or makes, all
+//! of it or nothing: files, refs and index together, and no lock.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+
+use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::{CommitOptions, CommitOutcome, OsTree, SweepOutcome, UndoOutcome};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::world::{Seen, Work, World, accept, is_lock};
+
+/// What the process that dies is to do.
+const ORDER: &str = "HEADSTART_TEST_ORDER";
+
+/// Who dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    /// Our process: git sees the end of its input.
+    We,
+    /// Git first, which leaves its locks, then our process.
+    Both,
+    /// Git alone.
+    Git,
+}
+
+#[test]
+#[ignore = "it is the process that the other tests start, and it dies"]
+fn the_process_that_dies() {
+    // A run of all ignored tests gives no order.
+    let Ok(order) = std::env::var(ORDER) else { return };
+    let [folder, what, who, number] = order.split('|').collect::<Vec<_>>().try_into().unwrap();
+    let world = World::at(folder.as_ref());
+    let work: Work = serde_json::from_slice(&fs::read(world.path.join("work.json")).unwrap()).unwrap();
+    let number: usize = number.parse().unwrap();
+    let (kills_git, dies) = (who != "We", who != "Git");
+    let tree = world.tree();
+    arm(move |point| {
+        if point.number != number {
+            return Then::GoOn;
+        }
+        if kills_git {
+            kill_children();
+        }
+        if dies { Then::Die } else { Then::GoOn }
+    });
+    match what {
+        "accept" => {
+            let outcome = accept(&tree, &work, CommitOptions::default()).unwrap();
+            assert!(matches!(outcome, CommitOutcome::Committed(_)), "{outcome:?}");
+        }
+        "undo" => {
+            let outcome = undo(&tree, &work);
+            assert!(matches!(outcome, UndoOutcome::Undone { .. }), "{outcome:?}");
+        }
+        _ => drop(tree.sweep().unwrap()),
+    }
+    println!("points: {}", disarm());
+}
+
+fn undo(tree: &OsTree, work: &Work) -> UndoOutcome {
+    let beside = work.git.as_ref().unwrap().beside();
+    tree.undo_with(&work.changes, Some(&beside)).unwrap()
+}
+
+fn kill_children() {
+    let children = fs::read_to_string("/proc/thread-self/children").unwrap();
+    for child in children.split_whitespace() {
+        let pid = Pid::from_raw(child.parse().unwrap()).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        // It is gone when it is a zombie: its locks stay as they are from here on.
+        while fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Whether the process died; if it did not, it did what it was told.
+fn dies(world: &World, what: &str, who: Who, number: usize) -> bool {
+    let order = format!("{}|{what}|{who:?}|{number}", world.path.display());
+    let mut process = Command::new(std::env::current_exe().unwrap());
+    process.args(["--exact", "killed::the_process_that_dies", "--ignored", "--nocapture"]).env(ORDER, order);
+    let output = process.output().unwrap();
+    if output.status.signal() == Some(9) {
+        return true;
+    }
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{what} {who:?} {number}: {told}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let points = told.lines().find_map(|line| line.rsplit_once("points: ")?.1.parse().ok());
+    who == Who::Git && points.is_none_or(|points: usize| number < points)
+}
+
+const SCRIPT: &str = "echo more >> a.txt; git rm -q src/b.txt; echo new > new.txt; git add .; git commit -qm second; git tag v1; \
+    git branch -q -D old";
+
+fn world(init: &[&str]) -> (World, Work, Seen, Seen) {
+    let world = World::with(init);
+    world.git(&["branch", "old"]);
+    let old = world.seen();
+    let work = world.work(SCRIPT);
+    let new = World::of_view(&world).seen();
+    fs::write(world.path.join("work.json"), serde_json::to_vec(&work).unwrap()).unwrap();
+    (world, work, old, new)
+}
+
+/// Which steps a process dies at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Steps {
+    /// Those of git, those that change the journal's phase, and a few of the files'.
+    Few,
+    All,
+}
+
+fn at_steps(steps: Steps, init: &[&str], what: &str, who: Who) {
+    let all = all_steps(init, what);
+    assert!(30 < all.len(), "{all:?}");
+    let is_chosen = |(number, step): &(usize, &(&str, String))| {
+        steps == Steps::All || ["git", "rename"].contains(&step.0) || number % 16 == 0
+    };
+    let chosen = all.iter().enumerate().filter(is_chosen).map(|(number, _)| number);
+    let ended: Vec<bool> = chosen.map(|number| dies_at(init, what, who, number)).collect();
+    let made = ended.iter().filter(|is_made| **is_made).count();
+    assert!(1 < made && (who == Who::Git || 1 < ended.len() - made), "{what}: {made} of {}", ended.len());
+}
+
+/// What an accept or an undo does, step by step.
+fn all_steps(init: &[&str], what: &str) -> Vec<(&'static str, String)> {
+    let (world, work, ..) = world(init);
+    if what == "undo" {
+        world.accepted(&work);
+    }
+    let steps = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let (noted, tree) = (steps.clone(), world.tree());
+    arm(move |point| {
+        noted.borrow_mut().push((point.call, String::from_utf8_lossy(point.name).into_owned()));
+        Then::GoOn
+    });
+    if what == "undo" {
+        undo(&tree, &work);
+    } else {
+        accept(&tree, &work, CommitOptions::default()).unwrap();
+    }
+    disarm();
+    steps.take()
+}
+
+/// A world in which a process dies there; whether it was made all the same.
+fn dies_at(init: &[&str], what: &str, who: Who, number: usize) -> bool {
+    let (world, work, old, new) = world(init);
+    let (from, to) = if what == "undo" { (&new, &old) } else { (&old, &new) };
+    if what == "undo" {
+        world.accepted(&work);
+    }
+    let died = dies(&world, what, who, number);
+    let told = format!("{what} with {init:?}, {who:?} killed before step {number}: {died}");
+    let swept = world.tree().sweep().unwrap();
+    let seen = world.seen();
+    assert!(seen == *from || seen == *to, "{told}: {swept:?} {seen:?}");
+    let mut litter = world.litter();
+    if who == Who::Both && seen == *from && !swept.iter().any(is_recovered) {
+        // Nobody could know yet whose they are, and git says so to its user.
+        litter.retain(|path| !is_lock(path) || path.ends_with("index.lock"));
+        remove_locks(&world);
+    }
+    // A draft is no lock; the next accept removes it.
+    litter.retain(|path| !path.starts_with("index.headstart-"));
+    assert_eq!(litter, Vec::<String>::new(), "{told}: {swept:?}");
+    if who == Who::Git {
+        assert_eq!(seen, *to, "{told}: {swept:?}");
+    }
+    // It can be made, or taken back, and leaves nothing.
+    if what == "undo" {
+        if seen == *from {
+            assert!(matches!(undo(&world.tree(), &work), UndoOutcome::Undone { .. }), "{told}");
+        }
+        assert_eq!(world.seen(), *to, "{told}");
+    } else {
+        let again = CommitOptions { repeated: true, ..CommitOptions::default() };
+        let outcome = accept(&world.tree(), &work, again).unwrap();
+        assert!(matches!(outcome, CommitOutcome::Committed(_)), "{told}: {outcome:?}");
+        assert_eq!(world.seen(), *to, "{told}");
+        assert!(matches!(undo(&world.tree(), &work), UndoOutcome::Undone { .. }), "{told}");
+        assert_eq!(world.seen(), old, "{told}");
+    }
+    world.check();
+    seen == *to
+}
+
+fn is_recovered(swept: &headstart_overlay_fs::Swept) -> bool {
+    matches!(swept.outcome, SweepOutcome::RolledBack | SweepOutcome::UndoRolledBack | SweepOutcome::Completed)
+}
+
+fn remove_locks(world: &World) {
+    for path in world.litter().iter().filter(|path| is_lock(path)) {
+        fs::remove_file(world.user().join(".git").join(path)).unwrap();
+    }
+}
+
+const FILES: &[&str] = &["init", "-q", "-b", "main"];
+const TABLES: &[&str] = &["init", "-q", "-b", "main", "--ref-format=reftable"];
+
+fn at_all_kinds_of_steps(steps: Steps) {
+    at_steps(steps, FILES, "accept", Who::We);
+    at_steps(steps, FILES, "accept", Who::Both);
+    at_steps(steps, FILES, "accept", Who::Git);
+    at_steps(steps, FILES, "undo", Who::We);
+    at_steps(steps, FILES, "undo", Who::Both);
+    at_steps(steps, TABLES, "accept", Who::Both);
+}
+
+#[test]
+fn an_accept_killed_between_the_steps_of_git_is_made_or_not() {
+    at_steps(Steps::Few, FILES, "accept", Who::We);
+    at_steps(Steps::Few, FILES, "accept", Who::Git);
+}
+
+#[test]
+fn an_accept_killed_together_with_its_git_is_made_or_not() {
+    at_steps(Steps::Few, FILES, "accept", Who::Both);
+    at_steps(Steps::Few, TABLES, "accept", Who::Both);
+}
+
+#[test]
+fn an_undo_killed_between_the_steps_of_git_is_made_or_not() {
+    at_steps(Steps::Few, FILES, "undo", Who::Both);
+}
+
+#[test]
+#[ignore = "it takes minutes"]
+fn an_accept_or_an_undo_killed_anywhere_is_made_or_not() {
+    at_all_kinds_of_steps(Steps::All);
+}
+
+/// The number of git's step of this name.
+fn step(what: &str, name: &str) -> usize {
+    let steps = all_steps(FILES, what);
+    steps.iter().position(|step| *step == ("git", name.to_owned())).unwrap()
+}
+
+#[test]
+fn what_git_had_half_committed_is_completed() {
+    let (world, work, _, new) = world(FILES);
+    assert!(dies(&world, "accept", Who::Both, step("accept", "refs")));
+    let tag =
+        work.git.as_ref().unwrap().refs.iter().find(|change| change.name.as_str() == "refs/tags/v1").unwrap();
+    // As if git had died between two refs.
+    let tip = tag.new.as_ref().unwrap();
+    let lock = world.user().join(".git/refs/tags/v1.lock");
+    assert_eq!(fs::read_to_string(&lock).unwrap().trim(), tip.as_str());
+    fs::rename(&lock, world.user().join(".git/refs/tags/v1")).unwrap();
+    let swept = world.tree().sweep().unwrap();
+    assert!(swept.iter().any(|swept| swept.outcome == SweepOutcome::Completed), "{swept:?}");
+    assert_eq!(world.seen(), new);
+    world.check();
+}
+
+#[test]
+fn what_cannot_be_completed_any_more_is_taken_back() {
+    let (world, work, old, _) = world(FILES);
+    assert!(dies(&world, "accept", Who::We, step("accept", "refs")));
+    // Git let go when nobody spoke to it any more, and its user commits; and one ref had been moved.
+    let tip = work.git.as_ref().unwrap().tip().unwrap().to_string();
+    while !world.litter().iter().all(|path| path == "index.lock") {
+        std::thread::yield_now();
+    }
+    world.git(&["update-ref", "refs/tags/v1", &tip]);
+    fs::remove_file(world.user().join(".git/index.lock")).unwrap();
+    world.git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
+    let theirs = world.git(&["rev-parse", "HEAD"]);
+    let swept = world.tree().sweep().unwrap();
+    assert!(swept.iter().any(|swept| swept.outcome == SweepOutcome::RolledBack), "{swept:?}");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), theirs);
+    assert_eq!((world.seen().files, world.seen().index), (old.files, old.index));
+    assert_eq!(world.git(&["tag"]), "");
+    world.check();
+}
+
+#[test]
+fn a_lock_of_another_git_is_never_removed() {
+    let (world, ..) = world(FILES);
+    assert!(dies(&world, "accept", Who::Both, step("accept", "refs")));
+    let lock = world.user().join(".git/refs/heads/main.lock");
+    fs::remove_file(&lock).unwrap();
+    fs::write(world.path.join("other"), "").unwrap();
+    fs::rename(world.path.join("other"), &lock).unwrap();
+    assert!(world.tree().sweep().is_err(), "git says that another one is at work");
+    assert!(lock.exists());
+    fs::remove_file(&lock).unwrap();
+    world.tree().sweep().unwrap();
+    world.check();
+}
+
+#[test]
+fn who_opens_the_workspace_without_git_is_told_and_changes_nothing() {
+    let (world, .., new) = world(FILES);
+    assert!(dies(&world, "accept", Who::We, step("accept", "refs")));
+    let options = headstart_overlay_fs::OsOptions { state: Some(world.state()), ..Default::default() };
+    let tree = OsTree::open_with(world.user(), options).unwrap();
+    let error = tree.sweep().unwrap_err().to_string();
+    assert!(error.contains("participant"), "{error}");
+    world.tree().sweep().unwrap();
+    assert_eq!(world.seen(), new);
+}

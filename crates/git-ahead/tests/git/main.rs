@@ -1,0 +1,16 @@
+//! Real repositories: work in a view, what its user does meanwhile, accepts, undos, attacks, and processes that die at every step.
+#![cfg(unix)]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests are the workspace's user, who runs git and edits files, and start processes that die"
+)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+mod accepts;
+mod attacks;
+mod killed;
+mod kinds;
+mod meanwhile;
+mod programs;
+mod world;

@@ -1,0 +1,104 @@
+//! No program but git runs at an accept, whatever the user's repository names.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::world::World;
+
+#[test]
+fn neither_hooks_nor_configuration_nor_attributes_start_a_program() {
+    let world = World::new();
+    let ran = world.path.join("ran");
+    let program = world.path.join("program");
+    fs::write(&program, format!("#!/bin/sh\necho \"$0 $@\" >> {}\ncat\n", ran.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    world.write(".gitattributes", "* filter=x merge=x diff=x\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qm", "attributes"]);
+    let work = world.work("echo more >> a.txt; git commit -qam second; git tag v1");
+    let hooks = world.user().join(".git/hooks");
+    for hook in [
+        "reference-transaction",
+        "pre-commit",
+        "post-commit",
+        "post-index-change",
+        "update",
+        "pre-receive",
+        "post-receive",
+        "post-update",
+        "pre-auto-gc",
+        "post-checkout",
+        "post-merge",
+        "post-rewrite",
+        "fsmonitor-watchman",
+    ] {
+        fs::copy(program, hooks.join(hook)).unwrap();
+    }
+    for key in [
+        "core.fsmonitor",
+        "core.hooksPath",
+        "core.sshCommand",
+        "core.pager",
+        "core.editor",
+        "core.askPass",
+        "core.alternateRefsCommand",
+        "filter.x.clean",
+        "filter.x.smudge",
+        "filter.x.process",
+        "merge.x.driver",
+        "diff.x.command",
+        "diff.x.textconv",
+        "gpg.program",
+        "credential.helper",
+        "alias.update-ref",
+        "alias.unpack-objects",
+        "uploadpack.packObjectsHook",
+        "trace2.eventTarget",
+        "gc.recentObjectsHook",
+    ] {
+        let value = if key == "core.hooksPath" { hooks.to_str().unwrap() } else { program };
+        fs::write(
+            world.user().join(".git/config"),
+            format!(
+                "{}[{}]\n\t{} = {value}\n",
+                fs::read_to_string(world.user().join(".git/config")).unwrap(),
+                section(key),
+                key.rsplit('.').next().unwrap(),
+            ),
+        )
+        .unwrap();
+    }
+    let accepted = world.accept(&work).unwrap();
+    assert!(matches!(accepted, headstart_overlay_fs::CommitOutcome::Committed(_)));
+    assert!(!ran.exists(), "{}", fs::read_to_string(&ran).unwrap_or_default());
+    assert!(matches!(world.undo(&work), Ok(headstart_overlay_fs::UndoOutcome::Undone { .. })));
+    world.repository().offer(work.git.as_ref().unwrap(), "1").unwrap();
+    world.repository().keep(work.git.as_ref().unwrap(), "1").unwrap();
+    assert!(!ran.exists(), "{}", fs::read_to_string(&ran).unwrap_or_default());
+    let _ =
+        crate::world::git_command(&world.user()).args(["commit", "-q", "--allow-empty", "-m", "x"]).output();
+    assert!(ran.exists(), "the user's own git does run them");
+}
+
+fn section(key: &str) -> String {
+    let (section, _) = key.rsplit_once('.').unwrap();
+    match section.split_once('.') {
+        Some((section, name)) => format!("{section} \"{name}\""),
+        None => section.to_owned(),
+    }
+}
+
+#[test]
+fn hooks_of_the_project_run_in_the_view_only() {
+    let world = World::new();
+    let hook = world.user().join(".git/hooks/pre-commit");
+    fs::write(&hook, "#!/bin/sh\necho formatted > formatted.txt\ngit add formatted.txt\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let whole = world.whole();
+    let work = world.work("echo more >> a.txt; git commit -qam second");
+    assert_eq!(world.whole(), whole);
+    world.accepted(&work);
+    assert_eq!(world.git(&["show", "HEAD:formatted.txt"]), "formatted\n");
+    assert_eq!(world.status(), "");
+}
