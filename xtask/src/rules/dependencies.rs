@@ -7,13 +7,14 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 9] = [
+pub(crate) const PURE_CRATES: [&str; 10] = [
     "workspace-path",
     "followup-state",
     "tool-gate",
     "overlay-fs",
     "shadow",
     "git-ahead",
+    "code-index",
     "forked-query",
     "toolbox",
     "speculation",

@@ -1,0 +1,301 @@
+//! One file as the fields that a query is compared with.
+
+use headstart_overlay_fs::{ContentHash, WorkspacePath};
+
+use crate::outline::{Lines, Outline};
+use crate::token::tokens;
+use crate::{Language, Symbol, SymbolKind, chunk};
+
+/// A larger file is indexed by its path only, in bytes.
+pub const LARGEST_FILE: u64 = 1 << 20;
+/// A file with a longer line, or with longer lines on average, was written by a program.
+const LONGEST_LINE: usize = 20_000;
+const MEAN_LINE: usize = 500;
+/// How much of a file is looked at to tell text from binary, as git does.
+const SNIFFED_BYTES: usize = 8_000;
+/// Names in the header of one chunk.
+const MOST_NAMES: usize = 64;
+
+/// A text as tokens, separated by blanks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Field {
+    /// The tokens.
+    pub tokens: String,
+    /// How many there are.
+    pub len: u32,
+}
+
+impl Field {
+    pub(crate) fn of(text: &str) -> Self {
+        let mut field = Self::default();
+        field.add(text);
+        field
+    }
+
+    pub(crate) fn add(&mut self, text: &str) {
+        tokens(text, |token| self.push(token));
+    }
+
+    fn push(&mut self, token: &str) {
+        if !self.tokens.is_empty() {
+            self.tokens.push(' ');
+        }
+        self.tokens.push_str(token);
+        self.len += 1;
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.tokens.split_ascii_whitespace()
+    }
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkFields {
+    /// Its first line, from 1.
+    pub first: u32,
+    /// Its last line.
+    pub last: u32,
+    /// What is written there.
+    pub body: Field,
+    /// The names of the definitions around it and in it.
+    pub header: Field,
+}
+
+/// Why of a file only its path is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum PathOnly {
+    /// It is no text.
+    Binary,
+    /// It is larger than [`LARGEST_FILE`].
+    Large,
+    /// Its lines are so long that no person wrote them.
+    Minified,
+}
+
+/// A content, cut and split; the same for every path at which it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentFields {
+    /// What identifies it.
+    pub digest: ContentHash,
+    /// By the name of the file that was read first.
+    pub language: Language,
+    /// Its parts, in order; none where only the path is indexed.
+    pub chunks: Vec<ChunkFields>,
+    /// Its definitions, by their first line.
+    pub symbols: Vec<Symbol>,
+    /// The names of its definitions.
+    pub definitions: Field,
+    /// Why it has no parts.
+    pub path_only: Option<PathOnly>,
+}
+
+impl ContentFields {
+    /// Reads a file's content. Never fails: what is no text is known by its path only.
+    pub fn of(path: &WorkspacePath, bytes: &[u8]) -> Self {
+        let digest = ContentHash::of(bytes);
+        let language = Language::of_name(path.file_name().unwrap_or_default());
+        let text = match text(bytes) {
+            Ok(text) => text,
+            Err(why) => return Self::path_only(digest, language, why),
+        };
+        let lines = Lines::of(&text);
+        let outline = Outline::of(language, &lines);
+        let chunks = chunk::cut(&lines, &outline);
+        let symbols = outline.symbols;
+        let mut definitions = Field::default();
+        for symbol in symbols.iter().filter(|symbol| symbol.defines()) {
+            definitions.add(&symbol.name);
+        }
+        let chunks = chunks.into_iter().map(|(first, last)| {
+            let (first_line, last_line) = (line_number(first), line_number(last));
+            ChunkFields {
+                first: first_line,
+                last: last_line,
+                body: Field::of(lines.range(first, last + 1)),
+                header: header(&symbols, first_line, last_line),
+            }
+        });
+        let chunks = chunks.collect();
+        Self { digest, language, chunks, symbols, definitions, path_only: None }
+    }
+
+    /// A file that is too large to be read.
+    pub fn too_large(path: &WorkspacePath, digest: ContentHash) -> Self {
+        let language = Language::of_name(path.file_name().unwrap_or_default());
+        Self::path_only(digest, language, PathOnly::Large)
+    }
+
+    fn path_only(digest: ContentHash, language: Language, why: PathOnly) -> Self {
+        Self {
+            digest,
+            language,
+            chunks: Vec::new(),
+            symbols: Vec::new(),
+            definitions: Field::default(),
+            path_only: Some(why),
+        }
+    }
+}
+
+/// What a path says of a file, and what past commits do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PathFields {
+    /// The folders above it.
+    pub folder: Field,
+    /// Its own name.
+    pub name: Field,
+    /// The subjects of commits that touched it.
+    pub history: Field,
+}
+
+impl PathFields {
+    pub(crate) fn of(path: &WorkspacePath, history: Field) -> Self {
+        let text = String::from_utf8_lossy(path.as_bytes());
+        let (folder, name) = text.rsplit_once('/').unwrap_or(("", &text));
+        Self { folder: Field::of(folder), name: Field::of(name), history }
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<std::borrow::Cow<'_, str>, PathOnly> {
+    if LARGEST_FILE < bytes.len() as u64 {
+        return Err(PathOnly::Large);
+    }
+    if bytes[..bytes.len().min(SNIFFED_BYTES)].contains(&0) {
+        return Err(PathOnly::Binary);
+    }
+    let (mut lines, mut longest, mut current) = (1, 0, 0);
+    for byte in bytes {
+        if *byte == b'\n' {
+            lines += 1;
+            current = 0;
+        } else {
+            current += 1;
+            longest = longest.max(current);
+        }
+    }
+    if LONGEST_LINE < longest || (MEAN_LINE < bytes.len() / lines && 4 * MEAN_LINE < bytes.len()) {
+        return Err(PathOnly::Minified);
+    }
+    Ok(String::from_utf8_lossy(bytes))
+}
+
+fn header(symbols: &[Symbol], first: u32, last: u32) -> Field {
+    let mut field = Field::default();
+    let touching =
+        symbols.iter().take_while(|symbol| symbol.first <= last).filter(|symbol| first <= symbol.last);
+    for symbol in touching.take(MOST_NAMES) {
+        field.add(&symbol.name);
+    }
+    field
+}
+
+/// The definition that a chunk is shown by: the first that begins in it, else the innermost around it.
+pub(crate) fn symbol_of(symbols: &[Symbol], first: u32, last: u32) -> Option<&Symbol> {
+    let inside = |symbol: &&Symbol| first <= symbol.first && symbol.first <= last;
+    let around = |symbol: &&Symbol| symbol.first < first && last <= symbol.last;
+    let large = |symbol: &&Symbol| matches!(symbol.kind, SymbolKind::Constant | SymbolKind::Module);
+    let begins = symbols.iter().find(|symbol| inside(symbol) && symbol.defines() && !large(symbol));
+    begins.or_else(|| symbols.iter().rfind(around)).or_else(|| symbols.iter().find(inside))
+}
+
+fn line_number(line: usize) -> u32 {
+    u32::try_from(line + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, text: &[u8]) -> ContentFields {
+        ContentFields::of(&WorkspacePath::parse(name).unwrap(), text)
+    }
+
+    #[test]
+    fn definitions_are_found_in_every_language() {
+        let cases: [(&str, &str, &[&str]); 11] = [
+            (
+                "a.rs",
+                "pub struct Tree { x: u8 }\nimpl<T> Tree<T> {\n    pub fn grow(&mut self) {\n        let x = 1;\n    }\n}\n\
+                 const MAX: u8 = 1;\nmacro_rules! leaf { () => {} }\nmod inner { fn deep() {} }\n",
+                &["Tree", "grow", "MAX", "leaf", "inner", "deep"],
+            ),
+            (
+                "a.ts",
+                "export class Tree {\n  grow(): void { const x = 1; }\n}\nexport const plant = () => {\n  const y = 2;\n};\n\
+                 interface Leaf { a: string }\ntype Id = string;\nenum Color { Red }\nexport default function main() {}\n",
+                &["Tree", "grow", "plant", "Leaf", "Id", "Color", "main"],
+            ),
+            ("a.jsx", "function App() {\n  return <div>hi</div>;\n}\n", &["App"]),
+            (
+                "a.py",
+                "LIMIT = 3\n\n@cached\ndef load(x):\n    y = 2\n    def inner(): pass\n\nclass User(Base):\n    async def save(self): ...\n",
+                &["LIMIT", "load", "inner", "User", "save"],
+            ),
+            (
+                "a.go",
+                "package a\n\ntype Tree struct {\n\tx int\n}\n\nfunc (t *Tree) Grow() {\n\tvar y int\n}\n\nfunc New() *Tree { return nil }\n\nconst Max = 1\n",
+                &["Tree", "Grow", "New", "Max"],
+            ),
+            (
+                "A.java",
+                "package a;\n\n@Service\npublic class Tree {\n    @Override\n    public void grow() { int x; }\n    Tree() {}\n}\ninterface Leaf {}\n",
+                &["Tree", "grow", "Tree", "Leaf"],
+            ),
+            (
+                "a.c",
+                "#define MAX 3\nstruct tree { int x; };\nstatic struct tree *grow(int by)\n{\n    struct tree t;\n    return 0;\n}\ntypedef int id_t;\n",
+                &["MAX", "tree", "grow", "id_t"],
+            ),
+            (
+                "a.php",
+                "<?php\nclass Tree {\n  public function grow() {}\n}\nfunction plant() {}\n",
+                &["Tree", "grow", "plant"],
+            ),
+            ("a.sh", "grow() {\n  local x=1\n}\nfunction plant { :; }\n", &["grow", "plant"]),
+            ("a.kt", "class Tree {\n    fun grow() {}\n}\n", &["Tree", "grow"]),
+            ("a.txt", "function of the class\nclass Tree\n", &[]),
+        ];
+        for (name, text, expected) in cases {
+            if cfg!(not(feature = "grammars")) && !["a.kt", "a.txt"].contains(&name) {
+                continue;
+            }
+            let found = of(name, text.as_bytes());
+            let mut names: Vec<_> =
+                found.symbols.iter().filter(|it| it.defines()).map(|it| it.name.as_str()).collect();
+            let mut expected = expected.to_vec();
+            names.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(names, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_known_by_its_path() {
+        let long = "x ".repeat(5 << 20);
+        let cases: [(&str, &[u8], Option<PathOnly>); 6] = [
+            ("a.png", b"\x89PNG\0\0", Some(PathOnly::Binary)),
+            ("a.js", long.as_bytes(), Some(PathOnly::Large)),
+            ("a.min.js", &long.as_bytes()[..30_000], Some(PathOnly::Minified)),
+            ("a.csv", &long.as_bytes()[..2_001], Some(PathOnly::Minified)),
+            ("a.txt", b"", None),
+            ("latin1.c", b"/* caf\xe9 */ int main;\n", None),
+        ];
+        for (name, bytes, expected) in cases {
+            let found = of(name, bytes);
+            assert_eq!(found.path_only, expected, "{name}");
+            assert_eq!(found.chunks.is_empty(), expected.is_some() || bytes.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_shown_by_what_begins_in_it() {
+        let text = "impl A {\n    fn one() {}\n    fn two() {}\n}\n";
+        let symbols = crate::symbol::by_lines(text);
+        let shown = |first, last| symbol_of(&symbols, first, last).map(|it| it.name.as_str());
+        assert_eq!(shown(1, 4), Some("one"));
+        assert_eq!(shown(3, 4), Some("two"));
+        assert_eq!(shown(4, 4), Some("two"));
+    }
+}

@@ -1,0 +1,68 @@
+//! What a project contains, found in milliseconds, with what is staged over it.
+//!
+//! A file's content is cut into chunks between its definitions ([`ContentFields`]), and both its text and its path are split into
+//! tokens, identifiers into their parts ([`tokens`]). A [`Snapshot`] of an index answers which chunks and files hold a term;
+//! [`MemoryIndex`] is one in memory. [`search`] compares a [`Query`] with a [`View`]: an index and, over it, what one or more
+//! steps of work have [`Staged`]. A staged edit is found at once, a removed file is not, and all scores are those of an index made
+//! anew. The scorer is BM25 over weighted fields ([`Weights`]): the text of the best chunk, the names of definitions in and around it, the
+//! file's path, and the subjects of past commits that touched it.
+//!
+//! ```
+//! use headstart_code_index::{Budget, MemoryIndex, Query, Staged, View, Weights, search};
+//! use headstart_overlay_fs::WorkspacePath;
+//!
+//! let login = WorkspacePath::parse("src/auth/login.rs")?;
+//! let cart = WorkspacePath::parse("src/cart.rs")?;
+//! let base = MemoryIndex::of([(&login, &b"fn check_password() {}"[..]), (&cart, b"fn total() {}")]);
+//!
+//! // What runs ahead has staged another cart.
+//! let staged = Staged { index: MemoryIndex::of([(&cart, &b"fn retry_payment() {}"[..])]), hidden: Vec::new() };
+//! let view = View::new(&base, [&staged]);
+//! let query = Query::parse("where are payments retried?", |path| view.has(path));
+//! let hits = search(&view, &query, Budget::default(), &[], &Weights::default())?;
+//! assert_eq!((hits[0].path.to_string(), hits[0].lines), ("src/cart.rs".to_owned(), (1, 1)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Limitations
+//!
+//! - Words are compared, not meanings: who asks for "sign in" does not find `login`, unless a comment or a commit says both.
+//! - Endings are taken off English words only. Of scripts without blanks between words, Chinese, Japanese and Korean are split.
+//! - A file over 1 MiB, one that is not UTF-8 text for the most part, or one that a program wrote in endless lines is known by its
+//!   path only. UTF-16 is binary here.
+//! - Without a grammar, definitions are lines that look like one (`class Name`), and reach to the next.
+//!
+//! # Features
+//!
+//! - `grammars` (off by default): chunks and definitions by syntax trees, for Bash, C, Go, Java, PHP, Python, Rust, TypeScript and
+//!   JavaScript. Without it the crate is Rust alone and builds for `wasm32-unknown-unknown` with no C compiler.
+//! - `grammars-more`: C++, C# and Ruby as well.
+//! - `sqlite`: the index on disk.
+
+mod catalogue;
+mod chunk;
+mod fields;
+mod index;
+mod language;
+mod map;
+mod memory;
+mod outline;
+mod query;
+mod score;
+mod search;
+mod symbol;
+mod token;
+mod view;
+
+pub use catalogue::Catalogue;
+pub use fields::{ChunkFields, ContentFields, Field, LARGEST_FILE, PathFields, PathOnly};
+pub use index::{ChunkPosting, FileChange, FilePosting, IndexError, Snapshot};
+pub use language::Language;
+pub use map::repo_map;
+pub use memory::MemoryIndex;
+pub use query::Query;
+pub use score::{FieldWeight, Weights};
+pub use search::{Budget, Hit, Recent, Why, search, search_files};
+pub use symbol::{Symbol, SymbolKind};
+pub use token::{tokens, whole};
+pub use view::{Staged, View};

@@ -1,0 +1,127 @@
+//! Where a text is best cut, and what it defines.
+
+#[cfg(feature = "grammars")]
+mod syntax;
+
+use crate::symbol::{self, Symbol};
+use crate::{Language, SymbolKind};
+
+/// The cost of a cut before a line that nothing speaks for.
+const ANYWHERE: u8 = 240;
+/// The same after a blank line.
+const AFTER_BLANK: u8 = 200;
+/// Before this line nothing is cut unless there is no other place: it belongs to the comment or attribute above it.
+pub(crate) const NEVER: u8 = 255;
+
+/// The lines of a text.
+pub(crate) struct Lines<'a> {
+    pub(crate) text: &'a str,
+    /// Where each line starts; one more for the end.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        let mut starts = vec![0];
+        starts.extend(text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, at)| at));
+        if starts.last() != Some(&text.len()) {
+            starts.push(text.len());
+        }
+        Self { text, starts }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Line `number`, counted from 0, with its end.
+    pub(crate) fn get(&self, number: usize) -> &'a str {
+        &self.text[self.starts[number]..self.starts[number + 1]]
+    }
+
+    /// From one line to before another.
+    pub(crate) fn range(&self, first: usize, end: usize) -> &'a str {
+        &self.text[self.starts[first]..self.starts[end]]
+    }
+}
+
+/// What is known of a text's parts.
+pub(crate) struct Outline {
+    /// For each line what a cut before it costs: 0 is the best place.
+    pub(crate) costs: Vec<u8>,
+    /// The definitions, by their first line.
+    pub(crate) symbols: Vec<Symbol>,
+}
+
+impl Outline {
+    pub(crate) fn of(language: Language, lines: &Lines<'_>) -> Self {
+        #[cfg(feature = "grammars")]
+        if let Some(outline) = syntax::outline(language, lines) {
+            return outline;
+        }
+        Self::by_lines(language, lines)
+    }
+
+    fn by_lines(language: Language, lines: &Lines<'_>) -> Self {
+        let symbols = if language.is_code() { symbol::by_lines(lines.text) } else { Vec::new() };
+        let mut costs = blank_costs(lines);
+        for (number, cost) in costs.iter_mut().enumerate() {
+            let line = lines.get(number);
+            if is_ruler(line) {
+                *cost = 20;
+            } else if language == Language::Markdown
+                && let Some(level) = heading(line)
+            {
+                *cost = 10 + level;
+            }
+        }
+        for symbol in &symbols {
+            let mut line = symbol.first as usize - 1;
+            let indent = lines.get(line).bytes().take_while(u8::is_ascii_whitespace).count();
+            // Comments and attributes above it go along.
+            while 0 < line && is_comment(lines.get(line - 1)) {
+                costs[line] = NEVER;
+                line -= 1;
+            }
+            let indent = u8::try_from(indent.min(100)).unwrap_or(100);
+            costs[line] = if symbol.kind == SymbolKind::Function { 30 } else { 25 } + indent;
+        }
+        Self { costs, symbols }
+    }
+}
+
+/// What a cut costs by blank lines alone.
+fn blank_costs(lines: &Lines<'_>) -> Vec<u8> {
+    let blank = |number: usize| lines.get(number).trim_ascii().is_empty();
+    let mut before = true;
+    let costs = (0..lines.count()).map(|number| {
+        let cost = if before { AFTER_BLANK } else { ANYWHERE };
+        before = blank(number);
+        cost
+    });
+    costs.collect()
+}
+
+/// A line that divides a file for its readers: `//-----`, `/* Section */`, `# ====`.
+fn is_ruler(line: &str) -> bool {
+    let line = line.trim();
+    let rest = line.trim_start_matches(['/', '#', '*', ' ']);
+    if rest.len() == line.len() {
+        return false;
+    }
+    let ruled = ["-----", "=====", "*****", "#####"].iter().any(|ruler| rest.starts_with(ruler));
+    ruled || ["Section", "SECTION", "Part", "MARK:"].iter().any(|word| rest.starts_with(word))
+}
+
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    ["//", "#", "--", "/*", "*", ";", "@", "%"].iter().any(|start| line.starts_with(start))
+}
+
+/// The level of a heading of Markdown or `AsciiDoc`.
+fn heading(line: &str) -> Option<u8> {
+    let sign = line.bytes().next().filter(|sign| matches!(sign, b'#' | b'='))?;
+    let level = line.bytes().take_while(|byte| *byte == sign).count();
+    let follows = line.as_bytes().get(level).is_some_and(|byte| *byte == b' ');
+    (follows && level <= 6).then(|| u8::try_from(level).unwrap_or(6))
+}

@@ -1,0 +1,234 @@
+//! Costs and definitions from a syntax tree.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, TreeCursor};
+
+use super::{AFTER_BLANK, Lines, NEVER, Outline, blank_costs};
+use crate::symbol::{Symbol, is_name};
+use crate::{Language, SymbolKind};
+
+/// A tree that is deeper was made to be: such a file is cut by its lines.
+const MAX_DEPTH: usize = 400;
+/// The parser reports progress after a fixed number of operations. A text that needs more reports than this, and than one for so
+/// many bytes, is given up: a limit of time would depend on the machine.
+const FREE_REPORTS: usize = 500;
+const BYTES_A_REPORT: usize = 60;
+
+/// `None` where there is no grammar, or where the parser gave up.
+pub(super) fn outline(language: Language, lines: &Lines<'_>) -> Option<Outline> {
+    let grammar = language.grammar()?;
+    let mut parser = Parser::new();
+    parser.set_language(&grammar).ok()?;
+    let text = lines.text.as_bytes();
+    let most = FREE_REPORTS + text.len() / BYTES_A_REPORT;
+    let mut reports = 0;
+    let mut watch = |_: &ParseState| {
+        reports += 1;
+        if most < reports { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut watch);
+    let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut read, None, Some(options))?;
+    let costs = blank_costs(lines);
+    let mut walk = Walk {
+        text: lines.text,
+        indents: indents(lines),
+        after_blank: costs.iter().map(|cost| *cost == AFTER_BLANK).collect(),
+        outline: Outline { costs, symbols: Vec::new() },
+        too_deep: false,
+    };
+    walk.children(&mut tree.walk(), 1, false);
+    if walk.too_deep {
+        return None;
+    }
+    let mut outline = walk.outline;
+    outline.symbols.sort_by_key(|symbol| symbol.first);
+    Some(outline)
+}
+
+/// The column of the first sign of each line.
+fn indents(lines: &Lines<'_>) -> Vec<usize> {
+    let indent = |number| lines.get(number).bytes().take_while(u8::is_ascii_whitespace).count();
+    (0..lines.count()).map(indent).collect()
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    indents: Vec<usize>,
+    after_blank: Vec<bool>,
+    outline: Outline,
+    too_deep: bool,
+}
+
+impl Walk<'_> {
+    /// Looks at what is below the cursor's node. One cursor goes through the whole tree: to ask a node for the one before it would
+    /// start from its parent's first child each time.
+    fn children(&mut self, cursor: &mut TreeCursor<'_>, depth: usize, in_function: bool) {
+        if MAX_DEPTH < depth {
+            self.too_deep = true;
+            return;
+        }
+        if !cursor.goto_first_child() {
+            return;
+        }
+        // The lines of the comments and attributes right before the next node.
+        let mut leading: Option<(usize, usize)> = None;
+        loop {
+            let node = cursor.node();
+            let (first, last) = rows(node);
+            if node.is_named() {
+                let starts_line = self.indents.get(first) == Some(&node.start_position().column);
+                if starts_line {
+                    let start = leading.filter(|(_, end)| first <= end + 1).map_or(first, |(start, _)| start);
+                    self.rate(start, first, depth);
+                    leading = is_leading(node.kind()).then_some((start, last));
+                }
+                let kind = definition(node.kind());
+                if let Some(kind) = kind
+                    && let Some(name) = self.name(node, kind, in_function)
+                {
+                    let name = name.to_owned();
+                    let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
+                    let symbol = Symbol { name, kind, first: line(first), last: line(last) };
+                    self.outline.symbols.push(symbol);
+                }
+                if first < last || depth <= 2 {
+                    let in_function = in_function || kind == Some(SymbolKind::Function);
+                    self.children(cursor, depth + 1, in_function);
+                }
+            }
+            if self.too_deep || !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+        cursor.goto_parent();
+    }
+
+    /// A node at this depth starts in line `first`, and what goes along with it in line `start`.
+    fn rate(&mut self, start: usize, first: usize, depth: usize) {
+        let costs = &mut self.outline.costs;
+        if costs.len() <= first {
+            return;
+        }
+        for cost in &mut costs[start + 1..=first] {
+            *cost = NEVER;
+        }
+        if costs[start] == NEVER {
+            return;
+        }
+        let crowded = if self.after_blank[start] { 0 } else { 4 };
+        let cost = u8::try_from((8 * depth).min(176)).unwrap_or(176) + crowded;
+        costs[start] = costs[start].min(cost);
+    }
+
+    fn name(&self, node: Node<'_>, kind: SymbolKind, in_function: bool) -> Option<&str> {
+        let named = match node.kind() {
+            "impl_item" => node.child_by_field_name("type")?,
+            "variable_declarator" | "const_spec" | "var_spec" | "const_item" | "static_item"
+                if in_function =>
+            {
+                return None;
+            }
+            "assignment" => {
+                let outside = !in_function && node.parent()?.parent()?.parent().is_none();
+                node.child_by_field_name("left").filter(|left| outside && left.kind() == "identifier")?
+            }
+            "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
+                node.child_by_field_name("body")?;
+                node.child_by_field_name("name")?
+            }
+            _ => match node.child_by_field_name("name") {
+                Some(name) => name,
+                None => declared(node)?,
+            },
+        };
+        let text = self.text.get(named.byte_range())?;
+        let text = if kind == SymbolKind::Scope { text.split('<').next()? } else { text };
+        let text = text.rsplit("::").next()?.trim_matches(['"', '\'', ' ', '&']);
+        is_name(text).then_some(text)
+    }
+}
+
+/// The name in a declarator of C, which may be a pointer to a function of arrays.
+fn declared(node: Node<'_>) -> Option<Node<'_>> {
+    let mut at = node.child_by_field_name("declarator")?;
+    for _ in 0..16 {
+        match at.child_by_field_name("declarator") {
+            Some(inner) => at = inner,
+            None => break,
+        }
+    }
+    at.kind().ends_with("identifier").then_some(at)
+}
+
+/// First and last row; the end of a line is no row of its own.
+fn rows(node: Node<'_>) -> (usize, usize) {
+    let (start, end) = (node.start_position(), node.end_position());
+    let last = if end.column == 0 { end.row.saturating_sub(1) } else { end.row };
+    (start.row, last.max(start.row))
+}
+
+fn is_leading(kind: &str) -> bool {
+    kind.ends_with("comment")
+        || matches!(kind, "attribute_item" | "decorator" | "attribute_list" | "annotation")
+}
+
+/// What a node of this kind defines, in any of the grammars.
+fn definition(kind: &str) -> Option<SymbolKind> {
+    Some(match kind {
+        "function_item"
+        | "function_signature_item"
+        | "function_declaration"
+        | "generator_function_declaration"
+        | "function_signature"
+        | "function_definition"
+        | "method_declaration"
+        | "method_definition"
+        | "method_signature"
+        | "abstract_method_signature"
+        | "constructor_declaration"
+        | "local_function_statement"
+        | "method"
+        | "singleton_method" => SymbolKind::Function,
+        "struct_item"
+        | "enum_item"
+        | "union_item"
+        | "type_item"
+        | "trait_item"
+        | "class_declaration"
+        | "abstract_class_declaration"
+        | "interface_declaration"
+        | "type_alias_declaration"
+        | "enum_declaration"
+        | "record_declaration"
+        | "struct_declaration"
+        | "delegate_declaration"
+        | "annotation_type_declaration"
+        | "trait_declaration"
+        | "class_definition"
+        | "type_spec"
+        | "type_alias"
+        | "type_definition"
+        | "struct_specifier"
+        | "union_specifier"
+        | "enum_specifier"
+        | "class_specifier"
+        | "alias_declaration"
+        | "concept_definition"
+        | "class" => SymbolKind::Type,
+        "mod_item" | "module" | "internal_module" | "namespace_definition" | "namespace_declaration" => {
+            SymbolKind::Module
+        }
+        "const_item"
+        | "static_item"
+        | "variable_declarator"
+        | "const_spec"
+        | "var_spec"
+        | "const_element"
+        | "assignment" => SymbolKind::Constant,
+        "macro_definition" | "preproc_def" | "preproc_function_def" => SymbolKind::Macro,
+        "impl_item" => SymbolKind::Scope,
+        _ => return None,
+    })
+}

@@ -1,0 +1,280 @@
+//! What a text asks for.
+
+use std::collections::HashMap;
+
+use headstart_overlay_fs::WorkspacePath;
+
+use crate::token::{identifiers, is_cjk, tokens};
+use crate::whole;
+
+/// A longer query is read so far, in bytes.
+const LONGEST: usize = 8_000;
+/// As many different terms are looked up.
+const MOST_TERMS: usize = 64;
+/// As many names are looked up among the definitions.
+const MOST_NAMES: usize = 8;
+
+/// Words that tell nothing of what is looked for.
+const STOP_WORDS: [&str; 45] = [
+    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "do", "does", "for",
+    "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or",
+    "our", "should", "so", "that", "the", "their", "there", "this", "to", "was", "we", "where", "which",
+    "with",
+];
+
+/// Words around the name of a definition that is asked for.
+const AROUND_NAMES: [&str; 34] = [
+    "what",
+    "when",
+    "why",
+    "who",
+    "show",
+    "find",
+    "explain",
+    "tell",
+    "look",
+    "up",
+    "go",
+    "locate",
+    "please",
+    "code",
+    "function",
+    "method",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "interface",
+    "type",
+    "macro",
+    "module",
+    "constant",
+    "definition",
+    "define",
+    "defined",
+    "declared",
+    "implementation",
+    "implemented",
+    "work",
+    "works",
+    "fn",
+];
+
+/// A query, read: what is looked for, and where.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Query {
+    /// The terms and how much each counts.
+    pub(crate) terms: Vec<(String, f32)>,
+    /// Names that may be those of definitions, as they are written.
+    pub(crate) names: Vec<String>,
+    /// Whether nothing but names is asked for.
+    pub(crate) only_names: bool,
+    /// Only at or below this path.
+    pub(crate) folder: Option<WorkspacePath>,
+    /// Only files of this ending.
+    pub(crate) ending: Option<String>,
+}
+
+impl Query {
+    /// Reads a query. Every text is one: no sign has a meaning that could be wrong.
+    ///
+    /// `is_there` says whether something is at or below a path: "in PATH" is a place only then, for "in the tests" mostly is none.
+    pub fn parse(text: &str, is_there: impl Fn(&WorkspacePath) -> bool) -> Self {
+        let mut query = Self::default();
+        let text = query.without_place(beginning(text), is_there);
+        query.read_words(&text);
+        query
+    }
+
+    /// Only at or below this path, whatever the text says.
+    #[must_use]
+    pub fn below(mut self, folder: WorkspacePath) -> Self {
+        self.folder = Some(folder);
+        self
+    }
+
+    /// Whether the query asks for definitions by their names alone.
+    pub fn is_for_names(&self) -> bool {
+        self.only_names
+    }
+
+    /// Whether nothing is looked for.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The words as they are to be looked up by other means.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(|(term, _)| term.as_str())
+    }
+
+    /// Takes out `in PATH` and `*.rs files`.
+    fn without_place(&mut self, text: &str, is_there: impl Fn(&WorkspacePath) -> bool) -> String {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut rest = Vec::with_capacity(words.len());
+        let mut at = 0;
+        while at < words.len() {
+            let next = words.get(at + 1).copied();
+            if words[at].eq_ignore_ascii_case("in")
+                && self.folder.is_none()
+                && let Some(path) = next.and_then(place).filter(|path| is_there(path))
+            {
+                self.folder = Some(path);
+                at += 2;
+                if words.get(at).is_some_and(|word| ["folder", "directory"].contains(word)) {
+                    at += 1;
+                }
+                continue;
+            }
+            if next.is_some_and(|next| next.trim_end_matches(['.', ',', '?']).eq_ignore_ascii_case("files"))
+                && let Some(ending) = ending(words[at])
+            {
+                self.ending = Some(ending);
+                at += 2;
+                continue;
+            }
+            if let Some((path, after)) = words[at].strip_prefix('在').and_then(|word| word.split_once("目录"))
+                && let Some(path) = place(path).filter(|path| is_there(path))
+            {
+                self.folder = Some(path);
+                rest.push(after);
+                at += 1;
+                continue;
+            }
+            rest.push(words[at]);
+            at += 1;
+        }
+        rest.join(" ")
+    }
+
+    fn read_words(&mut self, text: &str) {
+        let mut terms = Terms::default();
+        let scope_end = scope_end(text);
+        let mut names: Vec<&str> = Vec::new();
+        let mut only_names = true;
+        let quoted = text.split('`').zip([false, true].into_iter().cycle());
+        let mut at = 0;
+        for (part, in_backticks) in quoted {
+            let part_at = at;
+            at += part.len() + 1;
+            identifiers(part, |run| {
+                // Where the run is, to tell what stands before the first colon.
+                let place = part_at + (run.as_ptr() as usize - part.as_ptr() as usize);
+                let scope = if place < scope_end { 1.5 } else { 1.0 };
+                let lower = run.to_lowercase();
+                let like_code = looks_like_code(run);
+                if !in_backticks && !like_code {
+                    if STOP_WORDS.contains(&lower.as_str()) {
+                        terms.stopped.push(lower);
+                        return;
+                    }
+                    only_names &= AROUND_NAMES.contains(&lower.as_str());
+                }
+                if in_backticks || like_code {
+                    names.push(run);
+                }
+                let own = whole(run);
+                tokens(run, |token| {
+                    let is_whole = token == own && like_code;
+                    let weight = match (in_backticks, is_whole) {
+                        (true, _) => 1.8,
+                        (false, true) => 1.2,
+                        (false, false) => 1.0,
+                    };
+                    terms.add(token, weight * scope);
+                });
+            });
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if names.is_empty()
+            && let [word] = words[..]
+        {
+            // One word alone is a name, whatever it looks like.
+            names.push(word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '_'));
+            only_names = true;
+        }
+        names.truncate(MOST_NAMES);
+        names.retain(|name| !name.is_empty() && !name.contains(is_cjk));
+        self.only_names = only_names && !names.is_empty();
+        self.names = names.into_iter().map(str::to_owned).collect();
+        self.terms = terms.finish();
+    }
+}
+
+/// As much of a long text as is read; no word is cut.
+fn beginning(text: &str) -> &str {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..text[..end].rfind(char::is_whitespace).unwrap_or(end)]
+}
+
+/// Terms in the order in which they came, each once.
+#[derive(Default)]
+struct Terms {
+    list: Vec<(String, f32)>,
+    places: HashMap<String, usize>,
+    /// Words that do not count unless there are no others.
+    stopped: Vec<String>,
+}
+
+impl Terms {
+    fn add(&mut self, token: &str, weight: f32) {
+        if let Some(place) = self.places.get(token) {
+            let (_, known) = &mut self.list[*place];
+            *known = known.max(weight);
+        } else if self.list.len() < MOST_TERMS {
+            self.places.insert(token.to_owned(), self.list.len());
+            self.list.push((token.to_owned(), weight));
+        }
+    }
+
+    fn finish(mut self) -> Vec<(String, f32)> {
+        if self.list.is_empty() {
+            for word in std::mem::take(&mut self.stopped) {
+                tokens(&word, |token| self.add(token, 1.0));
+            }
+        }
+        self.list
+    }
+}
+
+/// Up to where the first word reaches that a colon follows: `grep: …`, `fix(parser): …`.
+fn scope_end(text: &str) -> usize {
+    match text.find(": ") {
+        Some(colon) if !text[..colon].trim().contains(char::is_whitespace) => colon,
+        _ => 0,
+    }
+}
+
+/// Whether an identifier is written as only code is: `snake_case`, `camelCase`, `CamelCase`, `v2x`.
+fn looks_like_code(run: &str) -> bool {
+    let mut signs = run.chars();
+    let first_is_upper = signs.next().is_some_and(char::is_uppercase);
+    let rest = signs.as_str();
+    let has_lower = run.chars().any(char::is_lowercase);
+    let inner_capital = rest.contains(char::is_uppercase) && has_lower;
+    let inner_underscore = run.trim_matches('_').contains('_');
+    // `API`, `TODO` are words; `MAX_SIZE` has an underscore.
+    inner_underscore || inner_capital && (!first_is_upper || rest.contains(char::is_lowercase))
+}
+
+fn place(word: &str) -> Option<WorkspacePath> {
+    let word = word.trim_matches(['`', '"', '\'', ',', '?', ':', ';']).trim_end_matches('.');
+    if word.is_empty() || word.starts_with('/') {
+        return None;
+    }
+    WorkspacePath::parse(word).ok().filter(|path| !path.is_root())
+}
+
+/// The ending in `*.rs` or `.rs`.
+fn ending(word: &str) -> Option<String> {
+    let ending = word.strip_prefix("*.").or_else(|| word.strip_prefix('.'))?;
+    let plain =
+        !ending.is_empty() && ending.len() <= 12 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    plain.then(|| ending.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests;

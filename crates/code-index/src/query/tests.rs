@@ -1,0 +1,104 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(text: &str) -> Query {
+    Query::parse(text, |path| ["src/auth", "src"].contains(&path.to_string().as_str()))
+}
+
+fn terms(text: &str) -> Vec<String> {
+    parse(text).terms().map(str::to_owned).collect()
+}
+
+#[test]
+fn words_become_terms_and_stop_words_do_not() {
+    assert_eq!(terms("where is the retry of requests?"), ["retri", "request"]);
+    assert_eq!(terms("retry retries RETRY"), ["retri"]);
+    assert_eq!(terms("to be or not to be"), ["not"]);
+    // Nothing else is there, so they count.
+    assert_eq!(terms("where is it"), ["wher", "is", "it"]);
+    assert!(terms("").is_empty());
+    assert!(terms("?? -- ((").is_empty());
+}
+
+#[test]
+fn code_and_scopes_count_more() {
+    let weight = |text: &str, term: &str| {
+        let query = parse(text);
+        query.terms.iter().find(|(known, _)| known == term).map(|(_, weight)| *weight).unwrap()
+    };
+    let close = |one: f32, other: f32| (one - other).abs() < 1e-6;
+    assert!(close(weight("fix parse_query", "parsequeri"), 1.2));
+    assert!(close(weight("fix parse_query", "pars"), 1.0));
+    assert!(close(weight("fix `parse`", "pars"), 1.8));
+    assert!(close(weight("parser: fix it", "parser"), 1.5));
+    assert!(close(weight("fix(parser): leak", "parser"), 1.5));
+    assert!(close(weight("a note: parser", "parser"), 1.0));
+}
+
+#[test]
+fn names_are_told_from_words() {
+    let cases: [(&str, &[&str], bool); 13] = [
+        ("where is parse_query defined?", &["parse_query"], true),
+        ("how does the HttpClient class work", &["HttpClient"], true),
+        ("`run`", &["run"], true),
+        ("tokenizer", &["tokenizer"], true),
+        ("fix the leak in HttpClient", &["HttpClient"], false),
+        ("parse the API", &[], false),
+        ("TODO list", &[], false),
+        ("MAX_SIZE", &["MAX_SIZE"], true),
+        ("show me `a` and `b`", &["a", "b"], true),
+        ("Retry twice", &[], false),
+        ("用户登录", &[], false),
+        ("one two three", &[], false),
+        ("Makefile", &["Makefile"], true),
+    ];
+    for (text, names, only) in cases {
+        let query = parse(text);
+        assert_eq!(query.names, names, "{text}");
+        assert_eq!(query.only_names, only, "{text}");
+    }
+}
+
+#[test]
+fn a_place_is_one_only_where_it_is_there() {
+    let cases = [
+        ("login in src/auth", Some("src/auth"), None),
+        ("login in `src/auth/`?", Some("src/auth"), None),
+        ("login in the tests", None, None),
+        ("login in src/other", None, None),
+        ("login in ../../etc", None, None),
+        ("login in /etc", None, None),
+        ("*.rs files about login", None, Some("rs")),
+        ("all .tsx files in src", Some("src"), Some("tsx")),
+        ("read files", None, None),
+        ("在src/auth目录中查找登录", Some("src/auth"), None),
+    ];
+    for (text, folder, ending) in cases {
+        let query = parse(text);
+        assert_eq!(query.folder.as_ref().map(ToString::to_string).as_deref(), folder, "{text}");
+        assert_eq!(query.ending.as_deref(), ending, "{text}");
+    }
+    assert_eq!(terms("login in src/auth"), ["login"]);
+}
+
+#[test]
+fn hostile_queries_are_read_as_words() {
+    assert_eq!(terms("\"foo\" AND (bar OR *) NOT col:x^2 NEAR(a b)"), ["foo", "bar", "not", "col", "near"]);
+    let long = "wordy ".repeat(20_000);
+    assert_eq!(terms(&long), ["wordi"]);
+    let many = (0..10_000).map(|n| format!("w{n}x")).collect::<Vec<_>>().join(" ");
+    assert_eq!(terms(&many).len(), MOST_TERMS);
+    assert_eq!(terms(&"用".repeat(100_000)), ["用用"]);
+    assert!(terms(&"`".repeat(100_000)).is_empty());
+    assert!(terms("\0\u{202e}\u{feff}").is_empty());
+}
+
+proptest! {
+    #[test]
+    fn every_text_is_a_query(text in "\\PC{0,300}") {
+        let query = parse(&text);
+        prop_assert!(query.terms.len() <= MOST_TERMS && query.names.len() <= MOST_NAMES);
+        prop_assert!(query.terms.iter().all(|(term, weight)| !term.is_empty() && 0.0 < *weight));
+    }
+}

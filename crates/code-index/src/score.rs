@@ -1,0 +1,111 @@
+//! How well a document fits a query: BM25 over weighted fields.
+//!
+//! `x = Σ weight · tf / (1 − b + b · length / mean length)` over the fields of a document, and its score is the sum over the
+//! query's terms of `weight · idf · x / (k + x)`. Chunks and files are scored apart; a file's score is that of its best chunk plus
+//! [`FILE_SHARE`] of its own.
+
+/// What a field counts, and how much its length does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FieldWeight {
+    /// How much one occurrence counts.
+    pub weight: f32,
+    /// From 0, where a field's length does not count, to 1.
+    pub b: f32,
+}
+
+/// The numbers of the scorer. The default is what the evaluation found to be best on the queries it is tuned with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Body and header of a chunk.
+    pub chunk: [FieldWeight; 2],
+    /// Folder, name, definitions and history of a file.
+    pub file: [FieldWeight; 4],
+    /// Where more of the same term stops to count, in chunks.
+    pub chunk_k: f32,
+    /// The same in files.
+    pub file_k: f32,
+    /// How much of the file's own score is added to that of its best chunk.
+    pub file_share: f32,
+    /// What a file that was changed a moment ago gets, as a share of the best score.
+    pub recent: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        let of = |weight, b| FieldWeight { weight, b };
+        Self {
+            chunk: [of(1.0, 0.64), of(3.0, 0.54)],
+            file: [of(1.5, 0.45), of(1.4, 0.3), of(0.3, 0.5), of(1.0, 0.35)],
+            chunk_k: 1.8,
+            file_k: 1.2,
+            file_share: 2.5,
+            recent: 0.075,
+        }
+    }
+}
+
+/// The names of a chunk's fields, in the order of [`Weights::chunk`].
+pub(crate) const CHUNK_FIELDS: [&str; 2] = ["body", "header"];
+/// The same of a file's.
+pub(crate) const FILE_FIELDS: [&str; 4] = ["folder", "name", "definitions", "history"];
+
+/// How much a term tells that is in `found` of `all` documents.
+pub(crate) fn idf(found: u64, all: u64) -> f32 {
+    let (found, all) = (approximate(found), approximate(all));
+    ((all - found + 0.5) / (found + 0.5) + 1.0).ln()
+}
+
+/// The weighted occurrences of one term in the fields of one document.
+pub(crate) fn occurrences<const N: usize>(
+    weights: &[FieldWeight; N],
+    counts: [u32; N],
+    lengths: [u32; N],
+    means: [f32; N],
+) -> f32 {
+    let mut sum = 0.0;
+    for field in 0..N {
+        if counts[field] != 0 {
+            let FieldWeight { weight, b } = weights[field];
+            let length = number(lengths[field]) / means[field].max(1e-6);
+            sum += weight * number(counts[field]) / (1.0 - b + b * length);
+        }
+    }
+    sum
+}
+
+/// The mean length of a field.
+pub(crate) fn mean(total: u64, documents: u64) -> f32 {
+    approximate(total) / approximate(documents.max(1))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "lengths and counts are far below 2²⁴")]
+pub(crate) fn number(value: u32) -> f32 {
+    value as f32
+}
+
+#[expect(clippy::cast_precision_loss, reason = "of a number that large the first seven digits are enough")]
+fn approximate(value: u64) -> f32 {
+    value as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_terms_tell_more_and_no_term_tells_less_than_nothing() {
+        assert!(idf(1, 1_000) > idf(10, 1_000) && idf(10, 1_000) > idf(1_000, 1_000));
+        assert!(0.0 < idf(1_000, 1_000));
+    }
+
+    #[test]
+    fn a_short_field_counts_more_and_a_missing_one_nothing() {
+        let weights = Weights::default().chunk;
+        let at = |counts, lengths| occurrences(&weights, counts, lengths, [100.0, 4.0]);
+        assert!(at([1, 0], [50, 4]) > at([1, 0], [200, 4]));
+        assert!(at([1, 1], [100, 4]) > at([1, 0], [100, 4]));
+        assert!(at([0, 0], [0, 0]).abs() < f32::EPSILON);
+        let by_hand = 1.0 * 2.0 / (1.0 - 0.64 + 0.64 * 0.5);
+        assert!((at([2, 0], [50, 4]) - by_hand).abs() < 1e-6);
+    }
+}

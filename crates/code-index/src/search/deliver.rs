@@ -1,0 +1,155 @@
+use std::collections::HashMap;
+
+use super::rank::{Ranked, Ranking, field_name};
+use super::{Budget, Hit, Why};
+use crate::fields::symbol_of;
+use crate::{IndexError, Query, Symbol};
+
+/// So many terms say why a place was found.
+const MOST_WHY: usize = 5;
+
+/// One place of each file first, then more of the best; neighbours become one place.
+pub(super) fn deliver(
+    ranking: &Ranking<'_>,
+    files: &[Ranked],
+    query: &Query,
+    budget: Budget,
+) -> Result<Vec<Hit>, IndexError> {
+    let mut places: Vec<Place> = Vec::new();
+    for (rank, file) in files.iter().enumerate().take(budget.hits) {
+        places.push(Place::of(ranking, rank, file, file.chunk));
+    }
+    let mut more = further(ranking, files, budget);
+    more.truncate(budget.hits - places.len());
+    for (rank, chunk) in more {
+        let place = Place::of(ranking, rank, &files[rank], Some(chunk));
+        let near = places.iter_mut().find(|known| known.rank == rank && known.touches(&place));
+        match near {
+            Some(near) => near.join(&place),
+            None => places.push(place),
+        }
+    }
+    let why = Reasons::of(ranking, query, files);
+    let mut symbols: HashMap<(usize, u32), Vec<Symbol>> = HashMap::new();
+    let mut hits = Vec::with_capacity(places.len());
+    for place in places {
+        let file = &files[place.rank];
+        let layer = &ranking.view.layers[file.layer];
+        let Some(entry) = layer.catalogue().file(file.file) else { continue };
+        let key = (file.layer, entry.content);
+        if let std::collections::hash_map::Entry::Vacant(slot) = symbols.entry(key) {
+            slot.insert(layer.snapshot.symbols(entry.content)?);
+        }
+        let (first, last) = place.lines;
+        hits.push(Hit {
+            path: file.path.clone(),
+            lines: place.lines,
+            score: place.score,
+            symbol: symbol_of(&symbols[&key], first, last).map(|symbol| symbol.name.clone()),
+            why: why.of_place(file, place.chunk),
+            digest: entry.digest,
+        });
+    }
+    Ok(hits)
+}
+
+struct Place {
+    rank: usize,
+    chunk: Option<u32>,
+    lines: (u32, u32),
+    score: f32,
+}
+
+impl Place {
+    fn of(ranking: &Ranking<'_>, rank: usize, file: &Ranked, chunk: Option<u32>) -> Self {
+        let catalogue = ranking.view.layers[file.layer].catalogue();
+        // Where no chunk fits, the file is shown from its beginning.
+        let content = catalogue.file(file.file).and_then(|entry| catalogue.content(entry.content));
+        let shown = chunk.or_else(|| content.and_then(|content| content.chunks.clone().next()));
+        let lines =
+            shown.map(|chunk| catalogue.chunk(chunk)).map_or((0, 0), |chunk| (chunk.first, chunk.last));
+        let of_chunk = |chunk: u32| ranking.scores[file.layer].chunks[chunk as usize];
+        let score = match (chunk, file.chunk) {
+            (Some(chunk), Some(best)) if chunk != best => file.score - of_chunk(best) + of_chunk(chunk),
+            _ => file.score,
+        };
+        Self { rank, chunk, lines, score }
+    }
+
+    fn touches(&self, other: &Self) -> bool {
+        self.lines.0 <= other.lines.1 + 2 && other.lines.0 <= self.lines.1 + 2
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.lines = (self.lines.0.min(other.lines.0), self.lines.1.max(other.lines.1));
+    }
+}
+
+/// The chunks of the files that are not their best ones, the best first.
+fn further(ranking: &Ranking<'_>, files: &[Ranked], budget: Budget) -> Vec<(usize, u32)> {
+    if budget.hits <= files.len() {
+        return Vec::new();
+    }
+    let mut more = Vec::new();
+    for (rank, file) in files.iter().enumerate() {
+        let catalogue = ranking.view.layers[file.layer].catalogue();
+        let content = catalogue.file(file.file).and_then(|entry| catalogue.content(entry.content));
+        let scores = &ranking.scores[file.layer].chunks;
+        let best = file.chunk.map_or(0.0, |chunk| scores[chunk as usize]);
+        for chunk in content.map(|content| content.chunks.clone()).unwrap_or_default() {
+            let score = scores[chunk as usize];
+            // Half of the best is a place of its own; less is a word in passing.
+            if Some(chunk) != file.chunk && 0.0 < score && 0.5 * best <= score {
+                more.push((rank, chunk, file.score - best + score));
+            }
+        }
+    }
+    more.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)).then(one.1.cmp(&other.1)));
+    more.into_iter().map(|(rank, chunk, _)| (rank, chunk)).collect()
+}
+
+/// What each term adds to the documents that are shown.
+struct Reasons<'a> {
+    query: &'a Query,
+    chunks: HashMap<(u32, u32), Vec<Why>>,
+    files: HashMap<(u32, u32), Vec<Why>>,
+}
+
+impl<'a> Reasons<'a> {
+    fn of(ranking: &Ranking<'_>, query: &'a Query, files: &[Ranked]) -> Self {
+        let mut reasons = Self { query, chunks: HashMap::new(), files: HashMap::new() };
+        for file in files {
+            let layer = u32::try_from(file.layer).unwrap_or(u32::MAX);
+            reasons.files.entry((layer, file.file)).or_default();
+            let catalogue = ranking.view.layers[file.layer].catalogue();
+            let content = catalogue.file(file.file).and_then(|entry| catalogue.content(entry.content));
+            for chunk in content.map(|content| content.chunks.clone()).unwrap_or_default() {
+                reasons.chunks.entry((layer, chunk)).or_default();
+            }
+        }
+        for (parts, of_file) in [(&ranking.chunk_parts, false), (&ranking.file_parts, true)] {
+            for part in parts {
+                let known = if of_file { &mut reasons.files } else { &mut reasons.chunks };
+                if let Some(list) = known.get_mut(&(part.layer, part.document)) {
+                    let term = query.terms.get(part.term as usize).map(|(term, _)| term.clone());
+                    let field = field_name(of_file, part.field);
+                    list.push(Why { term: term.unwrap_or_default(), field, part: part.score });
+                }
+            }
+        }
+        reasons
+    }
+
+    fn of_place(&self, file: &Ranked, chunk: Option<u32>) -> Vec<Why> {
+        let layer = u32::try_from(file.layer).unwrap_or(u32::MAX);
+        let of_chunk = chunk.and_then(|chunk| self.chunks.get(&(layer, chunk)));
+        let of_file = self.files.get(&(layer, file.file));
+        let mut why: Vec<Why> = of_chunk.into_iter().chain(of_file).flatten().cloned().collect();
+        let place = |term: &str| self.query.terms().position(|known| known == term);
+        why.sort_by(|one, other| {
+            other.part.total_cmp(&one.part).then_with(|| place(&one.term).cmp(&place(&other.term)))
+        });
+        why.truncate(MOST_WHY);
+        why
+    }
+}

@@ -1,0 +1,261 @@
+use headstart_overlay_fs::WorkspacePath;
+
+use crate::score::{self, idf, mean, occurrences};
+use crate::search::{Budget, Recent};
+use crate::view::Layer;
+use crate::{IndexError, Query, View, Weights, whole};
+
+/// Scores of all documents of a view for one query.
+pub(super) struct Ranking<'a> {
+    pub(super) view: &'a View<'a>,
+    /// By layer.
+    pub(super) scores: Vec<Scores>,
+    /// What each term adds to a chunk: layer, chunk, term, part, field.
+    pub(super) chunk_parts: Vec<Part>,
+    pub(super) file_parts: Vec<Part>,
+    weights: &'a Weights,
+}
+
+#[derive(Default)]
+pub(super) struct Scores {
+    pub(super) chunks: Vec<f32>,
+    pub(super) files: Vec<f32>,
+}
+
+/// What a term adds to a document.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) layer: u32,
+    pub(super) document: u32,
+    pub(super) term: u32,
+    pub(super) field: u32,
+    pub(super) score: f32,
+}
+
+/// A file and its best chunk.
+#[derive(Debug, Clone)]
+pub(super) struct Ranked {
+    pub(super) path: WorkspacePath,
+    pub(super) layer: usize,
+    pub(super) file: u32,
+    pub(super) score: f32,
+    /// The best chunk, or the one with the definition that was asked for.
+    pub(super) chunk: Option<u32>,
+}
+
+impl<'a> Ranking<'a> {
+    pub(super) fn of(view: &'a View<'a>, query: &Query, weights: &'a Weights) -> Result<Self, IndexError> {
+        let mut ranking = Self {
+            view,
+            scores: view.layers.iter().map(Scores::of).collect(),
+            chunk_parts: Vec::new(),
+            file_parts: Vec::new(),
+            weights,
+        };
+        for ((term, weight), number) in query.terms.iter().zip(0..) {
+            ranking.score_chunks(term, *weight, number)?;
+            ranking.score_files(term, *weight, number)?;
+        }
+        Ok(ranking)
+    }
+
+    fn score_chunks(&mut self, term: &str, weight: f32, number: u32) -> Result<(), IndexError> {
+        let totals = &self.view.totals;
+        let means = totals.chunk_lengths.map(|total| mean(total, totals.chunks));
+        let (start, mut found) = (self.chunk_parts.len(), 0);
+        for (layer, at) in self.view.layers.iter().zip(0..) {
+            let catalogue = layer.catalogue();
+            let (parts, weights) = (&mut self.chunk_parts, &self.weights.chunk);
+            layer.snapshot.chunk_postings(term, &mut |posting| {
+                let chunk = catalogue.chunk(posting.chunk);
+                let holders = layer.holders(chunk.content);
+                if holders == 0 {
+                    return;
+                }
+                found += u64::from(holders);
+                let score = occurrences(weights, posting.counts, chunk.lengths, means);
+                let field = u32::from(posting.counts[1] != 0);
+                parts.push(Part { layer: at, document: posting.chunk, term: number, field, score });
+            })?;
+        }
+        let idf = weight * idf(found, totals.chunks);
+        for part in &mut self.chunk_parts[start..] {
+            part.score = idf * part.score / (self.weights.chunk_k + part.score);
+            self.scores[part.layer as usize].chunks[part.document as usize] += part.score;
+        }
+        Ok(())
+    }
+
+    fn score_files(&mut self, term: &str, weight: f32, number: u32) -> Result<(), IndexError> {
+        let totals = &self.view.totals;
+        let means = totals.file_lengths.map(|total| mean(total, totals.files));
+        let (start, mut found) = (self.file_parts.len(), 0);
+        for (layer, at) in self.view.layers.iter().zip(0..) {
+            let catalogue = layer.catalogue();
+            let (parts, weights) = (&mut self.file_parts, &self.weights.file);
+            layer.snapshot.file_postings(term, &mut |posting| {
+                let Some(file) = catalogue.file(posting.file).filter(|_| layer.shows(posting.file)) else {
+                    return;
+                };
+                found += 1;
+                let score = occurrences(weights, posting.counts, file.lengths, means);
+                let field = (0..4).find(|field| posting.counts[*field as usize] != 0).unwrap_or(0);
+                parts.push(Part { layer: at, document: posting.file, term: number, field, score });
+            })?;
+        }
+        let idf = weight * idf(found, totals.files) * self.weights.file_share;
+        for part in &mut self.file_parts[start..] {
+            part.score = idf * part.score / (self.weights.file_k + part.score);
+            self.scores[part.layer as usize].files[part.document as usize] += part.score;
+        }
+        Ok(())
+    }
+
+    /// The files in the order of their scores, down to the least share of the best.
+    pub(super) fn files(
+        &self,
+        query: &Query,
+        budget: Budget,
+        recent: Recent<'_>,
+    ) -> Result<Vec<Ranked>, IndexError> {
+        let mut candidates = Vec::new();
+        for (at, layer) in self.view.layers.iter().enumerate() {
+            self.of_layer(at, layer, query, &mut candidates);
+        }
+        let best = |list: &[Candidate]| list.iter().map(|it| it.score).fold(0.0, f32::max);
+        let top = best(&candidates);
+        for (path, share) in recent {
+            let path_of =
+                |it: &Candidate| self.view.layers[it.layer].catalogue().file(it.file).map(|it| &it.path);
+            if let Some(candidate) = candidates.iter_mut().find(|it| path_of(it) == Some(path)) {
+                candidate.score += top * self.weights.recent * share.clamp(0.0, 1.0);
+            }
+        }
+        if query.only_names {
+            self.put_definitions_first(query, top, &mut candidates)?;
+        }
+        let least = best(&candidates) * budget.least;
+        candidates.retain(|it| 0.0 < it.score && least <= it.score);
+        Ok(self.sorted(candidates, budget.hits))
+    }
+
+    fn of_layer(&self, at: usize, layer: &Layer<'_>, query: &Query, candidates: &mut Vec<Candidate>) {
+        let (catalogue, scores) = (layer.catalogue(), &self.scores[at]);
+        for (file, entry) in catalogue.files.iter().enumerate() {
+            let Some(entry) = entry else { continue };
+            let chunks = catalogue.contents.get(entry.content as usize).map(|content| content.chunks.clone());
+            let mut best: Option<(u32, f32)> = None;
+            for chunk in chunks.unwrap_or_default() {
+                let score = scores.chunks[chunk as usize];
+                if best.map_or(0.0, |(_, best)| best) < score {
+                    best = Some((chunk, score));
+                }
+            }
+            let score = best.map_or(0.0, |(_, score)| score) + scores.files[file];
+            if score <= 0.0 {
+                continue;
+            }
+            let file = u32::try_from(file).unwrap_or(u32::MAX);
+            if layer.shows(file) && query.allows(&entry.path) {
+                candidates.push(Candidate { layer: at, file, score, chunk: best.map(|(chunk, _)| chunk) });
+            }
+        }
+    }
+
+    /// A file that defines a name which is asked for, and nothing else, comes before all others; one that defines it in another
+    /// spelling gets half of that.
+    fn put_definitions_first(
+        &self,
+        query: &Query,
+        top: f32,
+        candidates: &mut [Candidate],
+    ) -> Result<(), IndexError> {
+        for name in &query.names {
+            for (at, layer) in self.view.layers.iter().enumerate() {
+                let catalogue = layer.catalogue();
+                let mut found = Vec::new();
+                layer
+                    .snapshot
+                    .definitions(&whole(name), &mut |content, symbol| found.push((content, symbol)))?;
+                for (content, symbol) in found {
+                    let Some(content) = catalogue.content(content) else { continue };
+                    let share = if symbol.name == *name { 1.0 } else { 0.5 };
+                    let holds = |chunk: &u32| {
+                        let chunk = catalogue.chunk(*chunk);
+                        chunk.first <= symbol.first && symbol.first <= chunk.last
+                    };
+                    let chunk = content.chunks.clone().find(holds);
+                    for file in content.files.iter().copied().filter(|file| layer.shows(*file)) {
+                        let same = |it: &&mut Candidate| it.layer == at && it.file == file;
+                        if let Some(known) = candidates.iter_mut().find(same) {
+                            known.define(top * share, chunk);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The best `count`, in an order that does not depend on the layer.
+    fn sorted(&self, mut candidates: Vec<Candidate>, count: usize) -> Vec<Ranked> {
+        let order = |one: &Candidate, other: &Candidate| {
+            let path =
+                |it: &Candidate| self.view.layers[it.layer].catalogue().file(it.file).map(|it| &it.path);
+            other.score.total_cmp(&one.score).then_with(|| path(one).cmp(&path(other)))
+        };
+        if count == 0 {
+            return Vec::new();
+        }
+        if count < candidates.len() {
+            candidates.select_nth_unstable_by(count - 1, order);
+            candidates.truncate(count);
+        }
+        candidates.sort_by(order);
+        let ranked = candidates.into_iter().filter_map(|Candidate { layer, file, score, chunk }| {
+            let path = self.view.layers[layer].catalogue().file(file)?.path.clone();
+            Some(Ranked { path, layer, file, score, chunk })
+        });
+        ranked.collect()
+    }
+}
+
+struct Candidate {
+    layer: usize,
+    file: u32,
+    score: f32,
+    chunk: Option<u32>,
+}
+
+impl Candidate {
+    fn define(&mut self, more: f32, chunk: Option<u32>) {
+        self.score += more;
+        self.chunk = chunk.or(self.chunk);
+    }
+}
+
+impl Scores {
+    fn of(layer: &Layer<'_>) -> Self {
+        let catalogue = layer.catalogue();
+        Self { chunks: vec![0.0; catalogue.chunks.len()], files: vec![0.0; catalogue.files.len()] }
+    }
+}
+
+impl Query {
+    /// Whether the place that the query names allows a path.
+    fn allows(&self, path: &WorkspacePath) -> bool {
+        let below = self.folder.as_ref().is_none_or(|folder| path.starts_with(folder));
+        let ends = self.ending.as_ref().is_none_or(|ending| {
+            let name = path.file_name().unwrap_or_default();
+            let (dot, end) = (name.len().checked_sub(ending.len() + 1), ending.as_bytes());
+            dot.is_some_and(|dot| name[dot] == b'.' && name[dot + 1..].eq_ignore_ascii_case(end))
+        });
+        below && ends
+    }
+}
+
+/// The name of the field in which a part counts.
+pub(super) fn field_name(of_file: bool, field: u32) -> &'static str {
+    let names: &[&'static str] = if of_file { &score::FILE_FIELDS } else { &score::CHUNK_FIELDS };
+    names.get(field as usize).copied().unwrap_or_default()
+}

@@ -1,0 +1,209 @@
+//! Definitions: functions, types, modules, constants, and where they are.
+
+/// What a definition defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum SymbolKind {
+    /// A function, method or constructor.
+    Function,
+    /// A class, struct, enum, interface, trait or alias.
+    Type,
+    /// A module or namespace.
+    Module,
+    /// A constant or variable that more than one function sees.
+    Constant,
+    /// A macro.
+    Macro,
+    /// What is written for a type elsewhere (`impl Type`): it names what is in it, and defines nothing itself.
+    Scope,
+}
+
+impl SymbolKind {
+    /// A word for people and for the index on disk.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Type => "type",
+            Self::Module => "module",
+            Self::Constant => "constant",
+            Self::Macro => "macro",
+            Self::Scope => "scope",
+        }
+    }
+}
+
+/// A definition in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// As it is written.
+    pub name: String,
+    /// What it defines.
+    pub kind: SymbolKind,
+    /// Its first line, from 1.
+    pub first: u32,
+    /// Its last line.
+    pub last: u32,
+}
+
+impl Symbol {
+    /// Whether it is a place where its name is defined.
+    pub fn defines(&self) -> bool {
+        self.kind != SymbolKind::Scope
+    }
+}
+
+/// A name that is longer is no name.
+const LONGEST_NAME: usize = 200;
+
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(char::is_whitespace)
+}
+
+/// Words before the name of a definition, and what they define.
+const KEYWORDS: [(&str, SymbolKind); 30] = [
+    ("fn", SymbolKind::Function),
+    ("fun", SymbolKind::Function),
+    ("func", SymbolKind::Function),
+    ("function", SymbolKind::Function),
+    ("def", SymbolKind::Function),
+    ("defp", SymbolKind::Function),
+    ("sub", SymbolKind::Function),
+    ("proc", SymbolKind::Function),
+    ("rpc", SymbolKind::Function),
+    ("class", SymbolKind::Type),
+    ("struct", SymbolKind::Type),
+    ("enum", SymbolKind::Type),
+    ("union", SymbolKind::Type),
+    ("trait", SymbolKind::Type),
+    ("interface", SymbolKind::Type),
+    ("protocol", SymbolKind::Type),
+    ("record", SymbolKind::Type),
+    ("object", SymbolKind::Type),
+    ("type", SymbolKind::Type),
+    ("typedef", SymbolKind::Type),
+    ("message", SymbolKind::Type),
+    ("service", SymbolKind::Type),
+    ("contract", SymbolKind::Type),
+    ("extension", SymbolKind::Scope),
+    ("impl", SymbolKind::Scope),
+    ("module", SymbolKind::Module),
+    ("defmodule", SymbolKind::Module),
+    ("namespace", SymbolKind::Module),
+    ("macro", SymbolKind::Macro),
+    ("defmacro", SymbolKind::Macro),
+];
+
+/// Words that may come before a keyword.
+const MODIFIERS: [&str; 32] = [
+    "abstract",
+    "async",
+    "case",
+    "const",
+    "data",
+    "declare",
+    "default",
+    "export",
+    "extern",
+    "external",
+    "final",
+    "fileprivate",
+    "implicit",
+    "inline",
+    "internal",
+    "lazy",
+    "local",
+    "open",
+    "operator",
+    "override",
+    "partial",
+    "private",
+    "protected",
+    "pub",
+    "public",
+    "readonly",
+    "sealed",
+    "static",
+    "suspend",
+    "unsafe",
+    "virtual",
+    "indirect",
+];
+
+/// Definitions by the look of their lines, for what no grammar reads: a keyword, a name.
+pub(crate) fn by_lines(text: &str) -> Vec<Symbol> {
+    let mut found: Vec<Symbol> = Vec::new();
+    let mut end = 0;
+    for (line, number) in text.lines().zip(1..) {
+        end = number;
+        if let Some((name, kind)) = definition(line) {
+            if let Some(before) = found.last_mut() {
+                before.last = before.last.max(number - 1);
+            }
+            found.push(Symbol { name: name.to_owned(), kind, first: number, last: number });
+        }
+    }
+    if let Some(last) = found.last_mut() {
+        last.last = end;
+    }
+    found
+}
+
+fn definition(line: &str) -> Option<(&str, SymbolKind)> {
+    let mut words = line.split_whitespace();
+    for _ in 0..6 {
+        let word = words.next()?;
+        // `pub(crate)`
+        let word = word.split_once('(').map_or(word, |(word, _)| word);
+        if let Some((_, kind)) = KEYWORDS.iter().find(|(keyword, _)| *keyword == word) {
+            let mut name = words.next()?;
+            if name == "class" || name == "struct" {
+                name = words.next()?;
+            }
+            let is_part = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '$' | '.');
+            let end = name.find(|sign| !is_part(sign)).unwrap_or(name.len());
+            // `Module.function`, `self.name`
+            let name = name[..end].rsplit('.').find(|name| !name.is_empty())?;
+            let starts = name.starts_with(|sign: char| sign.is_alphabetic() || matches!(sign, '_' | '$'));
+            return (starts && is_name(name)).then_some((name, *kind));
+        }
+        if !MODIFIERS.contains(&word) {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_look_like_definitions_are_found() {
+        let cases = [
+            ("fun main(args: Array<String>) {", Some(("main", SymbolKind::Function))),
+            ("  private suspend fun load() = 1", Some(("load", SymbolKind::Function))),
+            ("public final class User: Codable {", Some(("User", SymbolKind::Type))),
+            ("enum class Color { RED }", Some(("Color", SymbolKind::Type))),
+            ("pub(crate) fn of<T>(x: T)", Some(("of", SymbolKind::Function))),
+            ("local function M.setup(opts)", Some(("setup", SymbolKind::Function))),
+            ("defmodule App.Router do", Some(("Router", SymbolKind::Module))),
+            ("message SearchRequest {", Some(("SearchRequest", SymbolKind::Type))),
+            ("return function", None),
+            ("the function is called", None),
+            ("// class of errors", None),
+            ("class", None),
+            ("fn 1x()", None),
+            ("", None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(definition(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_definition_reaches_to_the_next_one() {
+        let found = by_lines("fun a() {\n}\n\nfun b() {}\n");
+        let places: Vec<_> = found.iter().map(|it| (it.name.as_str(), it.first, it.last)).collect();
+        assert_eq!(places, [("a", 1, 3), ("b", 4, 4)]);
+    }
+}

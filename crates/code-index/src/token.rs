@@ -1,0 +1,200 @@
+//! Text as tokens: the same function for what is indexed and for what is asked.
+
+mod stem;
+
+use self::stem::stem;
+
+/// A longer token is noise: encoded data, hashes.
+const LONGEST: usize = 100;
+/// An identifier of more parts gives its first ones only.
+const MOST_PARTS: usize = 24;
+
+/// Gives every token of a text, in order, to `each`.
+///
+/// An identifier gives its parts (`parseHTTPRequest2`, `parse_http_request`: parse, http, request), each in lower case and
+/// stemmed, and, if it has several, itself without `_`. A run of Chinese, Japanese or Korean signs, which has no blanks between
+/// words, gives each two neighbours. Tokens of one Latin letter or digit are left out.
+pub fn tokens(text: &str, mut each: impl FnMut(&str)) {
+    let mut splitter = Splitter::default();
+    identifiers(text, |run| splitter.split(run, &mut each));
+}
+
+/// The identifier as one token, as [`tokens`] gives it after the parts.
+pub fn whole(identifier: &str) -> String {
+    let mut last = String::new();
+    tokens(identifier, |token| {
+        last.clear();
+        last.push_str(token);
+    });
+    last
+}
+
+/// Gives every run of letters, digits and `_`.
+pub(crate) fn identifiers<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            if byte.is_ascii() {
+                if !(byte.is_ascii_alphanumeric() || byte == b'_') {
+                    break;
+                }
+                at += 1;
+            } else {
+                let Some(sign) = text[at..].chars().next() else { break };
+                if !sign.is_alphanumeric() && !is_mark(sign) {
+                    break;
+                }
+                at += sign.len_utf8();
+            }
+        }
+        if start < at {
+            each(&text[start..at]);
+        } else {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+        }
+    }
+}
+
+/// A combining mark, which belongs to the letter before it.
+fn is_mark(sign: char) -> bool {
+    matches!(sign, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20ff}')
+}
+
+/// A sign of a script that writes no blanks between words.
+pub(crate) fn is_cjk(sign: char) -> bool {
+    matches!(sign,
+        '\u{2e80}'..='\u{2fdf}'
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30ff}'
+        | '\u{3100}'..='\u{312f}'
+        | '\u{31a0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The buffers of one walk over a text.
+#[derive(Default)]
+struct Splitter {
+    part: String,
+    whole: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Lower,
+    Upper,
+    Digit,
+    Underscore,
+}
+
+impl Splitter {
+    fn split(&mut self, run: &str, each: &mut impl FnMut(&str)) {
+        if run.is_ascii() {
+            self.split_word(run, each);
+            return;
+        }
+        // A run may mix scripts: `auth认证`.
+        let mut rest = run;
+        while let Some(first) = rest.chars().next() {
+            let cjk = is_cjk(first);
+            let end = rest.find(|sign| is_cjk(sign) != cjk).unwrap_or(rest.len());
+            let (part, after) = rest.split_at(end);
+            if cjk {
+                bigrams(part, each);
+            } else {
+                self.split_word(part, each);
+            }
+            rest = after;
+        }
+    }
+
+    fn split_word(&mut self, word: &str, each: &mut impl FnMut(&str)) {
+        // Encoded data; a word of any script is far shorter.
+        if 4 * LONGEST < word.len() {
+            return;
+        }
+        self.whole.clear();
+        let mut parts = 0;
+        let mut signs = word.char_indices().peekable();
+        let mut start = 0;
+        let mut before = Sort::Underscore;
+        while let Some((at, sign)) = signs.next() {
+            let sort = sort(sign);
+            let next = signs.peek().map(|(_, next)| self::sort(*next));
+            // `HTTPServer` is HTTP and Server: the last capital belongs to what follows.
+            let ends_capitals = before == Sort::Upper && sort == Sort::Upper && next == Some(Sort::Lower);
+            let ends = match (before, sort) {
+                (Sort::Underscore, _) | (_, Sort::Underscore) | (Sort::Lower, Sort::Upper) => true,
+                (Sort::Digit, now) | (now, Sort::Digit) => now != Sort::Digit,
+                _ => ends_capitals,
+            };
+            if ends {
+                parts += usize::from(self.part(&word[start..at], parts, each));
+                start = at;
+            }
+            before = sort;
+        }
+        parts += usize::from(self.part(&word[start..], parts, each));
+        if 1 < parts && self.whole.len() <= LONGEST {
+            stem(&mut self.whole);
+            each(&self.whole);
+        }
+    }
+
+    /// Gives one part; `false` where it is none.
+    fn part(&mut self, text: &str, parts: usize, each: &mut impl FnMut(&str)) -> bool {
+        let text = text.trim_matches('_');
+        if text.is_empty() {
+            return false;
+        }
+        self.part.clear();
+        if text.is_ascii() {
+            self.part.push_str(text);
+            self.part.make_ascii_lowercase();
+        } else {
+            self.part.extend(text.chars().flat_map(char::to_lowercase));
+        }
+        self.whole.push_str(&self.part);
+        if 1 < self.part.len() && self.part.len() <= LONGEST && parts < MOST_PARTS {
+            stem(&mut self.part);
+            each(&self.part);
+        }
+        true
+    }
+}
+
+fn sort(sign: char) -> Sort {
+    match sign {
+        'a'..='z' => Sort::Lower,
+        'A'..='Z' => Sort::Upper,
+        '0'..='9' => Sort::Digit,
+        '_' => Sort::Underscore,
+        _ if sign.is_uppercase() => Sort::Upper,
+        _ if sign.is_numeric() => Sort::Digit,
+        _ => Sort::Lower,
+    }
+}
+
+fn bigrams(run: &str, each: &mut impl FnMut(&str)) {
+    let mut ends = run.char_indices().map(|(at, sign)| at + sign.len_utf8());
+    let (Some(first), Some(mut end)) = (ends.next(), ends.next()) else {
+        each(run);
+        return;
+    };
+    let (mut start, mut middle) = (0, first);
+    loop {
+        each(&run[start..end]);
+        let Some(next) = ends.next() else { return };
+        (start, middle, end) = (middle, end, next);
+    }
+}
+
+#[cfg(test)]
+mod tests;
