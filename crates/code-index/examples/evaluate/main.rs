@@ -76,15 +76,15 @@ fn run() -> Result<(), Failure> {
         let mut times: Vec<f64> = corpus.held_out().iter().map(|case| time_of(corpus, case)).collect();
         let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
         times.sort_by(f64::total_cmp);
-        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
+        let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
         let scan = scan::time(corpus);
         println!(
             "| {} | {:.0} | {} | {mean:.2} | {:.2} / {:.2} | {scan:.1} |",
             corpus.name,
             corpus.index_milliseconds,
             corpus.index.catalogue().chunks(),
-            at(0.5),
-            at(0.95),
+            at(50),
+            at(95),
         );
     }
     if tunes {

@@ -60,7 +60,9 @@ fn scan(corpus: &Corpus, text: &str) -> Vec<String> {
             true
         });
         if !of_file.is_empty() {
-            of_file.keys().for_each(|word| found_in[*word] += 1.0);
+            for word in of_file.keys() {
+                found_in[*word] += 1.0;
+            }
             counts.push((name, of_file));
         }
     }
