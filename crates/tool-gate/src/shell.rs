@@ -7,6 +7,7 @@ pub(crate) mod checks;
 mod judged;
 pub(crate) mod names;
 mod options;
+mod progress;
 mod read;
 mod script;
 mod sorted;

@@ -6,12 +6,14 @@
 //! | `simple` | one command: assignments, redirections, the program and its input |
 //! | `evaluate` | words: what they become, as far as that is known |
 //! | `arithmetic`, `test` | expressions, which evaluate text once more |
+//! | `loops` | which loops cannot end |
 //! | `paths` | which files are read |
 //! | `harden` | what is inserted so that the command does no more than was proved |
 
 mod arithmetic;
 mod evaluate;
 mod harden;
+mod loops;
 mod paths;
 mod simple;
 mod state;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_workspace_path::WorkspacePath;
 
-use crate::shell::script::{ArithmeticToken, Assignment, CommandKind, Operator, Piece, Script, Word};
+use crate::shell::script::{Arithmetic, ArithmeticToken, CommandKind, Operator, Piece, Script, Word};
 use crate::shell::sorted::Sorted;
 use crate::shell::value::Value;
 
@@ -92,23 +92,11 @@ impl State {
 
 /// Names that a script assigns, at least.
 pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
-    names_assigned(script, |_| true)
-}
-
-/// The same without what is only ever set to a text that is written out: after the first round that changes nothing.
-pub(crate) fn changing_names(script: &Script) -> BTreeSet<String> {
-    names_assigned(script, |assignment| {
-        assignment.append || assignment.array || assignment.values.iter().any(|value| value.bare().is_none())
-    })
-}
-
-fn names_assigned(script: &Script, counts: impl Fn(&Assignment) -> bool) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     each_command(script, &mut |kind| match kind {
         CommandKind::Simple { assignments, words } => {
             if words.is_empty() {
-                let counted = assignments.iter().filter(|assignment| counts(assignment));
-                names.extend(counted.map(|assignment| assignment.name.clone()));
+                names.extend(assignments.iter().map(|assignment| assignment.name.clone()));
             }
             let assigning = ["read", "unset", "mapfile", "readarray", "export"];
             if words.first().and_then(Word::bare).is_some_and(|name| assigning.contains(&name)) {
@@ -138,6 +126,9 @@ pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
     each_command(script, &mut |kind| match kind {
         CommandKind::Simple { words, .. } | CommandKind::Test(words) => {
             for piece in words.iter().flat_map(|word| &word.pieces) {
+                if let Piece::Arithmetic(arithmetic) = piece {
+                    names.extend(names_in(arithmetic));
+                }
                 if let Piece::Parameter(parameter) = piece {
                     names.insert(parameter.name.clone());
                     if let Operator::Default(word) = &parameter.operator {
@@ -147,25 +138,19 @@ pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
             }
         }
         CommandKind::Arithmetic(arithmetic) => {
-            names.extend(arithmetic.tokens.iter().filter_map(|token| match token {
-                ArithmeticToken::Name(name) => Some(name.clone()),
-                _ => None,
-            }));
+            names.extend(names_in(arithmetic));
         }
         _ => {}
     });
     names
 }
 
-/// Whether a script runs a command of this name.
-pub(crate) fn runs(script: &Script, name: &str) -> bool {
-    let mut found = false;
-    each_command(script, &mut |kind| {
-        if let CommandKind::Simple { words, .. } = kind {
-            found |= words.first().and_then(Word::bare) == Some(name);
-        }
-    });
-    found
+fn names_in(arithmetic: &Arithmetic) -> impl Iterator<Item = String> {
+    arithmetic.tokens.iter().filter_map(|token| match token {
+        ArithmeticToken::Name(name) => Some(name.clone()),
+        ArithmeticToken::Value(Piece::Parameter(parameter)) => Some(parameter.name.clone()),
+        _ => None,
+    })
 }
 
 fn each_command(script: &Script, look: &mut impl FnMut(&CommandKind)) {

@@ -2,11 +2,9 @@
 
 use std::rc::Rc;
 
-use super::{Judge, MAX_WORK, State, state};
+use super::{Judge, MAX_WORK, State};
 use crate::EffectKind;
-use crate::shell::script::{
-    Arithmetic, ArithmeticToken, Command, CommandKind, Item, Pipeline, RedirectKind, Script, Span, Word,
-};
+use crate::shell::script::{Command, CommandKind, Item, Pipeline, RedirectKind, Script, Span, Word};
 use crate::shell::table::lines::Printed;
 use crate::shell::value::{Arg, Value};
 
@@ -230,12 +228,10 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if self.judged_loops.add(command.span) && !can_end(condition, body) {
-                    self.refuse(
-                        EffectKind::NonTerminating,
-                        "a loop whose condition never changes",
-                        command.span,
-                    );
+                if self.judged_loops.add(command.span)
+                    && let Some(why) = self.endless_while(condition, body, command.span)
+                {
+                    self.refuse(EffectKind::NonTerminating, why, command.span);
                 }
                 self.repeated(|judge| {
                     judge.script(condition);
@@ -245,8 +241,8 @@ impl Judge<'_> {
             }
             CommandKind::Counted { start, condition, step, body } => {
                 self.arithmetic(start);
-                if !counts(condition, step, body) {
-                    self.refuse(EffectKind::NonTerminating, "a loop that may not end", command.span);
+                if let Some(why) = self.endless_counted([start, condition, step], body) {
+                    self.refuse(EffectKind::NonTerminating, why, command.span);
                 }
                 self.repeated(|judge| {
                     judge.arithmetic(condition);
@@ -423,40 +419,4 @@ fn may_be_skipped(command: &Command) -> bool {
     };
     let may_fail = |kind: &RedirectKind| !matches!(kind, RedirectKind::Write(_) | RedirectKind::Text(_));
     changes && command.redirects.iter().any(|redirect| may_fail(&redirect.kind))
-}
-
-/// Whether the step of a loop changes a variable that its condition compares with others.
-fn counts(condition: &Arithmetic, step: &Arithmetic, body: &Script) -> bool {
-    let assigned = state::assigned_names(body);
-    let named = |name: &String| {
-        let same = |token: &&ArithmeticToken| matches!(token, ArithmeticToken::Name(other) if other == name);
-        // Compared with itself (`i < i + 1`) it may stay what it was.
-        !assigned.contains(name) && condition.tokens.iter().filter(same).count() == 1
-    };
-    step.tokens.windows(2).any(|pair| match pair {
-        [ArithmeticToken::Name(name), ArithmeticToken::Assign]
-        | [ArithmeticToken::Assign, ArithmeticToken::Name(name)] => named(name),
-        _ => false,
-    })
-}
-
-/// Whether a loop reads its condition from input, or changes a variable that the condition looks at.
-fn can_end(condition: &Script, body: &Script) -> bool {
-    let reads = |script: &Script| {
-        script.items.iter().any(|item| {
-            item.first.stages.iter().any(|stage| match &stage.kind {
-                // With a redirection of its own it reads the same line again and again.
-                CommandKind::Simple { words, .. } => {
-                    words.first().and_then(Word::bare) == Some("read")
-                        && stage.redirects.is_empty()
-                        && item.first.stages.len() == 1
-                }
-                _ => false,
-            })
-        })
-    };
-    let assigned = state::changing_names(body);
-    let seen = state::seen_names(condition);
-    // A round that is cut short may leave out the assignment.
-    reads(condition) || (seen.iter().any(|name| assigned.contains(name)) && !state::runs(body, "continue"))
 }

@@ -1,5 +1,7 @@
 //! `awk`: its options, and its programs, read as tokens.
 
+mod loops;
+
 use crate::EffectKind::{self, Environment, Executes, NonTerminating, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
@@ -54,7 +56,7 @@ const REFUSED: &str = "system ARGV ARGC ENVIRON PROCINFO SYMTAB FUNCTAB BEGINFIL
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     Name(&'a str),
-    Number,
+    Number(&'a [u8]),
     Text(&'a [u8]),
     Regex,
     Newline,
@@ -85,7 +87,7 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
                 if let Some(name) = getline_file(&tokens[place + 1..])? {
                     // Of a file that is not there it says -1, which is true.
                     let compared = tokens[place..].windows(3).any(|three| {
-                        matches!(three, [Token::Operator(b")"), Token::Operator(b">"), Token::Number])
+                        matches!(three, [Token::Operator(b")"), Token::Operator(b">"), Token::Number(_)])
                     });
                     let loops =
                         tokens.iter().any(|token| matches!(token, Token::Name("while" | "for" | "do")));
@@ -126,7 +128,10 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
             _ => {}
         }
     }
-    Ok(reads)
+    match loops::endless(&tokens, &defined) {
+        Some(why) => Err((NonTerminating, why)),
+        None => Ok(reads),
+    }
 }
 
 /// The file that `getline` reads, after it: none where it reads on in the input.
@@ -171,7 +176,7 @@ fn to_terminal(target: &[Token<'_>]) -> bool {
 
 /// `( number )`
 fn constant_condition(tokens: &[Token<'_>]) -> bool {
-    matches!(tokens, [Token::Operator(b"("), Token::Number | Token::Text(_), Token::Operator(b")"), ..])
+    matches!(tokens, [Token::Operator(b"("), Token::Number(_) | Token::Text(_), Token::Operator(b")"), ..])
 }
 
 /// Whether a newline after `tokens` may not end the statement.
@@ -179,7 +184,7 @@ fn continues(tokens: &[Token<'_>]) -> bool {
     match tokens.last() {
         Some(Token::Name(name)) => matches!(*name, "do" | "else" | "in"),
         Some(Token::Operator(operator)) => !matches!(*operator, b")" | b"]" | b"++" | b"--" | b";" | b"}"),
-        Some(Token::Number | Token::Text(_) | Token::Regex | Token::Newline) | None => false,
+        Some(Token::Number(_) | Token::Text(_) | Token::Regex | Token::Newline) | None => false,
     }
 }
 
@@ -194,7 +199,7 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
         let start = at;
         at += 1;
         let operand_before = match tokens.last() {
-            Some(Token::Number | Token::Text(_) | Token::Regex) => true,
+            Some(Token::Number(_) | Token::Text(_) | Token::Regex) => true,
             Some(Token::Name(name)) if byte == b'/' && listed(FUNCTIONS, name) => {
                 return unknown("a slash in the awk program that has two readings");
             }
@@ -235,7 +240,7 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
             b'0'..=b'9' | b'.' => {
                 at = number_end(program, at)
                     .ok_or((EffectKind::Unknown, "a number in the awk program is not plain"))?;
-                tokens.push(Token::Number);
+                tokens.push(Token::Number(&program[start..at]));
             }
             byte if byte.is_ascii_alphabetic() || byte == b'_' => {
                 while program.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {

@@ -4,6 +4,7 @@ use crate::EffectKind::{Environment, Executes, NonTerminating};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec};
+use crate::shell::progress::{Change, Sum, compared, never_ends};
 use crate::shell::value::Arg;
 
 /// Names in a program that reach beyond the input.
@@ -93,11 +94,90 @@ fn endless(program: &str) -> Option<&'static str> {
     if named("repeat") || named("infinite") {
         return Some("a loop in the jq program does not end");
     }
+    if let Some(why) = steps_for_ever(&bare) {
+        return Some(why);
+    }
     let constant = ["until(false;", "until(null;", "while(true;", "while(1;", "until(empty;"];
     if constant.iter().any(|start| bare.contains(start)) || calls_itself(program) {
         return Some("a loop in the jq program may not end");
     }
     None
+}
+
+/// A filter that is applied again and again to what it gave, and whose condition stays as it is.
+fn steps_for_ever(bare: &str) -> Option<&'static str> {
+    for call in calls(bare, "range") {
+        if matches!(call.as_slice(), [_, _, "0"]) {
+            return Some("a range in the jq program whose steps are nothing");
+        }
+    }
+    for call in calls(bare, "recurse") {
+        match call.as_slice() {
+            // Whatever number comes in, one goes out.
+            [step] if Sum::read(step).is_some() => {
+                return Some("a recurse in the jq program that does not end");
+            }
+            [step, condition] => {
+                if let Some(why) = goes_on(condition, step, false) {
+                    return Some(why);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (name, negated) in [("while", false), ("until", true)] {
+        for call in calls(bare, name) {
+            if let [condition, step] = call.as_slice()
+                && let Some(why) = goes_on(condition, step, negated)
+            {
+                return Some(why);
+            }
+        }
+    }
+    None
+}
+
+/// Why what `step` gives never comes to differ in whether `condition` holds.
+fn goes_on(condition: &str, step: &str, negated: bool) -> Option<&'static str> {
+    if step == "." || (condition == "true" && !negated) {
+        return Some("a loop in the jq program whose condition never changes");
+    }
+    let (left, compare, right) = compared(condition)?;
+    let change = |name: &str| match (name, Sum::read(step)) {
+        (".", Some(sum)) => sum.assigned_to(".", &|_| None),
+        (".", None) => Change::Unknown,
+        _ => Change::NONE,
+    };
+    never_ends(&left, if negated { compare.negated() } else { compare }, &right, &change, &|_| None)
+}
+
+/// The arguments of each call of `name` in a program without blanks.
+fn calls<'a>(bare: &'a str, name: &str) -> Vec<Vec<&'a str>> {
+    let is_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$');
+    let mut calls = Vec::new();
+    for (at, _) in bare.match_indices(name) {
+        let Some(rest) = bare[at + name.len()..].strip_prefix('(') else { continue };
+        if bare[..at].ends_with(is_name) {
+            continue;
+        }
+        let (mut depth, mut start, mut arguments) = (0_usize, 0, Vec::new());
+        for (place, character) in rest.char_indices() {
+            match character {
+                '(' | '[' | '{' => depth += 1,
+                ';' | ')' if depth == 0 => {
+                    arguments.push(&rest[start..place]);
+                    start = place + 1;
+                    if character == ')' {
+                        break;
+                    }
+                }
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        calls.push(arguments);
+    }
+    calls
 }
 
 /// Whether a function is named more often within its own definition than to define it. Where the definition ends is not looked

@@ -37,19 +37,33 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         scripts.push(script.clone());
         files = rest;
     }
+    // Sed makes one script of them, each on lines of its own.
+    let mut whole = Vec::new();
+    let at =
+        scripts.iter().map(|script| script.span).reduce(|all, next| (all.0.min(next.0), all.1.max(next.1)));
+    let at = at.unwrap_or(span);
+    let mut known = true;
     for script in &scripts {
         let Some(text) = script.bytes() else {
             judge.refuse(Executes, "a sed script that is not known before it runs", script.span);
+            known = false;
             continue;
         };
-        match check(text) {
-            Ok(further) => {
-                for name in further {
-                    judge.read_file(&Arg::exact(name, script.span));
-                }
-            }
-            Err((kind, detail)) => judge.refuse(kind, detail, script.span),
+        if text.ends_with(b"\\") && 1 < scripts.len() {
+            judge.unknown("text in a sed script that is not complete", script.span);
         }
+        whole.extend_from_slice(text);
+        whole.push(b'\n');
+    }
+    whole.pop();
+    match check(&whole) {
+        _ if !known => {}
+        Ok(further) => {
+            for name in further {
+                judge.read_file(&Arg::exact(name, at));
+            }
+        }
+        Err((kind, detail)) => judge.refuse(kind, detail, at),
     }
     for file in files.iter().filter(|file| !file.is("-")) {
         judge.read_file(file);
@@ -60,7 +74,8 @@ type Refused = (EffectKind, &'static str);
 
 /// Whether a script only edits its stream; the further files that it reads.
 pub(super) fn check(script: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
-    let mut reader = Reader { script, at: 0, open: 0, reads: Vec::new(), labels: Vec::new() };
+    let (reads, labels) = (Vec::new(), Vec::new());
+    let mut reader = Reader { script, at: 0, open: 0, reads, labels, changed: false, grows: false };
     while reader.command()? {}
     if reader.open == 0 { Ok(reader.reads) } else { Err(unknown("a sed script with an open brace")) }
 }
@@ -74,8 +89,22 @@ struct Reader<'a> {
     at: usize,
     open: usize,
     reads: Vec<Vec<u8>>,
-    /// Labels from which every command so far goes on to the next.
+    /// Labels from which every command so far goes on to the next, and reads no further line.
     labels: Vec<Vec<u8>>,
+    /// Whether the line may have been changed since the first of them.
+    changed: bool,
+    /// Whether an `s` since then finds again what it has put there.
+    grows: bool,
+}
+
+/// Which lines a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Address {
+    All,
+    /// Those of some numbers: that does not change before the next line is read.
+    Numbers,
+    /// Those that match.
+    Matching,
 }
 
 impl Reader<'_> {
@@ -105,8 +134,9 @@ impl Reader<'_> {
             self.line();
             return Ok(true);
         }
-        let has_address = self.address()?;
-        if has_address {
+        let start = self.at;
+        let mut address = if self.address()? { Address::Numbers } else { Address::All };
+        if address != Address::All {
             self.skip(b" \t");
             if self.peek() == Some(b',') {
                 self.at += 1;
@@ -121,6 +151,9 @@ impl Reader<'_> {
                 }
             }
         }
+        if self.script[start..self.at].iter().any(|byte| matches!(byte, b'/' | b'\\')) {
+            address = Address::Matching;
+        }
         self.skip(b" \t");
         while self.peek() == Some(b'!') {
             self.at += 1;
@@ -128,9 +161,10 @@ impl Reader<'_> {
         }
         let Some(command) = self.peek() else { return Err(unknown("a sed address without a command")) };
         self.at += 1;
-        if matches!(command, b'{' | b'}' | b'n' | b'N' | b'd' | b'D' | b'q' | b'Q' | b't' | b'T') {
+        if matches!(command, b'{' | b'}' | b'n' | b'N' | b'd' | b'D' | b'q' | b'Q' | b'T') {
             self.labels.clear();
         }
+        self.changed |= matches!(command, b's' | b'y' | b'g' | b'G' | b'x' | b'z' | b'c');
         match command {
             b'{' => self.open += 1,
             b'}' => {
@@ -145,7 +179,7 @@ impl Reader<'_> {
                 self.number();
                 self.end()?;
             }
-            b':' | b'b' | b't' | b'T' => self.label(command, has_address)?,
+            b':' | b'b' | b't' | b'T' => self.label(command, address)?,
             b'a' | b'i' | b'c' => self.text()?,
             b's' => self.substitute()?,
             b'y' => {
@@ -212,8 +246,8 @@ impl Reader<'_> {
         Ok(byte)
     }
 
-    /// Text up to the delimiter, which is stepped over. Where sed's versions could find different ends, it is refused.
-    fn section(&mut self, delimiter: u8, regex: bool) -> Result<(), Refused> {
+    /// Text up to the delimiter, which is stepped over; where the text ends. Where sed's versions could find different ends, it is refused.
+    fn section(&mut self, delimiter: u8, regex: bool) -> Result<usize, Refused> {
         let mut bracket = None;
         loop {
             let byte = self.peek().ok_or_else(|| unknown("a sed command that is not complete"))?;
@@ -224,7 +258,7 @@ impl Reader<'_> {
                     if bracket.is_some() {
                         return Err(unknown("a delimiter inside brackets"));
                     }
-                    return Ok(());
+                    return Ok(self.at - 1);
                 }
                 b'\\' => match self.peek() {
                     Some(b'\n') | None => return Err(unknown("a newline inside a sed command")),
@@ -269,8 +303,13 @@ impl Reader<'_> {
 
     fn substitute(&mut self) -> Result<(), Refused> {
         let delimiter = self.delimiter()?;
-        self.section(delimiter, true)?;
-        self.section(delimiter, false)?;
+        let (pattern, end) = (self.at, self.section(delimiter, true)?);
+        let (new, new_end) = (self.at, self.section(delimiter, false)?);
+        let (pattern, new) = (&self.script[pattern..end], &self.script[new..new_end]);
+        let plain =
+            !pattern.is_empty() && pattern.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        self.grows |=
+            plain && (new.contains(&b'&') || new.windows(pattern.len()).any(|part| part == pattern));
         loop {
             match self.peek() {
                 Some(b'g' | b'p' | b'i' | b'I' | b'm' | b'M' | b'0'..=b'9') => self.at += 1,
@@ -309,7 +348,7 @@ impl Reader<'_> {
         }
     }
 
-    fn label(&mut self, command: u8, has_address: bool) -> Result<(), Refused> {
+    fn label(&mut self, command: u8, address: Address) -> Result<(), Refused> {
         self.skip(b" \t");
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
@@ -320,13 +359,21 @@ impl Reader<'_> {
         }
         let name = self.script[start..self.at].to_vec();
         match command {
-            b':' => self.labels.push(name),
-            // Nothing in between reads a line or leaves the loop.
-            b'b' if !has_address && self.labels.contains(&name) => {
+            b':' => {
+                if self.labels.is_empty() {
+                    (self.changed, self.grows) = (false, false);
+                }
+                self.labels.push(name);
+            }
+            // Nothing in between reads a line, leaves the loop or changes for which lines it goes round.
+            b'b' if self.labels.contains(&name) && (address != Address::Matching || !self.changed) => {
                 return Err((NonTerminating, "a loop in the sed script does not end"));
             }
+            b't' if self.labels.contains(&name) && self.grows => {
+                return Err((NonTerminating, "a loop in the sed script finds what it has put there itself"));
+            }
             // From here on only a jump with an address, or one to a later label, has left what is above.
-            b'b' => self.labels.clear(),
+            b'b' | b't' => self.labels.clear(),
             _ => {}
         }
         self.end()
