@@ -189,7 +189,6 @@ pub(crate) fn never_ends(
     }
     let begins = difference.value(start);
     match (round, compare) {
-        (Change::Unknown, _) => None,
         (Change::Add(0), _) => Some(SAME),
         // Which value it has then rests on nothing that changes only where it is all there is.
         (Change::Set(value), _) => match difference.terms.as_slice() {

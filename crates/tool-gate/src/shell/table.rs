@@ -18,11 +18,14 @@ mod page;
 mod refused;
 mod search;
 mod sed;
+mod sqlite;
 mod system;
 mod text;
 mod variables;
 mod versions;
 mod wrappers;
+mod xmllint;
+mod yq;
 
 use std::sync::LazyLock;
 
@@ -129,6 +132,9 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "ag" => search::ag(judge, args, span),
         "openssl" => openssl::judge(judge, args, span),
         "jq" => jq::judge(judge, args, span),
+        "yq" => yq::judge(judge, args, span),
+        "xmllint" => xmllint::judge(judge, args, span),
+        "sqlite3" => sqlite::judge(judge, args, span),
         "tar" => archives::tar(judge, args, span),
         "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
             compress::compressor(judge, name, args, span);

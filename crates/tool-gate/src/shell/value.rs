@@ -1,6 +1,9 @@
 //! What is known of a text before it is run.
 
+mod template;
+
 use super::script::Span;
+pub(crate) use template::{Template, is_plain_word};
 
 /// The longest text that is kept as it is, in bytes; no path is longer.
 const MAX_EXACT: usize = 4 * 1024;
@@ -30,6 +33,8 @@ pub(crate) struct Shape {
     pub(crate) dot_last: bool,
     /// It may be something else than digits or nothing, which arithmetic reads as zero.
     pub(crate) not_number: bool,
+    /// It may be something else than nothing or a plain word: digits, the name of an object, a revision ([`is_plain_word`]).
+    pub(crate) not_word: bool,
     /// Unquoted, it may become several words or none.
     pub(crate) splits: bool,
     /// It is one of several that a NUL ends, and not a newline.
@@ -48,6 +53,7 @@ impl Shape {
         dot_first: true,
         dot_last: true,
         not_number: true,
+        not_word: true,
         splits: true,
         nul: true,
         fixes: 0,
@@ -62,20 +68,26 @@ impl Shape {
         dot_first: false,
         dot_last: false,
         not_number: false,
+        not_word: false,
         splits: false,
         nul: false,
         fixes: 0,
     };
-    /// Digits, or nothing, as a program prints them that may fail; several lines of them split.
+    /// Digits, or nothing, as a program prints them that may fail.
     pub(crate) const COUNT: Self = Self { empty: true, ..Self::NUMBER };
+    /// Several lines of them: no one word.
+    pub(crate) const COUNTS: Self = Self { splits: true, not_word: true, ..Self::COUNT };
     /// Digits, perhaps with a sign.
     pub(crate) const SIGNED: Self = Self { dash_first: true, ..Self::NUMBER };
+    /// The name of an object or a revision, or nothing.
+    pub(crate) const WORD: Self = Self { empty: true, not_number: true, ..Self::NUMBER };
     /// What a wild card stands for: part of a name.
     pub(crate) const WILD: Self = Self {
         empty: true,
         dash_first: true,
         really_dash: true,
         not_number: true,
+        not_word: true,
         splits: true,
         ..Self::NUMBER
     };
@@ -97,6 +109,7 @@ impl Shape {
             not_number: bytes.len() > 15
                 || !bytes.iter().all(u8::is_ascii_digit)
                 || (bytes.len() > 1 && bytes[0] == b'0'),
+            not_word: !bytes.is_empty() && !is_plain_word(bytes),
             splits: bytes.is_empty() || blank || wild,
             nul: false,
             fixes: 0,
@@ -113,6 +126,7 @@ impl Shape {
             dot_first: self.dot_first | other.dot_first,
             dot_last: self.dot_last | other.dot_last,
             not_number: self.not_number | other.not_number,
+            not_word: self.not_word | other.not_word,
             splits: self.splits | other.splits,
             nul: self.nul | other.nul,
             fixes: self.fixes | other.fixes,
@@ -163,6 +177,8 @@ pub(crate) struct Arg {
     pub(crate) empty: bool,
     /// The insertions with which all of this holds; none once they are made.
     pub(crate) fixes: u32,
+    /// All of it, but for words whose place is known; none where it is exact, or less is known.
+    pub(crate) template: Option<Box<Template>>,
     pub(crate) span: Span,
 }
 
@@ -179,6 +195,7 @@ impl Arg {
             number: !shape.not_number,
             empty: false,
             fixes: 0,
+            template: None,
             prefix,
             span,
         }
@@ -196,6 +213,7 @@ impl Arg {
             number: false,
             empty: true,
             fixes: 0,
+            template: None,
             span,
         }
     }
@@ -221,6 +239,9 @@ impl Arg {
             let shape = if self.dash { Shape::SIGNED } else { Shape::NUMBER };
             return Value::Some(Shape { empty: self.many || self.empty, ..shape });
         }
+        if self.template.as_ref().is_some_and(|template| template.is_one_word()) && !self.dash {
+            return Value::Some(Shape { empty: self.many || self.empty, ..Shape::WORD });
+        }
         let prefix = Shape::of(&self.prefix);
         Value::Some(Shape {
             empty: self.empty || self.many,
@@ -231,6 +252,7 @@ impl Arg {
             dot_first: prefix.empty || prefix.dot_first,
             dot_last: prefix.dot_last || self.escapes || self.prefix.is_empty(),
             not_number: true,
+            not_word: true,
             splits: true,
             nul: false,
             fixes: self.fixes,
@@ -260,6 +282,7 @@ impl Arg {
             dash: shape.dash_first,
             really_dash: shape.really_dash,
             number: self.exact && !shape.not_number,
+            template: None,
             prefix,
             ..self.clone()
         }
@@ -287,6 +310,8 @@ pub(crate) struct Builder {
     /// Whether bash leaves the argument out where nothing came.
     vanishes: bool,
     fixes: u32,
+    /// None once something else came than bytes and words.
+    template: Option<Template>,
 }
 
 impl Builder {
@@ -305,12 +330,16 @@ impl Builder {
             split: false,
             vanishes: false,
             fixes: 0,
+            template: Some(Template::default()),
         }
     }
 
     pub(crate) fn literal(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
+        }
+        if let Some(template) = &mut self.template {
+            template.literal(bytes);
         }
         if self.exact {
             self.prefix.extend_from_slice(bytes);
@@ -340,6 +369,10 @@ impl Builder {
             Value::Exact(bytes) if !bytes.is_empty() => Shape::ANY,
             value => value.shape(),
         };
+        match &mut self.template {
+            Some(template) if !shape.not_word && (!shape.splits || quoted) => template.word(shape),
+            template => *template = None,
+        }
         self.fixes |= shape.fixes;
         self.vanishes |= shape.empty && !quoted;
         self.dash |= self.maybe_empty && self.prefix.is_empty() && shape.dash_first;
@@ -377,6 +410,8 @@ impl Builder {
 
     pub(crate) fn all(&mut self) {
         self.many = true;
+        // They are several, or joined by blanks.
+        self.template = None;
     }
 
     pub(crate) fn finish(self, span: Span) -> Arg {
@@ -385,7 +420,8 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, mut escapes, number, split, fixes, .. } = self;
+        let Self { mut prefix, exact, mut escapes, number, split, fixes, template, .. } = self;
+        let template = template.filter(|_| !exact && !split).map(Box::new);
         let empty = self.maybe_empty && !exact;
         let many = self.many || (self.vanishes && empty);
         let really_dash = prefix.first() == Some(&b'-') || (!exact && self.really_dash);
@@ -396,6 +432,6 @@ impl Builder {
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);
-        Arg { prefix, exact, many, dash, really_dash, escapes, number, empty, fixes, span }
+        Arg { prefix, exact, many, dash, really_dash, escapes, number, empty, fixes, template, span }
     }
 }

@@ -20,6 +20,10 @@ printf '{"name":"x","version":"1.0","scripts":{"t":"u"},"dependencies":{"d":"1"}
 printf '[package]\nname = "x"\nversion = "1.0"\n' >Cargo.toml
 printf 'all:\n\ttouch made\n' >Makefile
 printf 'key: value\n' >config.yaml
+printf '<feed><item><title>x</title></item></feed>\n' | tee feed.xml >src/feed.xml
+printf '<html><body><a href="x">y</a></body></html>\n' >page.html
+# In write-ahead mode, in which even a reader writes beside it.
+sqlite3 data.db 'pragma journal_mode=wal; create table t(a); insert into t values (1)' >/dev/null
 git add -A
 git commit -qm first
 printf 'more\n' >>file.txt

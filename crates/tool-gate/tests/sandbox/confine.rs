@@ -30,6 +30,7 @@ const STARTS: &[(&[&str], &[&str])] = &[
     (&["xargs"], &["echo"]),
     (&["sdiff", "colordiff"], &["diff", "perl"]),
     (&["diff3"], &["diff"]),
+    (&["yq"], &["env", "python3", "jq"]),
     (&["awk"], &["mawk", "gawk", "original-awk"]),
     (
         &["npm", "npx", "pip", "pip3", "python3", "python", "node", "cargo", "rustc", "go"],

@@ -59,6 +59,15 @@ impl Judge<'_> {
             let many = splits && !parameter.quoted;
             return Arg { many, exact: false, dash: false, ..Arg::exact(Vec::new(), word.span) };
         }
+        if let [Piece::Braces] = word.pieces.as_slice()
+            && splits
+            && is_range(self.source(word.span))
+        {
+            let mut builder = Builder::new();
+            builder.value(&Value::NUMBER, false);
+            builder.all();
+            return builder.finish(word.span);
+        }
         let mut builder = Builder::new();
         for piece in &word.pieces {
             match piece {
@@ -255,6 +264,22 @@ enum Asked {
     Repository {
         fallback: bool,
     },
+}
+
+/// `{1..20}`: numbers, not too many of them.
+fn is_range(source: &str) -> bool {
+    let inner = source.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let number = |text: &str| {
+        let plain =
+            text.bytes().all(|byte| byte.is_ascii_digit()) && !(text.starts_with('0') && 1 < text.len());
+        text.parse::<u32>().ok().filter(|_| plain)
+    };
+    inner.and_then(|inner| inner.split_once("..")).is_some_and(|(first, last)| {
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) => first.abs_diff(last) < 10_000,
+            _ => false,
+        }
+    })
 }
 
 /// The folder that a script prints, if it does nothing else.

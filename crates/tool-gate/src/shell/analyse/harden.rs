@@ -120,6 +120,11 @@ impl Judge<'_> {
         self.text.as_bytes().get(span.0..span.1) == Some(bytes)
     }
 
+    /// The word at `span` as it is written.
+    pub(crate) fn source(&self, span: Span) -> &str {
+        self.text.get(span.0..span.1).unwrap_or_default()
+    }
+
     /// The hardened form has `text` inserted at `at`.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
         let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
@@ -162,7 +167,8 @@ impl Judge<'_> {
         let at = self.printed_end;
         match self.printed {
             Some(Printed::Count) => Value::COUNT,
-            Some(Printed::Counts) => Value::Some(Shape { splits: true, ..Shape::COUNT }),
+            Some(Printed::Object) => Value::Some(Shape::WORD),
+            Some(Printed::Counts) => Value::Some(Shape::COUNTS),
             Some(Printed::Names { nul, clean: true }) => {
                 Value::Some(Shape { nul, dash_first: false, ..Shape::LISTED })
             }

@@ -151,7 +151,9 @@ impl<'a> Round<'a> {
                 continue;
             }
             self.pipeline(first, sure, inner);
-            rest.iter().for_each(|(_, pipeline)| self.pipeline(pipeline, false, inner));
+            for (_, pipeline) in rest {
+                self.pipeline(pipeline, false, inner);
+            }
         }
     }
 
@@ -185,7 +187,9 @@ impl<'a> Round<'a> {
                 self.script(body, false, true);
             }
             CommandKind::Case { arms, .. } => {
-                arms.iter().for_each(|(_, body)| self.script(body, false, inner));
+                for (_, body) in arms {
+                    self.script(body, false, inner);
+                }
             }
             CommandKind::Arithmetic(arithmetic) => self.arithmetic(arithmetic, sure),
             CommandKind::Test(words) => self.words(words, sure),
@@ -234,13 +238,13 @@ impl<'a> Round<'a> {
             }
             _ if is_itself(value, name) => Change::NONE,
             _ => match value.literal().and_then(|bytes| String::from_utf8(bytes).ok()) {
-                Some(text) => match text.parse() {
-                    Ok(value) => Change::Set(value),
-                    Err(_) => {
+                Some(text) => {
+                    let Ok(value) = text.parse() else {
                         self.texts.retain(|(known, _)| known != name || !sure);
                         return self.texts.push((name.clone(), text));
-                    }
-                },
+                    };
+                    Change::Set(value)
+                }
                 None => Change::Unknown,
             },
         };

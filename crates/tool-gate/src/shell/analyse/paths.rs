@@ -90,7 +90,8 @@ impl Judge<'_> {
             return;
         }
         for arg in args {
-            let Some(bytes) = arg.bytes() else { continue };
+            let bytes = arg.readings().and_then(|mut readings| readings.pop());
+            let Some(bytes) = bytes.as_deref() else { continue };
             let start = bytes.iter().rposition(|byte| matches!(byte, b':' | b')')).map_or(0, |at| at + 1);
             let mut path = &bytes[start..];
             while let [b'/' | b'!' | b'^', rest @ ..] = path {

@@ -66,6 +66,14 @@ impl State {
         self.add_folders(other.folders);
     }
 
+    /// The state where a variable is known to hold digits.
+    pub(crate) fn narrow(&mut self, name: Option<&str>) {
+        let Some(name) = name.filter(|name| self.arrays.get(*name).is_none()) else { return };
+        if !matches!(self.variables.get(name), Some(Value::Exact(_))) {
+            self.variables.insert(name.to_owned(), Value::NUMBER);
+        }
+    }
+
     pub(crate) fn add_folders(&mut self, folders: Vec<Folder>) {
         for folder in folders {
             if !self.folders.contains(&folder) {

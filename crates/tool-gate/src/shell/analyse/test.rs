@@ -2,8 +2,9 @@
 
 use super::Judge;
 use crate::EffectKind;
+use crate::environment::is_special_variable;
 use crate::shell::Extent;
-use crate::shell::script::{Span, Word};
+use crate::shell::script::{CommandKind, Operator, Piece, Pipeline, Span, Word};
 use crate::shell::value::Arg;
 
 /// Operators that look at a file.
@@ -36,6 +37,30 @@ impl Judge<'_> {
         }
         if !any {
             self.unknown("an empty test", span);
+        }
+    }
+
+    /// The variable that holds digits where this succeeds: `[[ $x =~ ^[0-9]+$ ]]`.
+    pub(super) fn proven_by<'b>(&self, pipeline: &'b Pipeline) -> Option<&'b str> {
+        const DIGITS: [&str; 3] = ["^[0-9]+$", "^[1-9][0-9]*$", "^[[:digit:]]+$"];
+        let ([command], false) = (pipeline.stages.as_slice(), pipeline.negated) else { return None };
+        let CommandKind::Test(tokens) = &command.kind else { return None };
+        let [left, operator, right] = tokens.as_slice() else { return None };
+        let digits = operator.bare() == Some("=~") && DIGITS.contains(&self.source(right.span));
+        let mut values = left.pieces.iter().filter(|piece| match piece {
+            Piece::Literal { bytes, .. } => !bytes.is_empty(),
+            _ => true,
+        });
+        match (values.next(), values.next()) {
+            (Some(Piece::Parameter(parameter)), None) if digits => {
+                let plain = !parameter.all
+                    && parameter.subscript.is_none()
+                    && matches!(parameter.operator, Operator::None)
+                    && !is_special_variable(&parameter.name)
+                    && is_name(&parameter.name);
+                plain.then_some(parameter.name.as_str())
+            }
+            _ => None,
         }
     }
 

@@ -102,6 +102,7 @@ impl Judge<'_> {
             return;
         }
         let (mut done, mut failed) = self.ends();
+        done.narrow(self.proven_by(&item.first));
         for (and, pipeline) in &item.rest {
             if self.limit {
                 return;
@@ -110,7 +111,8 @@ impl Judge<'_> {
             // What is skipped leaves the state, and whether the command before it succeeded, as they are.
             self.state = if *and { done.clone() } else { failed.clone() };
             self.pipeline(pipeline);
-            let (new_done, new_failed) = self.ends();
+            let (mut new_done, new_failed) = self.ends();
+            new_done.narrow(self.proven_by(pipeline));
             if *and {
                 done = new_done;
                 failed.join(new_failed);
@@ -288,6 +290,11 @@ impl Judge<'_> {
             }
             self.script(condition);
             let tested = self.saved();
+            if let [Item { first, rest, background: false }] = condition.items.as_slice()
+                && rest.is_empty()
+            {
+                self.state.narrow(self.proven_by(first));
+            }
             self.script(body);
             ends.push(std::mem::replace(&mut self.state, tested));
         }

@@ -20,23 +20,30 @@ pub(super) const AWK: Spec = Spec {
 };
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let parsed = parse(judge, &AWK, args);
+    let args: Vec<Arg> = args.iter().map(Arg::with_number_first).collect();
+    let parsed = parse(judge, &AWK, &args);
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["help", "version"]) {
             judge.unknown("awk without a program", span);
         }
         return;
     };
-    match program.bytes() {
-        Some(text) => match check(text) {
+    let Some(readings) = program.readings_by_number() else {
+        return judge.refuse(Executes, "an awk program that is not known before it runs", program.span);
+    };
+    for text in &readings {
+        match check(text) {
+            // The name of a file would rest on the number.
+            Ok(further) if !program.exact && !further.is_empty() => {
+                judge.refuse(Executes, "an awk program that is not known before it runs", program.span);
+            }
             Ok(further) => {
                 for name in further {
                     judge.read_file(&Arg::exact(name, program.span));
                 }
             }
             Err((kind, detail)) => judge.refuse(kind, detail, program.span),
-        },
-        None => judge.refuse(Executes, "an awk program that is not known before it runs", program.span),
+        }
     }
     for file in files.iter().filter(|file| !file.is("-")) {
         judge.read_file(file);

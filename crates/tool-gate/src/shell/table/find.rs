@@ -90,6 +90,7 @@ fn below(start: &Arg) -> Arg {
         fixes: 0,
         prefix,
         span: start.span,
+        template: None,
     }
 }
 

@@ -250,9 +250,15 @@ fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
 /// Revisions and paths: none may lead out of the workspace.
 fn operands(judge: &mut Judge<'_>, parsed: &Parsed) {
     for operand in &parsed.operands {
-        let climbs = operand.prefix.split(|byte| b":/".contains(byte)).any(|name| name == b"..");
-        let absolute = operand.prefix.starts_with(b"/");
-        if climbs || absolute || (!operand.exact && operand.escapes) {
+        let leads_out = |text: &[u8]| {
+            text.starts_with(b"/") || text.split(|byte| b":/".contains(byte)).any(|name| name == b"..")
+        };
+        // A range has two dots, and leads nowhere.
+        let bad = match operand.readings() {
+            Some(readings) => readings.iter().any(|text| leads_out(text)),
+            None => leads_out(&operand.prefix) || (!operand.exact && operand.escapes),
+        };
+        if bad {
             judge.refuse(
                 ReadsOutside,
                 "a path or revision that may lead outside the workspace",

@@ -1,6 +1,6 @@
 //! `jq`: its options, and a look at its program.
 
-use crate::EffectKind::{Environment, Executes, NonTerminating};
+use crate::EffectKind::{self, Environment, Executes, NonTerminating};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Spec};
@@ -62,6 +62,13 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
     }
     let Some(program) = program else { return };
+    if let Some((kind, why)) = beyond(&program) {
+        judge.refuse(kind, why, span);
+    }
+}
+
+/// What a program does besides filtering its input; `None` where that is all.
+pub(super) fn beyond(program: &str) -> Option<(EffectKind, String)> {
     let mut end = 0;
     for word in
         program.split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != '_')
@@ -70,13 +77,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
             word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
         if REFUSED.contains(&name) && !is_field(&program[..end]) {
             let kind = if name.eq_ignore_ascii_case("env") { Environment } else { Executes };
-            return judge.refuse(kind, format!("the jq program uses {name}"), span);
+            return Some((kind, format!("the jq program uses {name}")));
         }
         end += word.len();
     }
-    if let Some(why) = endless(&program) {
-        judge.refuse(NonTerminating, why, span);
-    }
+    endless(program).map(|why| (NonTerminating, why.to_owned()))
 }
 
 /// What makes a program go on for ever: a filter that repeats itself, a number without an end, a condition that is written out.
@@ -204,7 +209,7 @@ fn calls_itself(program: &str) -> bool {
 }
 
 /// Whether a name after this text is the name of a field: one dot, with no number or further dot before it.
-fn is_field(before: &str) -> bool {
+pub(super) fn is_field(before: &str) -> bool {
     let Some(rest) = before.strip_suffix('.') else { return false };
     !rest.ends_with(|last: char| last == '.' || last.is_ascii_alphanumeric() || last == '_')
 }

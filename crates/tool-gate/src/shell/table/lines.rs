@@ -8,8 +8,8 @@
 
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
-use crate::shell::options::Parsed;
-use crate::shell::value::Arg;
+use crate::shell::options::{Given, Parsed};
+use crate::shell::value::{Arg, is_plain_word};
 
 /// A script of sed that takes out of a listing what leads out of the workspace or looks like an option.
 pub(crate) const LINES: &str = r"\,(^|/)[.][.](/|$)|^[-/],d";
@@ -23,6 +23,8 @@ pub(crate) enum Printed {
     Count,
     /// Digits in each of several lines.
     Counts,
+    /// The name of one object, or a revision as it was given; it may be missing.
+    Object,
     /// A relative path, up to a NUL or a newline.
     Names {
         nul: bool,
@@ -280,6 +282,21 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
             ];
             (!parsed.has(&other)).then_some(Printed::Located)
         }
+        // Of several it prints the first.
+        "merge-base" => only("fork-point octopus").then_some(Printed::Object),
+        "rev-parse" => {
+            // What it does not find it prints as it was given.
+            let revision = match parsed.operands.as_slice() {
+                [only] if parsed.has(&["verify"]) => only.bytes().is_some_and(is_plain_word),
+                [only] => only.text().is_some_and(is_usual_revision),
+                _ => false,
+            };
+            (revision && only("verify q quiet short")).then_some(Printed::Object)
+        }
+        "rev-list" if is_one(parsed) => {
+            only("n max-count digits all branches merges no-merges first-parent author since until after before reverse skip")
+                .then_some(Printed::Object)
+        }
         "log" => {
             let hashes = ["%h", "%H", "format:%h", "format:%H", "tformat:%h", "tformat:%H"];
             let formats: Vec<&str> = parsed
@@ -291,7 +308,8 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
             let plain = "format pretty n max-count digits all reverse merges no-merges first-parent author since until after before skip";
             let known =
                 only(plain) && !formats.is_empty() && formats.iter().all(|format| hashes.contains(format));
-            known.then_some(Printed::Names { nul: false, clean: true })
+            let several = Printed::Names { nul: false, clean: true };
+            known.then_some(if is_one(parsed) { Printed::Object } else { several })
         }
         "ls-tree" if parsed.has(&["name-only", "name-status"]) && !magic => names(nul),
         "rev-list" if parsed.has(&["count"]) => {
@@ -301,6 +319,21 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
         }
         _ => None,
     }
+}
+
+/// Whether a text is a revision that hardly names a file, and surely none that holds a secret.
+fn is_usual_revision(text: &str) -> bool {
+    let branch = text.strip_prefix("origin/").unwrap_or(text);
+    let name = branch.trim_end_matches(|last: char| last.is_ascii_digit() || matches!(last, '~' | '^'));
+    is_plain_word(text.as_bytes()) && matches!(name, "HEAD" | "main" | "master" | "develop" | "trunk")
+}
+
+/// Whether at most one commit is asked for.
+fn is_one(parsed: &Parsed) -> bool {
+    let limits = ["n", "max-count", "digits"];
+    let mut counts = parsed.options.iter().filter(|given| limits.contains(&given.name.as_str()));
+    let one = |given: &Given| given.value.as_ref().is_some_and(|value| value.is("1"));
+    counts.next().is_some_and(one) && counts.all(one)
 }
 
 /// Lines that come in go out as they are, some of them, if the program reads nothing else.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{
     TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, refused, search, sed,
-    system, variables, versions, wrappers,
+    sqlite, system, variables, versions, wrappers, xmllint, yq,
 };
 use crate::shell::options::{Operands, Spec};
 use crate::{EffectKind, FORM_ENDINGS, SECRET_FILES};
@@ -67,6 +67,7 @@ fn page() -> String {
         &search::GREP,
         &search::RG,
         &sed::SED,
+        &sqlite::SQLITE,
         &system::DATE,
         &system::SYSCTL,
         &variables::MAPFILE,
@@ -76,6 +77,8 @@ fn page() -> String {
         &wrappers::TEE,
         &wrappers::TIMEOUT,
         &wrappers::XARGS,
+        &xmllint::XMLLINT,
+        &yq::YQ,
     ]
     .into_iter()
     .chain(TABLES.into_iter().flatten())

@@ -13,7 +13,7 @@ pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
         WritesWorkspace,
         "writes, moves or removes files",
         "rm rmdir mv cp ln install mkdir mkfifo mknod touch truncate unlink shred chmod chown chgrp dd rename split csplit patch \
-         rsync zip unzip ar sqlite3 mktemp sync",
+         rsync zip unzip ar mktemp sync",
     ),
     (
         Network,

@@ -19,7 +19,8 @@ pub(super) const SED: Spec = Spec {
 };
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    let parsed = parse(judge, &SED, args);
+    let args: Vec<Arg> = args.iter().map(Arg::with_number_first).collect();
+    let parsed = parse(judge, &SED, &args);
     let mut scripts: Vec<Arg> = parsed
         .options
         .iter()
@@ -37,38 +38,52 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         scripts.push(script.clone());
         files = rest;
     }
-    // Sed makes one script of them, each on lines of its own.
-    let mut whole = Vec::new();
+    // Sed makes one script of them, each on lines of its own. A number in one may be any; the first reading has them all.
+    let mut wholes: Vec<Vec<u8>> = vec![Vec::new()];
     let at =
         scripts.iter().map(|script| script.span).reduce(|all, next| (all.0.min(next.0), all.1.max(next.1)));
     let at = at.unwrap_or(span);
     let mut known = true;
     for script in &scripts {
-        let Some(text) = script.bytes() else {
+        let Some(readings) =
+            script.readings_by_number().filter(|readings| readings.len() * wholes.len() < 32)
+        else {
             judge.refuse(Executes, "a sed script that is not known before it runs", script.span);
             known = false;
             continue;
         };
-        if text.ends_with(b"\\") && 1 < scripts.len() {
+        if readings.iter().any(|text| text.ends_with(b"\\")) && 1 < scripts.len() {
             judge.unknown("text in a sed script that is not complete", script.span);
         }
-        whole.extend_from_slice(text);
-        whole.push(b'\n');
+        wholes = wholes
+            .iter()
+            .flat_map(|whole| readings.iter().map(move |text| [&whole[..], text, b"\n"].concat()))
+            .collect();
     }
-    whole.pop();
-    match check(&whole) {
-        _ if !known => {}
-        Ok(further) => {
-            for name in further {
-                judge.read_file(&Arg::exact(name, at));
+    let numbered = scripts.iter().any(|script| !script.exact);
+    for (place, whole) in wholes.iter().enumerate().filter(|_| known) {
+        match check(whole.strip_suffix(b"\n").unwrap_or(whole)) {
+            // The name of a file or a label would rest on the number.
+            Ok(further) if numbered && (!further.is_empty() || whole.contains(&b':')) => {
+                judge.refuse(Executes, "a sed script that is not known before it runs", at);
             }
+            Ok(further) => {
+                for name in further {
+                    judge.read_file(&Arg::exact(name, at));
+                }
+            }
+            // Sed says so, and does nothing.
+            Err((_, MALFORMED)) if 0 < place => {}
+            Err((kind, detail)) => judge.refuse(kind, detail, at),
         }
-        Err((kind, detail)) => judge.refuse(kind, detail, at),
     }
     for file in files.iter().filter(|file| !file.is("-")) {
         judge.read_file(file);
     }
 }
+
+/// What sed itself refuses, in whichever version.
+const MALFORMED: &str = "an address of a sed script that is not complete";
 
 type Refused = (EffectKind, &'static str);
 
@@ -147,7 +162,7 @@ impl Reader<'_> {
                         return Err(unknown("a sed address that is not understood"));
                     }
                 } else if !self.address()? {
-                    return Err(unknown("a sed address that is not understood"));
+                    return Err(unknown(MALFORMED));
                 }
             }
         }
@@ -201,6 +216,7 @@ impl Reader<'_> {
                 self.skip(b" \t0123456789.");
                 self.end()?;
             }
+            b',' | b'-' => return Err(unknown(MALFORMED)),
             _ => return Err(unknown("a sed command that is not understood")),
         }
         Ok(true)

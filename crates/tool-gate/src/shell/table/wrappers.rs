@@ -108,6 +108,7 @@ pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
         empty: false,
         fixes: 0,
         span: word.span,
+        template: None,
     }
 }
 

@@ -234,7 +234,7 @@ fn text(tokens: &[Token<'_>]) -> Option<String> {
         match token {
             Token::Name(name) if !listed(KEYWORDS, name) => text.push_str(name),
             Token::Number(number) | Token::Operator(number) => {
-                text.push_str(std::str::from_utf8(number).ok()?)
+                text.push_str(std::str::from_utf8(number).ok()?);
             }
             _ => return None,
         }

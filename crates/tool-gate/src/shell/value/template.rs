@@ -1,0 +1,110 @@
+//! Text with words in it that are known but for their value: a line number in a script of sed, an object's name in a revision.
+
+use super::{Arg, Shape};
+
+/// More words than this are not followed: each may be several things.
+const MAX_WORDS: usize = 3;
+/// What stands for a number, and for a word that need not be one.
+const NUMBER: &[u8] = b"31";
+const WORD: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// Bytes, and between them words whose value is not known.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Template {
+    bytes: Vec<u8>,
+    /// Where in the bytes a word stands.
+    words: Vec<(usize, Hole)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Hole {
+    number: bool,
+    empty: bool,
+    signed: bool,
+}
+
+impl Template {
+    pub(super) fn literal(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(super) fn word(&mut self, shape: Shape) {
+        let hole = Hole { number: !shape.not_number, empty: shape.empty, signed: shape.dash_first };
+        self.words.push((self.bytes.len(), hole));
+    }
+
+    /// Whether it is one word and nothing else.
+    pub(super) fn is_one_word(&self) -> bool {
+        self.bytes.is_empty() && self.words.len() == 1
+    }
+
+    /// Texts that stand for all that it can be; none where there are too many.
+    fn readings(&self, numbers_only: bool) -> Option<Vec<Vec<u8>>> {
+        if MAX_WORDS < self.words.len() || (numbers_only && self.words.iter().any(|(_, hole)| !hole.number)) {
+            return None;
+        }
+        let mut readings = vec![Vec::new()];
+        let mut at = 0;
+        for (place, hole) in &self.words {
+            let mut values: Vec<Vec<u8>> = vec![if hole.number { NUMBER } else { WORD }.to_vec()];
+            if hole.signed {
+                values.push([b"-", NUMBER].concat());
+            }
+            if hole.empty {
+                values.push(Vec::new());
+            }
+            let between = &self.bytes[at..*place];
+            let longer = |reading: &Vec<u8>| -> Vec<Vec<u8>> {
+                values.iter().map(|value| [reading, between, value].concat()).collect()
+            };
+            readings = readings.iter().flat_map(longer).collect();
+            at = *place;
+        }
+        for reading in &mut readings {
+            reading.extend_from_slice(&self.bytes[at..]);
+        }
+        Some(readings)
+    }
+}
+
+impl Arg {
+    /// Texts that stand for all that the argument can be, where that is known but for words in it; the first has them all.
+    pub(crate) fn readings(&self) -> Option<Vec<Vec<u8>>> {
+        self.readings_of(false)
+    }
+
+    /// The same where each of the words is a number.
+    pub(crate) fn readings_by_number(&self) -> Option<Vec<Vec<u8>>> {
+        self.readings_of(true)
+    }
+
+    /// The argument where a number at its start, with its sign, is no option of the program: it says so, and does nothing.
+    pub(crate) fn with_number_first(&self) -> Self {
+        let is_option = |text: &Vec<u8>| match text.as_slice() {
+            [b'-', next, ..] => !next.is_ascii_digit(),
+            _ => false,
+        };
+        let readings = self.readings_by_number().filter(|_| !self.many && !self.exact);
+        let number = readings.is_some_and(|readings| !readings.iter().any(is_option));
+        if number { Self { dash: false, really_dash: false, ..self.clone() } } else { self.clone() }
+    }
+
+    fn readings_of(&self, numbers_only: bool) -> Option<Vec<Vec<u8>>> {
+        if let Some(bytes) = self.bytes() {
+            return Some(vec![bytes.to_vec()]);
+        }
+        self.template.as_ref()?.readings(numbers_only)
+    }
+}
+
+/// Whether a text is a word as a revision is written plainly, and nothing that a program takes for something else.
+pub(crate) fn is_plain_word(bytes: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_./~^-".contains(byte);
+    // `^@`, `^!` and `^-` are several revisions.
+    let counted =
+        |pair: &[u8]| pair[0] == b'^' && !(pair[1].is_ascii_digit() || matches!(pair[1], b'^' | b'~'));
+    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(plain)
+        && !bytes.ends_with(b".")
+        && !bytes.windows(2).any(|pair| pair == b".." || counted(pair))
+}
