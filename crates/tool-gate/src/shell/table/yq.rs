@@ -32,8 +32,8 @@ pub(super) const YQ: Spec = Spec {
     ..Spec::new(&["yq"], Operands::Custom)
 };
 
-/// Names that reach beyond the input, in the one program or the other.
-const BEYOND: &str = "load load_str load_xml load_props load_base64 load_yaml load_json strload env strenv envsubst system eval exec";
+/// What reaches beyond the input, in the one program or the other. The one in Go knows no ends of words: `orload` is an `or` and a `load`.
+const BEYOND: [&str; 5] = ["load", "env", "eval", "system", "exec"];
 /// Formats, by their names and letters.
 const FORMATS: &str =
     "yaml yml y json j xml x props p csv c tsv t toml lua l shell s base64 uri auto a ini i";
@@ -86,12 +86,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let Some(text) = program.text() else {
         return judge.unknown("a yq program that is not known before it runs", program.span);
     };
-    for word in text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_') {
-        let field = text.find(word).is_some_and(|at| jq::is_field(&text[..at]));
-        if listed(BEYOND, word) && !(field && text.matches(word).count() == 1) {
-            let kind = if word.contains("env") { Environment } else { Executes };
-            return judge.refuse(kind, format!("the yq program uses {word}"), program.span);
-        }
+    if let Some(name) = reaches_beyond(text) {
+        let kind = if name == "env" { Environment } else { Executes };
+        return judge.refuse(kind, format!("the yq program uses {name}"), program.span);
     }
     if let Some((kind, why)) = jq::beyond(text) {
         return judge.refuse(kind, why, program.span);
@@ -122,4 +119,15 @@ fn could_be_file(judge: &mut Judge<'_>, program: &Arg, shifts: bool) {
     if text.starts_with('/') || climbs || (shifts && text.contains('/')) || text.bytes().all(plain) {
         judge.read_file(program);
     }
+}
+
+/// What a program names besides the fields of its input.
+fn reaches_beyond(program: &str) -> Option<&'static str> {
+    let part_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    BEYOND.into_iter().find(|name| {
+        program.match_indices(name).any(|(at, _)| {
+            let before = program[..at].trim_end_matches(part_of_name);
+            !jq::is_field(before)
+        })
+    })
 }
