@@ -1,0 +1,88 @@
+//! What a question is answered with.
+
+use headstart_workspace_path::WorkspacePath;
+use serde::{Deserialize, Serialize};
+
+/// A place in a text, as a model says it: the line, and the name on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: WorkspacePath,
+    /// The line, from 1.
+    pub line: usize,
+    /// The name, as it is written there.
+    pub symbol: String,
+}
+
+/// A place that a server names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// The path; `None`: outside of the workspace, or closed.
+    pub path: Option<WorkspacePath>,
+    /// The last name of the path: all that is told of a file outside.
+    pub name: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, in characters, from 1.
+    pub column: u32,
+    /// What the line reads, for a file of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Places, and how many more there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Locations {
+    /// Sorted, at most 100.
+    pub places: Vec<Location>,
+    /// How many there are in all.
+    pub count: usize,
+}
+
+/// A name that is defined somewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Symbol {
+    /// The name.
+    pub name: String,
+    /// What it is (`function`, `class`, …).
+    pub kind: String,
+    /// In what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// How deep it is in others of its file.
+    pub depth: usize,
+    /// Where; `None`: outside.
+    pub path: Option<WorkspacePath>,
+    /// Its first line, from 1.
+    pub line: u32,
+    /// Its last line, from 1.
+    pub end_line: u32,
+}
+
+/// Names, and how many more there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Symbols {
+    /// In the order of the server, at most 200.
+    pub symbols: Vec<Symbol>,
+    /// How many there are in all.
+    pub count: usize,
+}
+
+/// A change that a server proposes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    /// What it is called.
+    pub title: String,
+    /// Its kind (`quickfix`, `refactor.extract`, …).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Whether it is more than an edit: a command of the server, which is never executed.
+    pub command_only: bool,
+    /// Whether the server prefers it.
+    pub preferred: bool,
+}

@@ -1,0 +1,131 @@
+//! The cheap mode: a compiler is run over the unchanged tree and over a state, and what it prints is compared.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::channel::mpsc;
+use futures::future::{Either, join, select};
+use futures::io::{AsyncRead, AsyncReadExt as _};
+use headstart_workspace_path::WorkspacePath;
+
+use crate::job::{Answer, Job, Key, Question};
+use crate::server::compare_states;
+use crate::spawn::{LanguageView, Program};
+use crate::texts::on_disk;
+use crate::{
+    Adapter, CheckCommand, Delta, Diagnostic, IntelError, Settings, Severity, Snapshot, Spawn, SpawnError,
+};
+
+/// The most bytes of output that are read.
+const OUTPUT_BYTES: u64 = 32 << 20;
+
+/// The actor that runs one checker.
+pub(crate) struct Checker {
+    key: Key,
+    adapter: Adapter,
+    settings: Arc<Settings>,
+    host: Arc<dyn Spawn>,
+    view: Option<Box<dyn LanguageView>>,
+    before: Option<Vec<Diagnostic>>,
+}
+
+impl Checker {
+    pub(crate) fn new(key: Key, settings: Arc<Settings>, host: Arc<dyn Spawn>) -> Self {
+        let adapter = settings.adapters[key.adapter].clone();
+        Self { key, adapter, settings, host, view: None, before: None }
+    }
+
+    pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
+        while let Some(job) = jobs.next().await {
+            let Job { snapshot, question, mut answer, .. } = job;
+            let outcome = {
+                let work = std::pin::pin!(self.answer(&snapshot, &question));
+                match select(work, answer.cancellation()).await {
+                    Either::Left((outcome, _)) => outcome,
+                    Either::Right(_) => continue,
+                }
+            };
+            let _nobody_waits = answer.send(outcome);
+        }
+    }
+
+    async fn answer(&mut self, snapshot: &Snapshot, question: &Question) -> Result<Answer, IntelError> {
+        match question {
+            Question::Diagnostics { paths, least } => {
+                self.diagnostics(snapshot, paths, *least).await.map(Answer::Delta)
+            }
+            Question::Changed(_) => {
+                self.before = None;
+                Ok(Answer::Done)
+            }
+            Question::Warm(_) | Question::End => Ok(Answer::Done),
+            other => Err(IntelError::ChecksOnly { question: other.name().to_owned() }),
+        }
+    }
+
+    async fn diagnostics(
+        &mut self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+        least: Severity,
+    ) -> Result<Delta, IntelError> {
+        let Some(check) = self.adapter.check.clone() else { return Ok(Delta::default()) };
+        if self.before.is_none() {
+            self.before = Some(self.check(&check, &on_disk(snapshot)).await?);
+        }
+        let before = self.before.clone().unwrap_or_default();
+        let after =
+            if snapshot.changes.is_empty() { before.clone() } else { self.check(&check, snapshot).await? };
+        Ok(compare_states(snapshot, paths, least, &before, &after))
+    }
+
+    async fn check(
+        &mut self,
+        check: &CheckCommand,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<Diagnostic>, IntelError> {
+        let view = match &mut self.view {
+            Some(view) => view,
+            none => none.insert(self.host.view().await?),
+        };
+        view.show(&snapshot.changes).await?;
+        let program = Program {
+            name: check.command.clone(),
+            args: check.args.clone(),
+            environment: self.adapter.environment.clone(),
+            folder: self.key.folder.clone(),
+        };
+        let server = check.command.clone();
+        let mut process = view.start(&program).await.map_err(|error| match error {
+            SpawnError::NoProgram { .. } => {
+                IntelError::Missing { server: server.clone(), install: self.adapter.install.clone() }
+            }
+            error => error.into(),
+        })?;
+        // A program that asks something gets no answer.
+        process.stdin = Box::new(futures::io::sink());
+        let root = view.root().to_owned();
+        let (stdout, stderr) = (&mut process.stdout, process.stderr.as_mut());
+        let output = join(read(Some(stdout)), read(stderr));
+        let time = self.host.sleep(self.settings.check);
+        let (stdout, stderr) = match select(std::pin::pin!(output), time).await {
+            Either::Left((output, _)) => output,
+            Either::Right(_) => {
+                let seconds = self.settings.check.as_secs();
+                return Err(IntelError::TimedOut { server, question: "the check".to_owned(), seconds });
+            }
+        };
+        let read = check.format.read(&stdout, &stderr, &root, &self.key.folder);
+        read.map_err(|error| IntelError::Check { server, error })
+    }
+}
+
+/// What a pipe gives until it ends, up to the limit.
+async fn read(pipe: Option<&mut Box<dyn AsyncRead + Send + Unpin>>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        // What came before an error is kept: what is missing then shows when it is read.
+        let _error = pipe.take(OUTPUT_BYTES).read_to_end(&mut bytes).await;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,156 @@
+//! The pipes to one server: frames out, frames in, and the end of what it complains about.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures::io::{AsyncRead, AsyncWrite};
+use serde_json::Value;
+
+use crate::frame::{Decoder, FrameError, encode};
+use crate::spawn::Process;
+
+/// As much of its standard error as is kept.
+const COMPLAINT_BYTES: usize = 2_000;
+/// A server that does not read what it is sent, beyond so much.
+const UNSENT_BYTES: usize = 64 << 20;
+/// What a server may say while it is asked nothing, or within one question.
+const UNASKED_BYTES: u64 = 256 << 20;
+/// After so many messages in a row somebody else's turn comes.
+const BURST: usize = 32;
+
+/// Why there is nothing more to hear.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The program ended, or closed its output.
+    Ended,
+    /// It does not speak the protocol.
+    Frame(FrameError),
+    /// It says, or leaves unread, more than can be kept.
+    Flood(&'static str),
+}
+
+/// A running server's pipes.
+pub(crate) struct Connection {
+    process: Process,
+    decoder: Decoder,
+    buffer: Vec<u8>,
+    unsent: Vec<u8>,
+    sent: usize,
+    complaint: Vec<u8>,
+    unasked: u64,
+    burst: usize,
+}
+
+impl Connection {
+    pub(crate) fn new(process: Process) -> Self {
+        Self {
+            process,
+            decoder: Decoder::default(),
+            buffer: vec![0; 1 << 16],
+            unsent: Vec::new(),
+            sent: 0,
+            complaint: Vec::new(),
+            unasked: 0,
+            burst: 0,
+        }
+    }
+
+    /// Puts a message into the queue; it is written while somebody waits for the [`next`](Self::next) one.
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.unsent.extend_from_slice(&encode(message));
+    }
+
+    /// What it says from now on is an answer to something.
+    pub(crate) fn asked(&mut self) {
+        self.unasked = 0;
+    }
+
+    /// The next message. Nothing is lost when this is dropped half-way.
+    pub(crate) async fn next(&mut self) -> Result<Value, Broken> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The end of what it wrote to its standard error, in one line.
+    pub(crate) fn complaint(&self) -> String {
+        let text = String::from_utf8_lossy(&self.complaint);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+        let skipped = last.chars().count().saturating_sub(300);
+        last.chars().filter(|character| !character.is_control()).skip(skipped).collect()
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Value, Broken>> {
+        self.burst += 1;
+        if BURST < self.burst {
+            self.burst = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        loop {
+            if let Err(broken) = self.write(context) {
+                return Poll::Ready(Err(broken));
+            }
+            match self.decoder.next_message() {
+                Ok(Some(message)) => return Poll::Ready(Ok(message)),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(Broken::Frame(error))),
+            }
+            self.read_complaint(context);
+            let read = Pin::new(&mut self.process.stdout).poll_read(context, &mut self.buffer);
+            match read {
+                Poll::Pending => {
+                    self.burst = 0;
+                    return Poll::Pending;
+                }
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Err(Broken::Ended)),
+                Poll::Ready(Ok(count)) => {
+                    self.decoder.push(&self.buffer[..count]);
+                    self.unasked += count as u64;
+                    if UNASKED_BYTES < self.unasked {
+                        return Poll::Ready(Err(Broken::Flood(
+                            "it wrote more than 256 MiB that nobody asked for",
+                        )));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What can be written without waiting. That the other end is closed shows when nothing can be read any more.
+    fn write(&mut self, context: &mut Context<'_>) -> Result<(), Broken> {
+        while self.sent < self.unsent.len() {
+            match Pin::new(&mut self.process.stdin).poll_write(context, &self.unsent[self.sent..]) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(0) | Err(_)) => self.sent = self.unsent.len(),
+                Poll::Ready(Ok(count)) => self.sent += count,
+            }
+        }
+        if UNSENT_BYTES < self.unsent.len() - self.sent {
+            return Err(Broken::Flood("it left more than 64 MiB unread"));
+        }
+        if self.sent == self.unsent.len() {
+            self.unsent.clear();
+            self.sent = 0;
+        }
+        // An error shows at the next write.
+        let _flushed = Pin::new(&mut self.process.stdin).poll_flush(context);
+        Ok(())
+    }
+
+    fn read_complaint(&mut self, context: &mut Context<'_>) {
+        for _ in 0..BURST {
+            let Some(stderr) = &mut self.process.stderr else { return };
+            match Pin::new(stderr).poll_read(context, &mut self.buffer) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(0) | Err(_)) => self.process.stderr = None,
+                Poll::Ready(Ok(count)) => {
+                    self.complaint.extend_from_slice(&self.buffer[..count]);
+                    let surplus = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
+                    self.complaint.drain(..surplus);
+                }
+            }
+        }
+        context.waker().wake_by_ref();
+    }
+}

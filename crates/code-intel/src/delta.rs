@@ -1,0 +1,266 @@
+//! What an edit changed in what is said of the files: new, gone, still there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use headstart_workspace_path::WorkspacePath;
+use serde::{Deserialize, Serialize};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// As many diagnostics of each kind as an answer holds.
+pub const SHOWN: usize = 20;
+
+/// Texts with more changed lines than this are not compared line by line.
+const COMPARED_LINES: usize = 4_000;
+
+/// What became of one file.
+#[derive(Debug, Clone)]
+pub struct FileEdit<'a> {
+    /// The path before.
+    pub old_path: &'a WorkspacePath,
+    /// The path after; `None`: the file is gone.
+    pub new_path: Option<&'a WorkspacePath>,
+    /// The text before.
+    pub old: &'a str,
+    /// The text after.
+    pub new: &'a str,
+}
+
+/// What is new and what is gone between two states of the files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delta {
+    /// Said of the new state only: errors first, then by path and line; at most [`SHOWN`].
+    pub new: Vec<Diagnostic>,
+    /// Said of the old state only, with the lines of the old text; at most [`SHOWN`].
+    pub gone: Vec<Diagnostic>,
+    /// Said of both, with the lines of the new text; at most [`SHOWN`].
+    pub old: Vec<Diagnostic>,
+    /// How many are new, also those that are not listed.
+    pub new_count: usize,
+    /// How many of the new ones are errors.
+    pub new_errors: usize,
+    /// How many are gone.
+    pub gone_count: usize,
+    /// How many are said of both.
+    pub old_count: usize,
+    /// Why there may be more: a server had not settled, or was cut. `None`: this is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+}
+
+/// Compares what was said before an edit with what is said after it.
+///
+/// Two are the same if file, code, source, severity and message agree and the line, carried through the hunks of the edit, agrees. Of a line
+/// within a hunk the same diagnostic may be on any line of the hunk, because nobody can say which of the new lines it became.
+pub fn compare(before: &[Diagnostic], after: &[Diagnostic], edits: &[FileEdit<'_>]) -> Delta {
+    let carriers: BTreeMap<&WorkspacePath, (Option<&WorkspacePath>, LineMap)> = edits
+        .iter()
+        .map(|edit| (edit.old_path, (edit.new_path, LineMap::between(edit.old, edit.new))))
+        .collect();
+    let mut open: Vec<Option<&Diagnostic>> = after.iter().map(Some).collect();
+    let mut by_path: BTreeMap<&WorkspacePath, Vec<usize>> = BTreeMap::new();
+    for (index, diagnostic) in after.iter().enumerate() {
+        by_path.entry(&diagnostic.path).or_default().push(index);
+    }
+    let place = |diagnostic: &Diagnostic| match carriers.get(&diagnostic.path) {
+        None => Some((diagnostic.path.clone(), diagnostic.line..diagnostic.line + 1)),
+        Some((None, _)) => None,
+        Some((Some(path), lines)) => Some(((*path).clone(), lines.carry(diagnostic.line))),
+    };
+    let mut left: Vec<&Diagnostic> = before.iter().collect();
+    // Exact lines first, so that one within a hunk does not take the partner of another.
+    for exact in [true, false] {
+        left.retain(|old| {
+            let Some((path, lines)) = place(old) else { return true };
+            if exact && lines.len() != 1 {
+                return true;
+            }
+            let candidates = by_path.get(&path).map(Vec::as_slice).unwrap_or_default();
+            let partner = candidates.iter().find(|index| {
+                open[**index].is_some_and(|new| lines.contains(&new.line) && old.says_same(new))
+            });
+            partner.inspect(|index| open[**index] = None).is_none()
+        });
+    }
+    let old = after.iter().zip(&open).filter(|(_, open)| open.is_none()).map(|(old, _)| old).collect();
+    let new: Vec<&Diagnostic> = open.iter().copied().flatten().collect();
+    Delta {
+        new_count: new.len(),
+        new_errors: new.iter().filter(|new| new.severity == Severity::Error).count(),
+        gone_count: left.len(),
+        old_count: before.len() - left.len(),
+        new: shown(new),
+        gone: shown(left),
+        old: shown(old),
+        partial: None,
+    }
+}
+
+impl Delta {
+    /// This one and that of another server.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let both = |one: &[Diagnostic], other: &[Diagnostic]| shown(one.iter().chain(other).collect());
+        Self {
+            new: both(&self.new, &other.new),
+            gone: both(&self.gone, &other.gone),
+            old: both(&self.old, &other.old),
+            new_count: self.new_count + other.new_count,
+            new_errors: self.new_errors + other.new_errors,
+            gone_count: self.gone_count + other.gone_count,
+            old_count: self.old_count + other.old_count,
+            partial: self.partial.or(other.partial),
+        }
+    }
+}
+
+fn shown(mut diagnostics: Vec<&Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.sort_by(|one, other| one.rank().cmp(&other.rank()));
+    diagnostics.into_iter().take(SHOWN).cloned().collect()
+}
+
+/// Where the lines of a text are in another one; lines count from 1.
+struct LineMap {
+    /// Lines of the old text and what stands for them in the new one, in order; all others are the same in both.
+    hunks: Vec<(Range<u32>, Range<u32>)>,
+}
+
+impl LineMap {
+    fn between(old: &str, new: &str) -> Self {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let same_start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+        let rests = old[same_start..].iter().rev().zip(new[same_start..].iter().rev());
+        let same_end = rests.take_while(|(old, new)| old == new).count();
+        let old_rest = &old[same_start..old.len() - same_end];
+        let new_rest = &new[same_start..new.len() - same_end];
+        let line = |at: usize| u32::try_from(at + same_start + 1).unwrap_or(u32::MAX);
+        let range = |range: Range<usize>| line(range.start)..line(range.end);
+        if COMPARED_LINES < old_rest.len().max(new_rest.len()) {
+            return Self { hunks: vec![(range(0..old_rest.len()), range(0..new_rest.len()))] };
+        }
+        let operations = capture_diff_slices(Algorithm::Myers, old_rest, new_rest);
+        let changed = operations.iter().filter(|operation| !matches!(operation, DiffOp::Equal { .. }));
+        Self {
+            hunks: changed.map(|changed| (range(changed.old_range()), range(changed.new_range()))).collect(),
+        }
+    }
+
+    /// The lines on which that of the old text may be now.
+    fn carry(&self, line: u32) -> Range<u32> {
+        let mut moved = i64::from(line);
+        for (old, new) in &self.hunks {
+            if line < old.start {
+                break;
+            }
+            if old.contains(&line) {
+                return new.clone();
+            }
+            moved += i64::from(new.end) - i64::from(new.start) - (i64::from(old.end) - i64::from(old.start));
+        }
+        let moved = u32::try_from(moved).unwrap_or(0);
+        moved..moved.saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(path: &str) -> WorkspacePath {
+        WorkspacePath::parse(path).unwrap()
+    }
+
+    fn said(file: &str, line: u32, severity: Severity, message: &str) -> Diagnostic {
+        Diagnostic {
+            path: path(file),
+            line,
+            column: 1,
+            severity,
+            code: None,
+            source: Some("test".to_owned()),
+            message: message.to_owned(),
+        }
+    }
+
+    fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
+        diagnostics.iter().map(|one| format!("{}:{} {}", one.path, one.line, one.message)).collect()
+    }
+
+    #[test]
+    fn lines_are_carried_through_the_hunks() {
+        let old = "a\nb\nc\nd\ne\n";
+        let new = "new\na\nB\nB2\nc\ne\n";
+        let file = path("f");
+        let edit = FileEdit { old_path: &file, new_path: Some(&file), old, new };
+        let error = |line, message| said("f", line, Severity::Error, message);
+        let before =
+            [error(1, "on a"), error(2, "on b"), error(3, "on c"), error(4, "on d"), error(5, "on e")];
+        let after =
+            [error(2, "on a"), error(4, "on b"), error(5, "on c"), error(6, "on e"), error(1, "on a")];
+        let delta = compare(&before, &after, &[edit]);
+        assert_eq!(lines(&delta.new), ["f:1 on a"]);
+        assert_eq!(lines(&delta.gone), ["f:4 on d"]);
+        assert_eq!((delta.new_count, delta.gone_count, delta.old_count), (1, 1, 4));
+    }
+
+    #[test]
+    fn the_same_message_twice_counts_twice() {
+        let one = said("f", 3, Severity::Error, "twice");
+        let delta = compare(std::slice::from_ref(&one), &[one.clone(), one.clone()], &[]);
+        assert_eq!((delta.new_count, delta.old_count), (1, 1));
+        let delta = compare(&[one.clone(), one.clone()], std::slice::from_ref(&one), &[]);
+        assert_eq!((delta.gone_count, delta.old_count), (1, 1));
+    }
+
+    #[test]
+    fn a_moved_file_takes_its_diagnostics_along_and_a_removed_one_does_not() {
+        let (old, new) = (path("old"), path("new"));
+        let text = "a\nb\n";
+        let before = [said("old", 2, Severity::Warning, "unused")];
+        let after = [said("new", 2, Severity::Warning, "unused")];
+        let moved = FileEdit { old_path: &old, new_path: Some(&new), old: text, new: text };
+        assert_eq!(compare(&before, &after, &[moved]).old_count, 1);
+        let removed = FileEdit { old_path: &old, new_path: None, old: text, new: "" };
+        let delta = compare(&before, &after, &[removed]);
+        assert_eq!((delta.new_count, delta.gone_count), (1, 1));
+    }
+
+    #[test]
+    fn errors_come_first_and_the_list_is_short() {
+        let mut after: Vec<Diagnostic> =
+            (1..=30).map(|line| said("a", line, Severity::Warning, "w")).collect();
+        after.push(said("z", 9, Severity::Error, "e"));
+        let delta = compare(&[], &after, &[]);
+        assert_eq!(delta.new.len(), SHOWN);
+        assert_eq!(delta.new[0].message, "e");
+        assert_eq!((delta.new_count, delta.new_errors), (31, 1));
+    }
+
+    #[test]
+    fn what_says_something_else_is_new() {
+        let before = [said("a", 1, Severity::Warning, "w")];
+        for after in [
+            said("a", 1, Severity::Error, "w"),
+            said("a", 1, Severity::Warning, "v"),
+            said("b", 1, Severity::Warning, "w"),
+        ] {
+            let delta = compare(&before, &[after], &[]);
+            assert_eq!((delta.new_count, delta.gone_count), (1, 1));
+        }
+    }
+
+    #[test]
+    fn large_texts_are_one_hunk() {
+        let numbers =
+            |from: u32| (from..from + 50_000).map(|n| n.to_string()).collect::<Vec<_>>().join("\n") + "\n";
+        let (old, new) = (numbers(0), numbers(100_000));
+        let (old, new) = (format!("same\n{old}end\n"), format!("same\n{new}more\nend\n"));
+        let map = LineMap::between(&old, &new);
+        assert_eq!(map.carry(1), 1..2);
+        assert_eq!(map.carry(7), 2..50_003);
+        assert_eq!(map.carry(50_002), 50_003..50_004);
+    }
+}

@@ -1,0 +1,310 @@
+//! Edits that a server proposes, worked out into changes that are staged in one step.
+
+mod apply;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gen_lsp_types::{DocumentChange, Edit, TextEdit, WorkspaceEdit};
+use headstart_workspace_path::WorkspacePath;
+
+pub use self::text::apply_text_edits;
+use crate::uri::{Target, target_of};
+use crate::{Position, PositionEncoding};
+
+/// The most steps of one edit.
+const STEPS: usize = 2_000;
+
+/// Folders of which no edit of a server changes anything.
+const PROTECTED: [&str; 2] = [".git", ".headstart"];
+
+/// Why what a server wants to change is refused. Nothing is staged then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// A file outside of the workspace.
+    #[error("the edit reaches {name}, which is outside the workspace")]
+    Outside {
+        /// Its last name.
+        name: String,
+    },
+    /// A path that may not be written.
+    #[error("the edit reaches {path}, which is protected")]
+    Protected {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// The server means another state of a document.
+    #[error("the edit is for version {theirs} of {path}, and this is version {ours}; ask again")]
+    Version {
+        /// The path.
+        path: WorkspacePath,
+        /// The version that the server was told last.
+        ours: i32,
+        /// The version that it means.
+        theirs: i32,
+    },
+    /// Two edits of one text touch the same place.
+    #[error("edits of {path} overlap")]
+    Overlap {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// A position lies within a character, or ends before it starts.
+    #[error("an edit of {path} is at no place of its text")]
+    Place {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// A file is edited that is not there, or is no text.
+    #[error("{path} is no text file that could be edited")]
+    NoText {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// What was staged changed since the server was asked.
+    #[error("{path} changed meanwhile; ask again")]
+    Changed {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// A file is to be made where one is.
+    #[error("{path} exists already")]
+    Exists {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// What is to be moved or removed is not there.
+    #[error("{path} does not exist")]
+    Missing {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// A folder is to be removed that is not empty, and the edit does not say so.
+    #[error("{path} is a folder that is not empty")]
+    NotEmpty {
+        /// The path.
+        path: WorkspacePath,
+    },
+    /// The edit has blanks for a person to fill in, or is longer than any that makes sense.
+    #[error("the edit is not understood: {why}")]
+    NotUnderstood {
+        /// What is not.
+        why: String,
+    },
+}
+
+/// Changes that are staged together or not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EditPlan {
+    steps: Vec<EditStep>,
+}
+
+/// One step of an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum EditStep {
+    /// A text in place of another.
+    Text { path: WorkspacePath, before: String, after: String },
+    /// An empty file.
+    Create { path: WorkspacePath, overwrite: bool, ignore: bool },
+    /// A file or folder at another path.
+    Rename { from: WorkspacePath, to: WorkspacePath, overwrite: bool, ignore: bool },
+    /// No file or folder.
+    Delete { path: WorkspacePath, recursive: bool, ignore: bool },
+}
+
+/// What the workspace was when the server was asked.
+pub(crate) struct Asked<'a> {
+    /// The root, as the server sees it.
+    pub(crate) root: &'a str,
+    /// How it counts.
+    pub(crate) encoding: PositionEncoding,
+    /// The versions of open documents.
+    pub(crate) versions: BTreeMap<WorkspacePath, i32>,
+    /// Whether a path is closed to whoever asks.
+    pub(crate) closed: &'a (dyn Fn(&WorkspacePath) -> bool + Send + Sync),
+}
+
+/// A step as the server wrote it, with paths.
+enum Proposed {
+    Text { path: WorkspacePath, version: Option<i32>, edits: Vec<TextEdit> },
+    Step(EditStep),
+}
+
+/// An edit of a server, of which the texts are not known yet.
+pub(crate) struct Proposal {
+    steps: Vec<Proposed>,
+}
+
+impl Proposal {
+    /// Reads an edit; the paths are looked at before anything else.
+    pub(crate) fn read(edit: WorkspaceEdit, asked: &Asked<'_>) -> Result<Self, EditError> {
+        let mut steps = Vec::new();
+        if let Some(changes) = edit.document_changes {
+            for change in changes {
+                steps.push(read_change(change, asked)?);
+            }
+        } else {
+            let mut changes: Vec<_> = edit.changes.unwrap_or_default().into_iter().collect();
+            changes.sort_by(|(one, _), (other, _)| one.0.cmp(&other.0));
+            for (uri, edits) in changes {
+                steps.push(Proposed::Text { path: path_of(&uri.0, asked)?, version: None, edits });
+            }
+        }
+        if STEPS < steps.len() {
+            return Err(EditError::NotUnderstood { why: format!("it has {} steps", steps.len()) });
+        }
+        Ok(Self { steps })
+    }
+
+    /// The paths whose texts have to be known, as they are called before the edit.
+    pub(crate) fn texts_needed(&self) -> BTreeSet<WorkspacePath> {
+        let mut renames: Vec<(&WorkspacePath, &WorkspacePath)> = Vec::new();
+        let mut needed = BTreeSet::new();
+        for step in &self.steps {
+            match step {
+                Proposed::Text { path, .. } => {
+                    needed.insert(origin(path, &renames));
+                }
+                Proposed::Step(EditStep::Rename { from, to, .. }) => renames.push((from, to)),
+                Proposed::Step(_) => {}
+            }
+        }
+        needed
+    }
+
+    /// Works the edits into the texts.
+    pub(crate) fn plan(
+        self,
+        texts: &BTreeMap<WorkspacePath, String>,
+        asked: &Asked<'_>,
+    ) -> Result<EditPlan, EditError> {
+        let mut now: BTreeMap<WorkspacePath, String> = BTreeMap::new();
+        let mut renames: Vec<(WorkspacePath, WorkspacePath)> = Vec::new();
+        let mut steps = Vec::new();
+        for step in self.steps {
+            match step {
+                Proposed::Text { path, version, edits } => {
+                    let borrowed: Vec<_> = renames.iter().map(|(from, to)| (from, to)).collect();
+                    let origin = origin(&path, &borrowed);
+                    let before = now.get(&path).or_else(|| texts.get(&origin)).cloned();
+                    let before = before.ok_or_else(|| EditError::NoText { path: path.clone() })?;
+                    let ours = asked.versions.get(&origin).copied();
+                    if let (Some(ours), Some(theirs)) = (ours, version)
+                        && ours != theirs
+                    {
+                        return Err(EditError::Version { path, ours, theirs });
+                    }
+                    let after = apply_text_edits(&path, &before, &edits_of(edits), asked.encoding)?;
+                    now.insert(path.clone(), after.clone());
+                    if before != after {
+                        steps.push(EditStep::Text { path, before, after });
+                    }
+                }
+                Proposed::Step(step) => {
+                    match &step {
+                        EditStep::Create { path, .. } => {
+                            now.entry(path.clone()).or_default();
+                        }
+                        EditStep::Rename { from, to, .. } => {
+                            let moved = now.iter().filter_map(|(path, text)| {
+                                let rest = path.strip_prefix(from)?;
+                                Some((path.clone(), below(to, &rest), text.clone()))
+                            });
+                            for (old, new, text) in moved.collect::<Vec<_>>() {
+                                now.remove(&old);
+                                now.insert(new, text);
+                            }
+                            renames.push((from.clone(), to.clone()));
+                        }
+                        EditStep::Delete { path, .. } => now.retain(|known, _| !known.starts_with(path)),
+                        EditStep::Text { .. } => {}
+                    }
+                    steps.push(step);
+                }
+            }
+        }
+        Ok(EditPlan { steps })
+    }
+}
+
+/// The edits of a text as ranges of positions and new texts.
+fn edits_of(edits: Vec<TextEdit>) -> Vec<(Position, Position, String)> {
+    let position =
+        |position: gen_lsp_types::Position| Position { line: position.line, character: position.character };
+    edits
+        .into_iter()
+        .map(|edit| (position(edit.range.start), position(edit.range.end), edit.new_text))
+        .collect()
+}
+
+fn read_change(change: DocumentChange, asked: &Asked<'_>) -> Result<Proposed, EditError> {
+    let step = match change {
+        DocumentChange::TextDocumentEdit(edit) => {
+            let path = path_of(&edit.text_document.text_document_identifier.uri.0, asked)?;
+            let edits = edit.edits.into_iter().map(|edit| match edit {
+                Edit::TextEdit(edit) => Ok(edit),
+                Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit),
+                Edit::SnippetTextEdit(_) => {
+                    Err(EditError::NotUnderstood { why: "it has blanks to fill in".to_owned() })
+                }
+            });
+            let edits = edits.collect::<Result<_, _>>()?;
+            return Ok(Proposed::Text { path, version: edit.text_document.version, edits });
+        }
+        DocumentChange::CreateFile(create) => {
+            let options = create.options.unwrap_or_default();
+            EditStep::Create {
+                path: path_of(&create.uri.0, asked)?,
+                overwrite: options.overwrite.unwrap_or(false),
+                ignore: options.ignore_if_exists.unwrap_or(false),
+            }
+        }
+        DocumentChange::RenameFile(rename) => {
+            let options = rename.options.unwrap_or_default();
+            EditStep::Rename {
+                from: path_of(&rename.old_uri.0, asked)?,
+                to: path_of(&rename.new_uri.0, asked)?,
+                overwrite: options.overwrite.unwrap_or(false),
+                ignore: options.ignore_if_exists.unwrap_or(false),
+            }
+        }
+        DocumentChange::DeleteFile(delete) => {
+            let options = delete.options.unwrap_or_default();
+            EditStep::Delete {
+                path: path_of(&delete.uri.0, asked)?,
+                recursive: options.recursive.unwrap_or(false),
+                ignore: options.ignore_if_not_exists.unwrap_or(false),
+            }
+        }
+    };
+    Ok(Proposed::Step(step))
+}
+
+fn path_of(uri: &str, asked: &Asked<'_>) -> Result<WorkspacePath, EditError> {
+    let path = match target_of(asked.root, uri) {
+        Target::Inside(path) => path,
+        Target::Outside(name) => return Err(EditError::Outside { name }),
+    };
+    let is_protected =
+        |name: &[u8]| PROTECTED.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+    if path.is_root() || path.names().any(is_protected) || (asked.closed)(&path) {
+        return Err(EditError::Protected { path });
+    }
+    Ok(path)
+}
+
+/// How a path was called before the renames.
+fn origin(path: &WorkspacePath, renames: &[(&WorkspacePath, &WorkspacePath)]) -> WorkspacePath {
+    renames.iter().rev().fold(path.clone(), |path, (from, to)| match path.strip_prefix(to) {
+        Some(rest) => below(from, &rest),
+        None => path,
+    })
+}
+
+fn below(folder: &WorkspacePath, rest: &WorkspacePath) -> WorkspacePath {
+    if rest.is_root() { folder.clone() } else { folder.join_bytes(rest.as_bytes()).unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests;

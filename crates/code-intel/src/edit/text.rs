@@ -1,0 +1,38 @@
+use headstart_workspace_path::WorkspacePath;
+
+use super::EditError;
+use crate::{Lines, Position, PositionEncoding};
+
+/// A text with edits worked in, all of which mean places of the text before. Those at one place come one after the other.
+pub fn apply_text_edits(
+    path: &WorkspacePath,
+    text: &str,
+    edits: &[(Position, Position, String)],
+    encoding: PositionEncoding,
+) -> Result<String, EditError> {
+    let lines = Lines::of(text);
+    let place = || EditError::Place { path: path.clone() };
+    let mut ranges = Vec::with_capacity(edits.len());
+    for (start, end, new) in edits {
+        let start = lines.offset(*start, encoding).ok_or_else(place)?;
+        let end = lines.offset(*end, encoding).ok_or_else(place)?;
+        if end < start {
+            return Err(place());
+        }
+        ranges.push((start, end, new));
+    }
+    // Stable: insertions at one place stay in their order, and come before a replacement that starts there.
+    ranges.sort_by_key(|(start, end, _)| (*start, *end));
+    let mut edited = String::with_capacity(text.len());
+    let mut at = 0;
+    for (start, end, new) in ranges {
+        if start < at {
+            return Err(EditError::Overlap { path: path.clone() });
+        }
+        edited.push_str(&text[at..start]);
+        edited.push_str(new);
+        at = end;
+    }
+    edited.push_str(&text[at..]);
+    Ok(edited)
+}

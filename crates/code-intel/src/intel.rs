@@ -1,0 +1,439 @@
+//! The handle to all servers, and the future that drives them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+
+use futures::StreamExt as _;
+use futures::channel::{mpsc, oneshot};
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::FuturesUnordered;
+use headstart_overlay_fs::Tree;
+use headstart_workspace_path::WorkspacePath;
+
+use crate::answer::{Action, Locations, Place, Symbols};
+use crate::checker::Checker;
+use crate::job::{Answer, Job, Key, Question};
+use crate::server::{Board, Server, ServerStatus};
+use crate::texts::Texts;
+use crate::{Adapter, Delta, EditPlan, IntelError, Mode, Role, Settings, Severity, Snapshot, Spawn};
+
+/// Answers questions about staged files with language servers. Clones share the servers.
+#[derive(Clone)]
+pub struct CodeIntel {
+    jobs: mpsc::UnboundedSender<Job>,
+    settings: Arc<Settings>,
+    texts: Texts,
+    host: Arc<dyn Spawn>,
+    board: Board,
+}
+
+impl std::fmt::Debug for CodeIntel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CodeIntel").field("servers", &self.servers()).finish_non_exhaustive()
+    }
+}
+
+impl CodeIntel {
+    /// Code intelligence over a workspace, and the future that does the work: its caller spawns it. It ends when the last
+    /// clone of the handle is gone; when it is dropped, all servers end and every question is answered with
+    /// [`IntelError::Stopped`]. `workspace` is the tree as it is on disk.
+    pub fn new(
+        host: Arc<dyn Spawn>,
+        workspace: Arc<dyn Tree>,
+        settings: Settings,
+    ) -> (Self, BoxFuture<'static, ()>) {
+        let (sender, receiver) = mpsc::unbounded();
+        let (settings, board, texts) = (Arc::new(settings), Board::default(), Texts { base: workspace });
+        let driver = Driver {
+            settings: settings.clone(),
+            host: host.clone(),
+            texts: texts.clone(),
+            board: board.clone(),
+            queues: BTreeMap::new(),
+        };
+        let driver = driver.run(receiver).boxed();
+        (Self { jobs: sender, settings, texts, host, board }, driver)
+    }
+
+    /// What is new and what is gone in a state against the workspace on disk, as far as it is as bad as `least`: of these
+    /// files, or of all that the servers speak of. All servers for a file are asked, linters too.
+    pub async fn diagnostics(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+        least: Severity,
+    ) -> Result<Delta, IntelError> {
+        let touched = snapshot.changes.changes.iter().map(|change| change.path.clone());
+        let about: BTreeSet<WorkspacePath> =
+            if paths.is_empty() { touched.collect() } else { paths.iter().cloned().collect() };
+        let mut asked: BTreeMap<Vec<Key>, Vec<WorkspacePath>> = BTreeMap::new();
+        for path in &about {
+            for keys in self.keys(path, snapshot).await {
+                asked.entry(keys).or_default().push(path.clone());
+            }
+        }
+        if asked.is_empty() {
+            return match about.iter().next() {
+                Some(path) if !paths.is_empty() => Err(self.no_server(path)),
+                _ => Ok(Delta::default()),
+            };
+        }
+        let questions = asked.into_iter().map(|(keys, of)| async move {
+            let of = if paths.is_empty() { Vec::new() } else { of };
+            let is_linter = keys.iter().all(|key| self.adapter(key).role == Role::Linter);
+            let answer = self.first(keys, snapshot, &Question::Diagnostics { paths: of, least }).await;
+            (is_linter, answer)
+        });
+        let mut whole: Option<Delta> = None;
+        let mut failed = None;
+        for (is_linter, answer) in futures::future::join_all(questions).await {
+            match answer {
+                Ok(Answer::Delta(delta)) => {
+                    whole = Some(whole.map_or(delta.clone(), |whole| whole.and(delta)));
+                }
+                Ok(_) => {}
+                // A linter that is not there is not missed.
+                Err(IntelError::Missing { .. }) if is_linter => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        match (whole, failed) {
+            (Some(mut whole), failed) => {
+                if let Some(failed) = failed {
+                    whole.partial.get_or_insert(failed.to_string());
+                }
+                Ok(whole)
+            }
+            (None, Some(failed)) => Err(failed),
+            (None, None) => Ok(Delta::default()),
+        }
+    }
+
+    /// Where a name is defined.
+    pub async fn definition(&self, snapshot: &Snapshot, place: Place) -> Result<Locations, IntelError> {
+        self.locations(snapshot, Question::Definition(place.clone()), &place.path).await
+    }
+
+    /// Where a name is used, its definition included.
+    pub async fn references(&self, snapshot: &Snapshot, place: Place) -> Result<Locations, IntelError> {
+        self.locations(snapshot, Question::References(place.clone()), &place.path).await
+    }
+
+    /// What the server explains of a name: its type, its documentation. `None`: nothing.
+    pub async fn hover(&self, snapshot: &Snapshot, place: Place) -> Result<Option<String>, IntelError> {
+        let path = place.path.clone();
+        match self.ask(snapshot, &path, &Question::Hover(place)).await? {
+            Answer::Text(text) => Ok(text),
+            _ => Err(IntelError::Stopped),
+        }
+    }
+
+    /// The names that a file defines.
+    pub async fn symbols_of(&self, snapshot: &Snapshot, path: &WorkspacePath) -> Result<Symbols, IntelError> {
+        match self.ask(snapshot, path, &Question::SymbolsOf(path.clone())).await? {
+            Answer::Symbols(symbols) => Ok(symbols),
+            _ => Err(IntelError::Stopped),
+        }
+    }
+
+    /// Names of the project that fit a query, of the servers that run, and of those for files that are staged.
+    pub async fn symbols_like(&self, snapshot: &Snapshot, query: &str) -> Result<Symbols, IntelError> {
+        let mut keys: BTreeSet<Vec<Key>> = BTreeSet::new();
+        for change in &snapshot.changes.changes {
+            keys.extend(self.keys(&change.path, snapshot).await.into_iter().take(1));
+        }
+        let running = self.running().into_iter().filter(|key| self.adapter(key).role == Role::Language);
+        keys.extend(running.map(|key| vec![key]));
+        if keys.is_empty() {
+            keys.extend(self.at_root().await);
+        }
+        let mut all = Symbols::default();
+        let mut failed = None;
+        for keys in keys {
+            match self.first(keys, snapshot, &Question::SymbolsLike(query.to_owned())).await {
+                Ok(Answer::Symbols(symbols)) => {
+                    all.count += symbols.count;
+                    all.symbols.extend(symbols.symbols);
+                }
+                Ok(_) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) if all.symbols.is_empty() => Err(error),
+            _ => Ok(all),
+        }
+    }
+
+    /// The edit that gives a name another one wherever it is used. Nothing is staged: [`EditPlan::apply`] does.
+    pub async fn rename(&self, snapshot: &Snapshot, place: Place, to: &str) -> Result<EditPlan, IntelError> {
+        let path = place.path.clone();
+        self.plan(snapshot, &path, Question::Rename { place, to: to.to_owned() }).await
+    }
+
+    /// What could be changed at a place; `kind` (`quickfix`, `refactor`, …) leaves the others out.
+    pub async fn code_actions(
+        &self,
+        snapshot: &Snapshot,
+        place: Place,
+        kind: Option<String>,
+    ) -> Result<Vec<Action>, IntelError> {
+        let path = place.path.clone();
+        match self.ask(snapshot, &path, &Question::Actions { place, kind }).await? {
+            Answer::Actions(actions) => Ok(actions),
+            _ => Err(IntelError::Stopped),
+        }
+    }
+
+    /// The edit of the code action with this title. Nothing is staged, and no command of the server's is executed.
+    pub async fn code_action(
+        &self,
+        snapshot: &Snapshot,
+        place: Place,
+        kind: Option<String>,
+        title: &str,
+    ) -> Result<EditPlan, IntelError> {
+        let path = place.path.clone();
+        self.plan(snapshot, &path, Question::Apply { place, kind, title: title.to_owned() }).await
+    }
+
+    /// Starts the server for a file and has it look at the unchanged state, so that the first question finds it warm. That
+    /// takes seconds; an answer only says whether it could be done in the time of one question.
+    pub async fn warm(&self, path: &WorkspacePath) -> Result<(), IntelError> {
+        let paths = vec![path.clone()];
+        self.ask(&Snapshot::unchanged(), path, &Question::Warm(paths)).await.map(|_| ())
+    }
+
+    /// Tells all servers that files changed on the user's disk.
+    pub async fn files_changed(&self, paths: &[WorkspacePath]) {
+        for key in self.known() {
+            let _not_running =
+                self.send(key, &Snapshot::unchanged(), &Question::Changed(paths.to_vec())).await;
+        }
+    }
+
+    /// The servers that were asked for something so far.
+    pub fn servers(&self) -> Vec<ServerStatus> {
+        let now = self.host.now();
+        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = board.iter().map(|(key, entry)| ServerStatus {
+            name: self.adapter(key).name.clone(),
+            folder: key.folder.clone(),
+            running: entry.running,
+            idle: now.saturating_sub(entry.last_used).as_secs(),
+            resident: entry.resident,
+            crashes: entry.crashes,
+        });
+        status.collect()
+    }
+
+    async fn locations(
+        &self,
+        snapshot: &Snapshot,
+        question: Question,
+        path: &WorkspacePath,
+    ) -> Result<Locations, IntelError> {
+        match self.ask(snapshot, path, &question).await? {
+            Answer::Locations(locations) => Ok(locations),
+            _ => Err(IntelError::Stopped),
+        }
+    }
+
+    async fn plan(
+        &self,
+        snapshot: &Snapshot,
+        path: &WorkspacePath,
+        question: Question,
+    ) -> Result<EditPlan, IntelError> {
+        match self.ask(snapshot, path, &question).await? {
+            Answer::Plan(plan) => Ok(plan),
+            _ => Err(IntelError::Stopped),
+        }
+    }
+
+    /// Asks the server for the language of a file.
+    async fn ask(
+        &self,
+        snapshot: &Snapshot,
+        path: &WorkspacePath,
+        question: &Question,
+    ) -> Result<Answer, IntelError> {
+        if (snapshot.closed)(path) {
+            return Err(IntelError::ClosedPath { path: path.clone() });
+        }
+        let mut keys = self.keys(path, snapshot).await.into_iter();
+        let language = keys.find(|keys| keys.iter().any(|key| self.adapter(key).role == Role::Language));
+        let keys = language.ok_or_else(|| self.no_server(path))?;
+        self.first(keys, snapshot, question).await
+    }
+
+    /// The answer of the first of these servers that is installed.
+    async fn first(
+        &self,
+        keys: Vec<Key>,
+        snapshot: &Snapshot,
+        question: &Question,
+    ) -> Result<Answer, IntelError> {
+        let mut missing = None;
+        for key in keys {
+            match self.send(key, snapshot, question).await {
+                Err(error @ IntelError::Missing { .. }) => missing = Some(error),
+                answer => return answer,
+            }
+        }
+        Err(missing.unwrap_or(IntelError::Stopped))
+    }
+
+    async fn send(&self, key: Key, snapshot: &Snapshot, question: &Question) -> Result<Answer, IntelError> {
+        let (sender, receiver) = oneshot::channel();
+        let job = Job { key, snapshot: snapshot.clone(), question: question.clone(), answer: sender };
+        self.jobs.unbounded_send(job).map_err(|_| IntelError::Stopped)?;
+        receiver.await.unwrap_or(Err(IntelError::Stopped))
+    }
+
+    /// The servers for a file: a list of those of which one is asked for its language, and one for each linter.
+    async fn keys(&self, path: &WorkspacePath, snapshot: &Snapshot) -> Vec<Vec<Key>> {
+        let (mut languages, mut all) = (Vec::new(), Vec::new());
+        for (index, adapter) in self.settings.adapters.iter().enumerate() {
+            if adapter.language(path).is_none() || (snapshot.closed)(path) {
+                continue;
+            }
+            let key = Key { adapter: index, folder: self.root_of(adapter, path).await };
+            match adapter.role {
+                Role::Language => languages.push(key),
+                Role::Linter => all.push(vec![key]),
+            }
+        }
+        if !languages.is_empty() {
+            all.insert(0, languages);
+        }
+        all
+    }
+
+    /// The highest folder above a file that has one of the markers; else the workspace.
+    async fn root_of(&self, adapter: &Adapter, path: &WorkspacePath) -> WorkspacePath {
+        let mut folders: Vec<WorkspacePath> =
+            std::iter::successors(path.parent(), WorkspacePath::parent).collect();
+        folders.reverse();
+        for folder in folders {
+            if self.has_marker(adapter, &folder).await {
+                return folder;
+            }
+        }
+        WorkspacePath::root()
+    }
+
+    async fn has_marker(&self, adapter: &Adapter, folder: &WorkspacePath) -> bool {
+        for marker in &adapter.root_markers {
+            if let Ok(path) = folder.join(marker)
+                && self.texts.base.metadata(&path).await.is_ok()
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The servers whose markers are in the workspace's own folder.
+    async fn at_root(&self) -> Vec<Vec<Key>> {
+        let mut keys = Vec::new();
+        for (index, adapter) in self.settings.adapters.iter().enumerate() {
+            if adapter.role == Role::Language && self.has_marker(adapter, &WorkspacePath::root()).await {
+                keys.push(vec![Key { adapter: index, folder: WorkspacePath::root() }]);
+            }
+        }
+        keys
+    }
+
+    fn known(&self) -> Vec<Key> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    fn running(&self) -> Vec<Key> {
+        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        board.iter().filter(|(_, entry)| entry.running).map(|(key, _)| key.clone()).collect()
+    }
+
+    fn adapter(&self, key: &Key) -> &Adapter {
+        &self.settings.adapters[key.adapter]
+    }
+
+    fn no_server(&self, path: &WorkspacePath) -> IntelError {
+        let known: BTreeSet<&str> = self
+            .settings
+            .adapters
+            .iter()
+            .flat_map(|adapter| adapter.languages.keys().map(String::as_str))
+            .collect();
+        let known = known.into_iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(", ");
+        IntelError::NoServer { path: path.clone(), known }
+    }
+}
+
+/// Gives each question to the queue of its server.
+struct Driver {
+    settings: Arc<Settings>,
+    host: Arc<dyn Spawn>,
+    texts: Texts,
+    board: Board,
+    queues: BTreeMap<Key, mpsc::UnboundedSender<Job>>,
+}
+
+impl Driver {
+    async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
+        let mut servers: FuturesUnordered<BoxFuture<'static, ()>> = FuturesUnordered::new();
+        loop {
+            futures::select_biased! {
+                job = jobs.next() => match job {
+                    Some(job) => servers.extend(self.route(job)),
+                    None => return,
+                },
+                _ended = servers.select_next_some() => {}
+            }
+        }
+    }
+
+    /// Puts a job into its queue; where there is none yet, the future of its server.
+    fn route(&mut self, job: Job) -> Option<BoxFuture<'static, ()>> {
+        let key = job.key.clone();
+        let room = self.make_room(&key);
+        if let Some(queue) = self.queues.get(&key) {
+            let _ended = queue.unbounded_send(job);
+            return None;
+        }
+        let (sender, receiver) = mpsc::unbounded();
+        let _first = sender.unbounded_send(job);
+        self.queues.insert(key.clone(), sender);
+        let (settings, host, texts) = (self.settings.clone(), self.host.clone(), self.texts.clone());
+        let board = self.board.clone();
+        let server = async move {
+            // The other one ends first, so that both do not take memory at the same time.
+            if let Some(room) = room {
+                let _ended = room.await;
+            }
+            match settings.mode {
+                Mode::Servers => Server::new(key, settings, host, texts, board).run(receiver).await,
+                Mode::Checks => Checker::new(key, settings, host).run(receiver).await,
+            }
+        };
+        Some(server.boxed())
+    }
+
+    /// Where as many servers run as may, the one that was not asked for longest is told to end.
+    fn make_room(&self, key: &Key) -> Option<oneshot::Receiver<Result<Answer, IntelError>>> {
+        let oldest = {
+            let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+            let running = board.iter().filter(|(other, entry)| entry.running && *other != key);
+            let own = board.get(key).is_some_and(|entry| entry.running);
+            if own || running.clone().count() < self.settings.servers {
+                return None;
+            }
+            running.min_by_key(|(_, entry)| entry.last_used).map(|(key, _)| key.clone())?
+        };
+        let (answer, ended) = oneshot::channel();
+        let job =
+            Job { key: oldest.clone(), snapshot: Snapshot::unchanged(), question: Question::End, answer };
+        self.queues.get(&oldest)?.unbounded_send(job).ok()?;
+        Some(ended)
+    }
+}

@@ -1,0 +1,82 @@
+//! A question on its way to a server.
+
+use futures::channel::oneshot;
+use headstart_workspace_path::WorkspacePath;
+
+use crate::answer::{Action, Locations, Place, Symbols};
+use crate::{Delta, EditPlan, IntelError, Severity, Snapshot};
+
+/// Which server: the number of its adapter, and the root of its project.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    pub(crate) adapter: usize,
+    pub(crate) folder: WorkspacePath,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(crate) enum Question {
+    Diagnostics {
+        paths: Vec<WorkspacePath>,
+        least: Severity,
+    },
+    Definition(Place),
+    References(Place),
+    Hover(Place),
+    SymbolsOf(WorkspacePath),
+    SymbolsLike(String),
+    Rename {
+        place: Place,
+        to: String,
+    },
+    Actions {
+        place: Place,
+        kind: Option<String>,
+    },
+    Apply {
+        place: Place,
+        kind: Option<String>,
+        title: String,
+    },
+    /// Start, and look at the unchanged state of these.
+    Warm(Vec<WorkspacePath>),
+    /// Files changed on the user's disk.
+    Changed(Vec<WorkspacePath>),
+    /// End the server, to make room.
+    End,
+}
+
+impl Question {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Diagnostics { .. } => "diagnostics",
+            Self::Definition(_) => "definition",
+            Self::References(_) => "references",
+            Self::Hover(_) => "hover",
+            Self::SymbolsOf(_) | Self::SymbolsLike(_) => "symbols",
+            Self::Rename { .. } => "rename",
+            Self::Actions { .. } | Self::Apply { .. } => "code actions",
+            Self::Warm(_) | Self::Changed(_) | Self::End => "housekeeping",
+        }
+    }
+}
+
+/// What it is answered with.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Delta(Delta),
+    Locations(Locations),
+    Text(Option<String>),
+    Symbols(Symbols),
+    Plan(EditPlan),
+    Actions(Vec<Action>),
+    Done,
+}
+
+/// A question, the state it is about, and who waits for the answer.
+pub(crate) struct Job {
+    pub(crate) key: Key,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) question: Question,
+    pub(crate) answer: oneshot::Sender<Result<Answer, IntelError>>,
+}

@@ -1,0 +1,104 @@
+//! Code intelligence over staged files: language servers see work that nobody has accepted yet, and answer questions about it.
+//!
+//! A server runs in a *language view*, a place that shows the project at its own path with staged files in it. [`Spawn`] makes
+//! views; the crate knows nothing of how. [`CodeIntel`] is the handle to all servers, and gives a future that drives
+//! them. Each question comes with a [`Snapshot`], the change set that it is about: one server answers for many speculations,
+//! one question after the other, and between two of them its view and its open documents are moved from one state to the
+//! other. [`CodeIntel::diagnostics`] compares with the workspace on disk, so an answer holds what an edit broke and what it
+//! mended. Renames and code actions are an [`EditPlan`], which is staged in an overlay in one step or not at all; a
+//! server's own commands are never executed.
+//!
+//! The pure half needs no server: [`compare`] tells what is new and gone, [`CheckFormat`] reads what compilers and linters
+//! print, [`Lines`] converts positions.
+//!
+//! ```
+//! use headstart_code_intel::{CheckFormat, FileEdit, compare};
+//! use headstart_workspace_path::WorkspacePath;
+//!
+//! let root = WorkspacePath::root();
+//! let read = |output| CheckFormat::Tsc.read(output, "", "/home/ada/project", &root);
+//! let before = read("a.ts(1,5): error TS2304: Cannot find name 'x'.\n")?;
+//! let after = read("a.ts(2,5): error TS2304: Cannot find name 'x'.\na.ts(1,1): error TS2304: Cannot find name 'y'.\n")?;
+//!
+//! let path = WorkspacePath::parse("a.ts")?;
+//! let edit = FileEdit { old_path: &path, new_path: Some(&path), old: "let x;\n", new: "y;\nlet x;\n" };
+//! let delta = compare(&before, &after, &[edit]);
+//! assert_eq!(delta.new[0].line_for_model(), "a.ts:1:1: error TS2304: Cannot find name 'y'.");
+//! assert_eq!((delta.new_count, delta.old_count), (1, 1)); // the other one only moved
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Limitations
+//!
+//! - Names of files are UTF-8; a file of more than 4 MiB, or that is no text, is not opened.
+//! - Of the unchanged tree, diagnostics are known for the files that were touched or asked about (the last 24 of both), and for
+//!   those that a server publishes by itself. An error in another file that only an open document would show is not found.
+//! - A server that neither numbers its diagnostics nor can be asked for them has settled when it falls silent: 300 ms after its
+//!   last word, a second where it says nothing of a text. Under heavy load that may be too early.
+//! - What the user changes on disk is told by [`CodeIntel::files_changed`]; nobody watches here.
+//! - A rename or a code action may leave out what a server does by a command of its own.
+//!
+//! # Features
+//!
+//! - `servers` (on by default): all but the pure half.
+//! - `tools`: the tools for a model, declared as those of the toolbox are.
+
+#[cfg(feature = "servers")]
+mod adapter;
+#[cfg(feature = "servers")]
+mod answer;
+mod check;
+#[cfg(feature = "servers")]
+mod checker;
+#[cfg(feature = "servers")]
+mod connection;
+mod delta;
+mod diagnostic;
+#[cfg(feature = "servers")]
+mod edit;
+#[cfg(feature = "servers")]
+mod error;
+mod frame;
+#[cfg(feature = "servers")]
+mod intel;
+#[cfg(feature = "servers")]
+mod job;
+mod position;
+#[cfg(feature = "servers")]
+mod server;
+#[cfg(feature = "servers")]
+mod session;
+#[cfg(feature = "servers")]
+mod settings;
+#[cfg(feature = "servers")]
+mod spawn;
+#[cfg(feature = "servers")]
+mod state;
+mod symbol;
+#[cfg(feature = "servers")]
+mod texts;
+mod uri;
+
+#[cfg(feature = "servers")]
+pub use adapter::{Adapter, CheckCommand, Nudge, Role, Settling};
+#[cfg(feature = "servers")]
+pub use answer::{Action, Location, Locations, Place, Symbol, Symbols};
+pub use check::{CheckError, CheckFormat};
+pub use delta::{Delta, FileEdit, SHOWN, compare};
+pub use diagnostic::{Diagnostic, Severity};
+#[cfg(feature = "servers")]
+pub use edit::{EditError, EditPlan, apply_text_edits};
+#[cfg(feature = "servers")]
+pub use error::IntelError;
+pub use frame::{Decoder, FrameError, encode};
+#[cfg(feature = "servers")]
+pub use intel::CodeIntel;
+pub use position::{Lines, Position, PositionEncoding};
+#[cfg(feature = "servers")]
+pub use server::ServerStatus;
+#[cfg(feature = "servers")]
+pub use settings::{Closed, Mode, Settings, Snapshot};
+#[cfg(feature = "servers")]
+pub use spawn::{LanguageView, Process, Program, Spawn, SpawnError};
+pub use symbol::{SymbolError, find_symbol, word_at};
+pub use uri::{Target, target_of, uri_of};

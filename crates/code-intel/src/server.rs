@@ -1,0 +1,299 @@
+//! One server and the queue in front of it: questions are answered one after the other, each about its own state.
+
+mod diagnostics;
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::channel::mpsc;
+use futures::future::{Either, pending, select};
+use headstart_overlay_fs::ContentHash;
+use headstart_workspace_path::WorkspacePath;
+
+pub(crate) use self::diagnostics::compare_states;
+use crate::job::{Answer, Job, Key, Question};
+use crate::session::{Deadline, Session};
+use crate::texts::Texts;
+use crate::{Adapter, Diagnostic, IntelError, Settings, Snapshot, Spawn};
+
+/// A server is started again so often within [`CRASH_WINDOW`].
+const RESTARTS: usize = 3;
+/// Crashes that are longer ago do not count.
+const CRASH_WINDOW: Duration = Duration::from_secs(10 * 60);
+/// A server that leaves so many questions in a row without an answer is ended.
+const UNANSWERED: usize = 3;
+/// How often its memory is looked at.
+const LOOK: Duration = Duration::from_secs(2);
+/// As many files as are looked at again with each question for diagnostics, because an edit of another may have changed them.
+const WATCHED: usize = 24;
+
+/// What is shown of a server.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStatus {
+    /// Its name.
+    pub name: String,
+    /// The root of its project.
+    pub folder: WorkspacePath,
+    /// Whether it runs.
+    pub running: bool,
+    /// How long ago it was asked something, in seconds.
+    pub idle: u64,
+    /// Its memory, in bytes, when it was last looked at.
+    pub resident: Option<u64>,
+    /// How often it ended by itself in the last ten minutes.
+    pub crashes: usize,
+}
+
+/// What is known of all servers, for [`CodeIntel::servers`](crate::CodeIntel::servers) and for who has to make room.
+pub(crate) type Board = Arc<Mutex<BTreeMap<Key, Entry>>>;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entry {
+    pub(crate) running: bool,
+    pub(crate) last_used: Duration,
+    pub(crate) resident: Option<u64>,
+    pub(crate) crashes: usize,
+}
+
+/// The actor that owns a server.
+pub(crate) struct Server {
+    key: Key,
+    adapter: Arc<Adapter>,
+    settings: Arc<Settings>,
+    host: Arc<dyn Spawn>,
+    texts: Texts,
+    board: Board,
+    session: Option<Session>,
+    started: Duration,
+    crashes: VecDeque<(Duration, String)>,
+    unanswered: usize,
+    last_used: Duration,
+    baseline: Option<Baseline>,
+    /// Files that were asked about or touched, the last one last.
+    watched: VecDeque<WorkspacePath>,
+}
+
+/// What is said of the unchanged tree.
+struct Baseline {
+    /// The files that were open then, and what they held.
+    files: BTreeMap<WorkspacePath, ContentHash>,
+    /// Those that were looked for and are not there.
+    absent: BTreeSet<WorkspacePath>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+enum Event {
+    Job(Option<Job>),
+    Broken(IntelError),
+    Look,
+}
+
+impl Server {
+    pub(crate) fn new(
+        key: Key,
+        settings: Arc<Settings>,
+        host: Arc<dyn Spawn>,
+        texts: Texts,
+        board: Board,
+    ) -> Self {
+        Self {
+            adapter: Arc::new(settings.adapters[key.adapter].clone()),
+            started: host.now(),
+            last_used: host.now(),
+            key,
+            settings,
+            host,
+            texts,
+            board,
+            session: None,
+            crashes: VecDeque::new(),
+            unanswered: 0,
+            baseline: None,
+            watched: VecDeque::new(),
+        }
+    }
+
+    /// Answers questions until nobody can ask any more.
+    pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
+        loop {
+            let event = self.next_event(&mut jobs).await;
+            match event {
+                Event::Job(None) => break,
+                Event::Job(Some(job)) => self.handle(job).await,
+                Event::Broken(error) => self.crashed(&error),
+                Event::Look => {}
+            }
+            self.look().await;
+        }
+        self.session = None;
+        self.note();
+    }
+
+    async fn next_event(&mut self, jobs: &mut mpsc::UnboundedReceiver<Job>) -> Event {
+        let looks = self.session.is_some();
+        let host = self.host.clone();
+        let said = async {
+            match &mut self.session {
+                Some(session) => session.idle().await,
+                None => pending().await,
+            }
+        };
+        let time = async { if looks { host.sleep(LOOK).await } else { pending().await } };
+        let (said, time) = (std::pin::pin!(said), std::pin::pin!(time));
+        let other = select(said, time);
+        match select(jobs.next(), other).await {
+            Either::Left((job, _)) => Event::Job(job),
+            Either::Right((Either::Left((error, _)), _)) => Event::Broken(error),
+            Either::Right((Either::Right(_), _)) => Event::Look,
+        }
+    }
+
+    async fn handle(&mut self, job: Job) {
+        let Job { snapshot, question, mut answer, .. } = job;
+        self.last_used = self.host.now();
+        if matches!(question, Question::End) {
+            self.session = None;
+            self.note();
+            let _nobody_waits = answer.send(Ok(Answer::Done));
+            return;
+        }
+        if answer.is_canceled() {
+            return;
+        }
+        if let Some(session) = &mut self.session {
+            session.forget();
+        }
+        let outcome = {
+            let work = std::pin::pin!(self.answer(&snapshot, &question));
+            match select(work, answer.cancellation()).await {
+                Either::Left((outcome, _)) => outcome,
+                // Nobody waits any more. What the server was told stands, what it says later is taken in.
+                Either::Right(_) => return,
+            }
+        };
+        match &outcome {
+            Err(error @ (IntelError::Ended { .. } | IntelError::Protocol { .. })) => {
+                self.crashed(&error.clone());
+            }
+            Err(error @ IntelError::TimedOut { .. }) => {
+                self.unanswered += 1;
+                if UNANSWERED <= self.unanswered {
+                    self.crashed(&error.clone());
+                }
+            }
+            Err(_) => {}
+            Ok(_) => self.unanswered = 0,
+        }
+        self.last_used = self.host.now();
+        self.note();
+        let _nobody_waits = answer.send(outcome);
+    }
+
+    async fn answer(&mut self, snapshot: &Snapshot, question: &Question) -> Result<Answer, IntelError> {
+        let limit = self.settings.question;
+        let deadline = Deadline { at: self.host.now() + limit, limit };
+        if let Question::Changed(paths) = question {
+            self.baseline = None;
+            if let Some(session) = &mut self.session {
+                session.files_changed(paths);
+            }
+            return Ok(Answer::Done);
+        }
+        self.start(deadline).await?;
+        match question {
+            Question::Diagnostics { paths, least } => {
+                self.diagnostics(snapshot, paths, *least, deadline).await.map(Answer::Delta)
+            }
+            Question::Warm(paths) => {
+                self.warm(snapshot, paths, deadline).await?;
+                Ok(Answer::Done)
+            }
+            other => self.about_places(snapshot, other, deadline).await,
+        }
+    }
+
+    /// Starts the server where it does not run, and waits until it has introduced itself.
+    async fn start(&mut self, deadline: Deadline) -> Result<(), IntelError> {
+        if self.session.is_none() {
+            self.forget_old_crashes();
+            if let Some((_, detail)) = self.crashes.back().filter(|_| RESTARTS < self.crashes.len()) {
+                return Err(IntelError::CrashLoop {
+                    server: self.adapter.name.clone(),
+                    crashes: self.crashes.len(),
+                    minutes: CRASH_WINDOW.as_secs() / 60,
+                    detail: detail.clone(),
+                });
+            }
+            self.baseline = None;
+            self.unanswered = 0;
+            let folder = self.key.folder.clone();
+            self.session = Some(Session::start(self.adapter.clone(), self.host.clone(), folder).await?);
+            self.started = self.host.now();
+            self.note();
+        }
+        let late = self.started + self.settings.start <= self.host.now();
+        match self.session()?.ready(deadline).await {
+            Err(IntelError::Loading { server, .. }) if late => {
+                let detail =
+                    format!("it did not introduce itself within {} s", self.settings.start.as_secs());
+                Err(IntelError::Protocol { server, detail })
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn session(&mut self) -> Result<&mut Session, IntelError> {
+        let ended = || IntelError::Ended { server: self.adapter.name.clone(), detail: String::new() };
+        self.session.as_mut().ok_or_else(ended)
+    }
+
+    fn crashed(&mut self, error: &IntelError) {
+        self.session = None;
+        self.forget_old_crashes();
+        self.crashes.push_back((self.host.now(), error.to_string()));
+        self.note();
+    }
+
+    fn forget_old_crashes(&mut self) {
+        let now = self.host.now();
+        self.crashes.retain(|(at, _)| now < *at + CRASH_WINDOW);
+    }
+
+    /// Ends a server that nobody asked for long, or that takes too much memory.
+    async fn look(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        if self.last_used + self.settings.idle <= self.host.now() {
+            self.session = None;
+            self.note();
+            return;
+        }
+        let resident = session.resident().await;
+        if let (Some(resident), Some(limit)) = (resident, self.settings.memory)
+            && limit < resident
+        {
+            let server = self.adapter.name.clone();
+            self.crashed(&IntelError::Memory { server, mebibytes: resident >> 20, limit: limit >> 20 });
+        }
+        self.note();
+        self.board().entry(self.key.clone()).or_default().resident = resident;
+    }
+
+    fn note(&self) {
+        let mut board = self.board();
+        let entry = board.entry(self.key.clone()).or_default();
+        entry.running = self.session.is_some();
+        entry.last_used = self.last_used;
+        entry.crashes = self.crashes.len();
+        if !entry.running {
+            entry.resident = None;
+        }
+    }
+
+    fn board(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Entry>> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

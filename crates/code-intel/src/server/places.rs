@@ -1,0 +1,257 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gen_lsp_types::{CodeActionResponse, WorkspaceEdit};
+use headstart_workspace_path::WorkspacePath;
+use serde_json::json;
+
+use super::Server;
+use crate::answer::{Action, Location, Locations, Place, Symbols};
+use crate::edit::{Asked, Proposal};
+use crate::job::{Answer, Question};
+use crate::session::{Deadline, Found, OpenText};
+use crate::texts::Texts;
+use crate::uri::Target;
+use crate::{EditPlan, IntelError, Lines, Position, PositionEncoding, Snapshot};
+
+/// The most places and names of an answer.
+const PLACES: usize = 100;
+const SYMBOLS: usize = 200;
+/// The most characters of a line that is shown.
+const LINE_CHARACTERS: usize = 200;
+
+impl Server {
+    /// Questions about a place or a name.
+    pub(super) async fn about_places(
+        &mut self,
+        snapshot: &Snapshot,
+        question: &Question,
+        deadline: Deadline,
+    ) -> Result<Answer, IntelError> {
+        match question {
+            Question::Definition(place) => {
+                self.find("definition", place, snapshot, deadline).await.map(Answer::Locations)
+            }
+            Question::References(place) => {
+                self.find("references", place, snapshot, deadline).await.map(Answer::Locations)
+            }
+            Question::Hover(place) => {
+                let (_, position, _) = self.open_at(place, snapshot).await?;
+                let session = self.session()?;
+                session.require("hoverProvider", "hover")?;
+                let params = session.at(&place.path, position);
+                session.hover(&params, deadline).await.map(Answer::Text)
+            }
+            Question::SymbolsOf(path) => {
+                self.open(path, snapshot).await?;
+                let session = self.session()?;
+                session.require("documentSymbolProvider", "symbols")?;
+                let symbols = session.document_symbols(path, deadline).await?;
+                Ok(Answer::Symbols(shown(symbols, snapshot)))
+            }
+            Question::SymbolsLike(query) => {
+                let open = self.texts.open(snapshot, self.touched(&snapshot.changes)).await;
+                let session = self.session()?;
+                session.set(&snapshot.changes, &open, false).await?;
+                session.require("workspaceSymbolProvider", "symbols of the project")?;
+                let symbols = session.workspace_symbols(query, deadline).await?;
+                Ok(Answer::Symbols(shown(symbols, snapshot)))
+            }
+            Question::Rename { place, to } => {
+                let (_, position, _) = self.open_at(place, snapshot).await?;
+                let session = self.session()?;
+                session.require("renameProvider", "rename")?;
+                let mut params = session.at(&place.path, position);
+                params["newName"] = json!(to);
+                let answer = session.ask("textDocument/rename", &params, deadline).await?;
+                let edit: Option<WorkspaceEdit> = session.read("rename", answer)?;
+                self.plan(edit.unwrap_or_default(), snapshot).await.map(Answer::Plan)
+            }
+            Question::Actions { place, kind } => {
+                let actions = self.actions(place, kind.as_deref(), snapshot, deadline).await?;
+                Ok(Answer::Actions(actions.iter().filter_map(action_of).collect()))
+            }
+            Question::Apply { place, kind, title } => {
+                let actions = self.actions(place, kind.as_deref(), snapshot, deadline).await?;
+                self.apply(actions, title, snapshot, deadline).await.map(Answer::Plan)
+            }
+            other => Err(self.unsupported(other.name())),
+        }
+    }
+
+    async fn find(
+        &mut self,
+        what: &str,
+        place: &Place,
+        snapshot: &Snapshot,
+        deadline: Deadline,
+    ) -> Result<Locations, IntelError> {
+        let (_, position, _) = self.open_at(place, snapshot).await?;
+        let session = self.session()?;
+        session.require(&format!("{what}Provider"), what)?;
+        let mut params = session.at(&place.path, position);
+        params["context"] = json!({ "includeDeclaration": true });
+        let found = session.locations(&format!("textDocument/{what}"), &params, deadline).await?;
+        let encoding = session.encoding;
+        Ok(describe(&self.texts, encoding, found, snapshot).await)
+    }
+
+    async fn actions(
+        &mut self,
+        place: &Place,
+        kind: Option<&str>,
+        snapshot: &Snapshot,
+        deadline: Deadline,
+    ) -> Result<Vec<CodeActionResponse>, IntelError> {
+        let (open, start, length) = self.open_at(place, snapshot).await?;
+        let session = self.session()?;
+        session.require("codeActionProvider", "code actions")?;
+        // Many actions mend a diagnostic, which has to be known first.
+        session.settle(&open, deadline).await?;
+        let end = Position { line: start.line, character: start.character + length };
+        session.code_actions(&place.path, (start, end), kind, deadline).await
+    }
+
+    async fn apply(
+        &mut self,
+        actions: Vec<CodeActionResponse>,
+        title: &str,
+        snapshot: &Snapshot,
+        deadline: Deadline,
+    ) -> Result<EditPlan, IntelError> {
+        let known: Vec<String> =
+            actions.iter().filter_map(action_of).map(|action| format!("{:?}", action.title)).collect();
+        let chosen =
+            actions.into_iter().find(|one| action_of(one).is_some_and(|action| action.title == title));
+        let session = self.session()?;
+        let edit = match chosen {
+            None => {
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(IntelError::NoAction { title: title.to_owned(), known });
+            }
+            Some(CodeActionResponse::CodeAction(action)) => session.edit_of(action, deadline).await?,
+            Some(CodeActionResponse::Command(_)) => None,
+        };
+        let edit = edit.ok_or_else(|| {
+            self.unsupported("this action without running a command of its own, which never happens")
+        })?;
+        self.plan(edit, snapshot).await
+    }
+
+    /// Works a proposed edit out over the texts of the state.
+    async fn plan(&mut self, edit: WorkspaceEdit, snapshot: &Snapshot) -> Result<EditPlan, IntelError> {
+        let texts = self.texts.clone();
+        let session = self.session()?;
+        let asked = Asked {
+            root: session.root(),
+            encoding: session.encoding,
+            versions: session.versions(),
+            closed: &*snapshot.closed,
+        };
+        let proposal = Proposal::read(edit, &asked)?;
+        let texts = texts.all(snapshot, proposal.texts_needed()).await;
+        Ok(proposal.plan(&texts, &asked)?)
+    }
+
+    /// Shows the server the state with a place's file open; where the name is, and how long.
+    async fn open_at(
+        &mut self,
+        place: &Place,
+        snapshot: &Snapshot,
+    ) -> Result<(Vec<OpenText>, Position, u32), IntelError> {
+        let text = self.texts.read(snapshot, &place.path).await?;
+        let session = self.session()?;
+        let (position, word) = session.place(&place.path, &text, place.line, &place.symbol)?;
+        let length = Lines::of(word).position(word.len(), session.encoding).character;
+        Ok((self.open(&place.path, snapshot).await?, position, length))
+    }
+
+    async fn open(&mut self, path: &WorkspacePath, snapshot: &Snapshot) -> Result<Vec<OpenText>, IntelError> {
+        let text = self.texts.read(snapshot, path).await?;
+        let mut open = vec![OpenText { path: path.clone(), text }];
+        let others = self.touched(&snapshot.changes).into_iter().filter(|touched| touched != path);
+        open.extend(self.texts.open(snapshot, others).await);
+        self.session()?.set(&snapshot.changes, &open, false).await?;
+        Ok(open)
+    }
+
+    fn unsupported(&self, question: &str) -> IntelError {
+        IntelError::Unsupported { server: self.adapter.name.clone(), question: question.to_owned() }
+    }
+}
+
+/// Adds the line of text to each place of the workspace.
+async fn describe(
+    texts_of: &Texts,
+    encoding: PositionEncoding,
+    found: Vec<Found>,
+    snapshot: &Snapshot,
+) -> Locations {
+    let mut texts: BTreeMap<WorkspacePath, Option<Arc<str>>> = BTreeMap::new();
+    let mut places: Vec<Location> = Vec::new();
+    let count = found.len();
+    for Found { target, start } in found {
+        let path = match target {
+            Target::Inside(path) if !(snapshot.closed)(&path) => path,
+            Target::Inside(_) => {
+                places.push(outside("a closed file".to_owned(), start));
+                continue;
+            }
+            Target::Outside(name) => {
+                places.push(outside(name, start));
+                continue;
+            }
+        };
+        if PLACES < texts.len() {
+            break;
+        }
+        if !texts.contains_key(&path) {
+            texts.insert(path.clone(), texts_of.read(snapshot, &path).await.ok());
+        }
+        let text = texts.get(&path).cloned().flatten();
+        let lines = text.as_ref().map(|text| Lines::of(text));
+        let (line, column) = lines
+            .as_ref()
+            .map_or((start.line + 1, start.character + 1), |lines| lines.for_people(start, encoding));
+        let shown = lines.as_ref().and_then(|lines| lines.get(usize::try_from(start.line).ok()?));
+        let name = String::from_utf8_lossy(path.file_name().unwrap_or_default()).into_owned();
+        let text = shown.map(|line| line.trim().chars().take(LINE_CHARACTERS).collect());
+        places.push(Location { path: Some(path), name, line, column, text });
+    }
+    places.sort();
+    places.dedup();
+    let count = if PLACES < places.len() || PLACES < texts.len() { count } else { places.len() };
+    places.truncate(PLACES);
+    Locations { places, count }
+}
+
+fn outside(name: String, start: Position) -> Location {
+    let (line, column) = (start.line.saturating_add(1), start.character.saturating_add(1));
+    Location { path: None, name, line, column, text: None }
+}
+
+fn shown(mut symbols: Vec<crate::Symbol>, snapshot: &Snapshot) -> Symbols {
+    symbols.retain(|symbol| symbol.path.as_ref().is_none_or(|path| !(snapshot.closed)(path)));
+    let count = symbols.len();
+    symbols.truncate(SYMBOLS);
+    Symbols { symbols, count }
+}
+
+/// `None`: it cannot be done now.
+fn action_of(action: &CodeActionResponse) -> Option<Action> {
+    match action {
+        CodeActionResponse::Command(command) => {
+            Some(Action { title: command.title.clone(), kind: None, command_only: true, preferred: false })
+        }
+        CodeActionResponse::CodeAction(action) if action.disabled.is_none() => Some(Action {
+            title: action.title.clone(),
+            kind: action
+                .kind
+                .as_ref()
+                .and_then(|kind| Some(serde_json::to_value(kind).ok()?.as_str()?.to_owned())),
+            command_only: action.edit.is_none() && action.data.is_none(),
+            preferred: action.is_preferred.unwrap_or(false),
+        }),
+        CodeActionResponse::CodeAction(_) => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! Which state of the files the server sees: on disk, and in open documents.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headstart_overlay_fs::ChangeSet;
+use headstart_workspace_path::WorkspacePath;
+use serde_json::{Value, json};
+
+use super::{Document, Session};
+use crate::IntelError;
+use crate::adapter::Nudge;
+use crate::state::{FileChange, Staged, difference, staged};
+
+/// The most documents that stay open.
+const OPEN: usize = 64;
+
+/// A document that somebody asks about.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenText {
+    pub(crate) path: WorkspacePath,
+    pub(crate) text: Arc<str>,
+}
+
+impl Session {
+    /// Makes the server see a state: its view shows the files, documents that somebody asks about are open, and all other
+    /// open ones have the text of this state or are closed.
+    pub(crate) async fn set(
+        &mut self,
+        changes: &Arc<ChangeSet>,
+        wanted: &[OpenText],
+        save: bool,
+    ) -> Result<(), IntelError> {
+        let mut differing: BTreeMap<WorkspacePath, FileChange> =
+            difference(&self.told, changes).into_iter().collect();
+        for path in std::mem::take(&mut self.unsure) {
+            let change = if staged(changes, &path) == Staged::Gone {
+                FileChange::Deleted
+            } else {
+                FileChange::Changed
+            };
+            differing.entry(path).or_insert(change);
+        }
+        if !differing.is_empty() {
+            // Should this fail half-way, the next state has to name these paths again.
+            self.unsure = differing.keys().cloned().collect();
+            self.view.show(changes).await?;
+            self.unsure.clear();
+            self.told = changes.clone();
+            self.tell_files(&differing);
+        }
+        let mut sent = Vec::new();
+        for path in differing.keys() {
+            if !self.documents.contains_key(path) || wanted.iter().any(|open| open.path == *path) {
+                continue;
+            }
+            match staged(changes, path) {
+                Staged::File(content) => match std::str::from_utf8(content) {
+                    Ok(text) => sent.extend(self.open(path, &text.into())),
+                    Err(_) => self.close(path),
+                },
+                // The text of the base is not known here; whoever asks about the file opens it.
+                Staged::Gone | Staged::Other | Staged::Untouched => self.close(path),
+            }
+        }
+        for OpenText { path, text } in wanted {
+            sent.extend(self.open(path, text));
+        }
+        self.nudge(!differing.is_empty(), &sent);
+        if save && self.unsaved {
+            self.save(wanted);
+        }
+        self.close_surplus();
+        Ok(())
+    }
+
+    /// Files changed on the user's disk.
+    pub(crate) fn files_changed(&mut self, paths: &[WorkspacePath]) {
+        let changed = paths.iter().map(|path| (path.clone(), FileChange::Changed)).collect();
+        self.tell_files(&changed);
+        for path in paths {
+            if staged(&self.told, path) == Staged::Untouched {
+                self.close(path);
+            }
+        }
+    }
+
+    fn tell_files(&mut self, changes: &BTreeMap<WorkspacePath, FileChange>) {
+        let list: Vec<Value> = changes
+            .iter()
+            .map(|(path, change)| json!({ "uri": self.uri(path), "type": *change as u8 }))
+            .collect();
+        self.notify("workspace/didChangeWatchedFiles", &json!({ "changes": list }));
+        self.changed = true;
+        self.moved |= changes.values().any(|change| *change != FileChange::Changed);
+        self.unsaved = true;
+    }
+
+    /// Opens a document or gives it another text; its path, if the server had to be told.
+    fn open(&mut self, path: &WorkspacePath, text: &Arc<str>) -> Option<WorkspacePath> {
+        self.uses += 1;
+        let used = self.uses;
+        let uri = self.uri(path);
+        if let Some(document) = self.documents.get_mut(path) {
+            document.used = used;
+            if document.text == *text {
+                return None;
+            }
+            document.version += 1;
+            document.text = text.clone();
+            let version = document.version;
+            self.notify(
+                "textDocument/didChange",
+                &json!({
+                    "textDocument": { "uri": uri, "version": version },
+                    "contentChanges": [{ "text": text }],
+                }),
+            );
+        } else {
+            let language = self.adapter.language(path).unwrap_or("plaintext").to_owned();
+            self.documents.insert(path.clone(), Document { version: 1, text: text.clone(), used });
+            self.notify(
+                "textDocument/didOpen",
+                &json!({
+                    "textDocument": { "uri": uri, "languageId": language, "version": 1, "text": text },
+                }),
+            );
+        }
+        self.mark_sent(path);
+        self.unsaved = true;
+        Some(path.clone())
+    }
+
+    fn mark_sent(&mut self, path: &WorkspacePath) {
+        self.changed = true;
+        self.unsettled.insert(path.clone());
+        self.said.pulled.remove(path);
+        // What it said of the text before does not count any more.
+        if let Some(published) = self.said.published.get_mut(path) {
+            published.serial = 0;
+        }
+    }
+
+    fn close(&mut self, path: &WorkspacePath) {
+        if self.documents.remove(path).is_some() {
+            self.unsettled.remove(path);
+            self.said.pulled.remove(path);
+            self.said.published.remove(path);
+            self.said.raw.remove(path);
+            let uri = self.uri(path);
+            self.notify("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
+            self.changed = true;
+        }
+    }
+
+    /// Sends open documents again where the server does not look at them by itself.
+    fn nudge(&mut self, files_differ: bool, sent: &[WorkspacePath]) {
+        let needed = files_differ || !sent.is_empty();
+        if !needed || !self.adapter.nudges.contains(&Nudge::ResendOpen) {
+            return;
+        }
+        let others: Vec<WorkspacePath> =
+            self.documents.keys().filter(|path| !sent.contains(path)).cloned().collect();
+        for path in others {
+            let uri = self.uri(&path);
+            let Some(document) = self.documents.get_mut(&path) else { continue };
+            document.version += 1;
+            let params = json!({
+                "textDocument": { "uri": uri, "version": document.version },
+                "contentChanges": [{ "text": &*document.text }],
+                // An extension of clangd's: without it a header that was missing stays missing.
+                "forceRebuild": true,
+            });
+            self.notify("textDocument/didChange", &params);
+            self.mark_sent(&path);
+        }
+    }
+
+    /// One is enough: a check on disk is of the whole project.
+    fn save(&mut self, wanted: &[OpenText]) {
+        self.unsaved = false;
+        if !self.adapter.nudges.contains(&Nudge::Save) {
+            return;
+        }
+        if let Some(open) = wanted.first() {
+            let uri = self.uri(&open.path);
+            self.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+            self.begin_check();
+        }
+    }
+
+    fn close_surplus(&mut self) {
+        while OPEN < self.documents.len() {
+            let oldest =
+                self.documents.iter().min_by_key(|(_, document)| document.used).map(|(path, _)| path.clone());
+            let Some(oldest) = oldest else { return };
+            self.close(&oldest);
+        }
+    }
+
+    /// The versions of the open documents.
+    pub(crate) fn versions(&self) -> BTreeMap<WorkspacePath, i32> {
+        self.documents.iter().map(|(path, document)| (path.clone(), document.version)).collect()
+    }
+}

@@ -1,0 +1,196 @@
+//! What a server says and asks by itself.
+
+use serde_json::{Value, json};
+
+use super::{Published, Session};
+use crate::diagnostic::message_of;
+use crate::uri::{Target, target_of};
+use crate::{Diagnostic, Lines, Position, Severity};
+
+/// The most paths of which diagnostics are kept, and the most of one path.
+const PATHS: usize = 5_000;
+const DIAGNOSTICS: usize = 500;
+/// The most things a server does at the same time, as far as is followed.
+const TASKS: usize = 1_000;
+
+impl Session {
+    /// Takes in one message. What is not understood is left out: a server may say more than a client knows.
+    pub(super) fn take(&mut self, message: &Value) {
+        match (message["method"].as_str(), message.get("id")) {
+            (Some(method), None) => self.take_notification(method, &message["params"]),
+            (Some(method), Some(id)) => {
+                let answer = self.answer(method, &message["params"]);
+                let response = match answer {
+                    Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+                    None => {
+                        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "not supported" } })
+                    }
+                };
+                self.connection.send(&response);
+            }
+            (None, Some(id)) => {
+                // An answer that came too late, or was never asked for, is nobody's.
+                if let Some(id) = id.as_i64().filter(|id| self.waiting.remove(id)) {
+                    let answer = match message.get("error") {
+                        Some(error) if !error.is_null() => Err(error.clone()),
+                        _ => Ok(message["result"].clone()),
+                    };
+                    self.answers.insert(id, answer);
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn take_notification(&mut self, method: &str, params: &Value) {
+        match method {
+            "textDocument/publishDiagnostics" => self.take_diagnostics(params),
+            "$/progress" => self.take_progress(params),
+            "experimental/serverStatus" => {
+                self.said.quiescent = params["quiescent"].as_bool().or(self.said.quiescent);
+            }
+            _ => {}
+        }
+    }
+
+    /// The answer to a request of the server's; `None`: not supported.
+    fn answer(&mut self, method: &str, params: &Value) -> Option<Value> {
+        Some(match method {
+            "workspace/configuration" => {
+                let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+                items.iter().map(|item| self.setting(item["section"].as_str())).collect()
+            }
+            "client/registerCapability" => {
+                let registered = params["registrations"].as_array().map(Vec::as_slice).unwrap_or_default();
+                self.said.offers_pull |=
+                    registered.iter().any(|one| one["method"] == "textDocument/diagnostic");
+                Value::Null
+            }
+            // No edit happens that was not asked for.
+            "workspace/applyEdit" => {
+                self.said.refused_edits += 1;
+                json!({ "applied": false, "failureReason": "edits are made by whoever asks for them" })
+            }
+            "workspace/workspaceFolders" => json!([{ "uri": self.uri(&self.folder), "name": "workspace" }]),
+            "window/showDocument" => json!({ "success": false }),
+            "workspace/diagnostic/refresh" => {
+                self.said.refreshes += 1;
+                Value::Null
+            }
+            "window/workDoneProgress/create"
+            | "client/unregisterCapability"
+            | "window/showMessageRequest"
+            | "workspace/codeLens/refresh"
+            | "workspace/inlayHint/refresh"
+            | "workspace/semanticTokens/refresh"
+            | "workspace/foldingRange/refresh"
+            | "workspace/inlineValue/refresh" => Value::Null,
+            _ => return None,
+        })
+    }
+
+    fn setting(&self, section: Option<&str>) -> Value {
+        match section {
+            None | Some("") => self.adapter.options.clone(),
+            Some(section) => self.adapter.settings.get(section).cloned().unwrap_or(Value::Null),
+        }
+    }
+
+    fn take_diagnostics(&mut self, params: &Value) {
+        let Some(Target::Inside(path)) = params["uri"].as_str().map(|uri| target_of(self.root(), uri)) else {
+            return;
+        };
+        self.said.publications += 1;
+        self.said.last_publication = Some(self.host.now());
+        let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
+        let diagnostics = self.diagnostics_of(&path, &params["diagnostics"]);
+        let full = PATHS <= self.said.published.len();
+        // Of an open document it is always kept: somebody waits for it.
+        if full && !self.said.published.contains_key(&path) && !self.documents.contains_key(&path) {
+            return;
+        }
+        self.keep_raw(&path, &params["diagnostics"]);
+        let serial = self.said.publications;
+        self.said.published.insert(path, Published { version, serial, diagnostics });
+    }
+
+    pub(super) fn keep_raw(&mut self, path: &headstart_workspace_path::WorkspacePath, list: &Value) {
+        if self.documents.contains_key(path) {
+            let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+            self.said.raw.insert(path.clone(), list.iter().take(DIAGNOSTICS).cloned().collect());
+        }
+    }
+
+    /// Reads a list of diagnostics; one that cannot be read is left out.
+    pub(super) fn diagnostics_of(
+        &self,
+        path: &headstart_workspace_path::WorkspacePath,
+        list: &Value,
+    ) -> Vec<Diagnostic> {
+        let text = self.documents.get(path).map(|document| document.text.clone());
+        let lines = text.as_ref().map(|text| Lines::of(text));
+        let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        let read = list.iter().take(DIAGNOSTICS).filter_map(|value| {
+            let found: gen_lsp_types::Diagnostic = serde_json::from_value(value.clone()).ok()?;
+            let start = Position { line: found.range.start.line, character: found.range.start.character };
+            let (line, column) = match &lines {
+                Some(lines) => lines.for_people(start, self.encoding),
+                None => (start.line.saturating_add(1), start.character.saturating_add(1)),
+            };
+            let message = match found.message {
+                gen_lsp_types::Message::String(text) => text,
+                gen_lsp_types::Message::MarkupContent(markup) => markup.value,
+            };
+            Some(Diagnostic {
+                path: path.clone(),
+                line,
+                column,
+                severity: severity(found.severity),
+                code: found.code.map(|code| match code {
+                    gen_lsp_types::Code::Int(number) => number.to_string(),
+                    gen_lsp_types::Code::String(name) => name,
+                }),
+                source: found.source,
+                message: message_of(&message),
+            })
+        });
+        read.collect()
+    }
+
+    fn take_progress(&mut self, params: &Value) {
+        let token = match &params["token"] {
+            Value::String(token) => token.clone(),
+            token => token.to_string(),
+        };
+        let value = &params["value"];
+        let is_check = token.to_ascii_lowercase().contains("flycheck");
+        match value["kind"].as_str() {
+            Some("begin") if self.said.progress.len() < TASKS => {
+                if is_check {
+                    self.said.checks_begun += 1;
+                    self.said.checks.insert(token.clone());
+                }
+                let title = value["title"].as_str().unwrap_or_default();
+                self.said.progress.insert(token, title.chars().take(60).collect());
+            }
+            Some("end") => {
+                self.said.progress.remove(&token);
+                if is_check {
+                    self.said.checks.remove(&token);
+                    self.said.last_check = Some(self.host.now());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn severity(severity: Option<gen_lsp_types::DiagnosticSeverity>) -> Severity {
+    use gen_lsp_types::DiagnosticSeverity as Theirs;
+    match severity {
+        None | Some(Theirs::Error | Theirs::Custom(_)) => Severity::Error,
+        Some(Theirs::Warning) => Severity::Warning,
+        Some(Theirs::Information) => Severity::Information,
+        Some(Theirs::Hint) => Severity::Hint,
+    }
+}

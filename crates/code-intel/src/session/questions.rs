@@ -1,0 +1,260 @@
+//! Questions about a place, and their answers read.
+
+use gen_lsp_types::{CodeAction, CodeActionResponse, Definition, DefinitionResponse, DocumentSymbol};
+use gen_lsp_types::{DocumentSymbolResponse, Hover, SymbolInformation, SymbolKind, WorkspaceEdit};
+use headstart_workspace_path::WorkspacePath;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Deadline, Session};
+use crate::answer::Symbol;
+use crate::uri::{Target, target_of};
+use crate::{IntelError, Lines, Position, find_symbol, word_at};
+
+/// The deepest nesting of symbols that is followed.
+const DEPTH: usize = 32;
+/// The most characters of an explanation.
+const HOVER_CHARACTERS: usize = 4_000;
+
+/// A place as a server names it.
+pub(crate) struct Found {
+    pub(crate) target: Target,
+    pub(crate) start: Position,
+}
+
+impl Session {
+    /// Fails where the server says that it has no such function.
+    pub(crate) fn require(&self, capability: &str, question: &str) -> Result<(), IntelError> {
+        if self.offers(capability) {
+            return Ok(());
+        }
+        Err(IntelError::Unsupported { server: self.adapter.name.clone(), question: question.to_owned() })
+    }
+
+    /// A name on a line as the server counts, and the word that stands there.
+    pub(crate) fn place<'a>(
+        &self,
+        path: &WorkspacePath,
+        text: &'a str,
+        line: usize,
+        symbol: &str,
+    ) -> Result<(Position, &'a str), IntelError> {
+        let offset = find_symbol(text, line, symbol)
+            .map_err(|error| IntelError::Symbol { path: path.clone(), error })?;
+        Ok((Lines::of(text).position(offset, self.encoding), word_at(text, offset)))
+    }
+
+    pub(crate) fn at(&self, path: &WorkspacePath, position: Position) -> Value {
+        json!({
+            "textDocument": { "uri": self.uri(path) },
+            "position": { "line": position.line, "character": position.character },
+        })
+    }
+
+    /// Where something is defined or used, whichever of its three forms the answer has.
+    pub(crate) async fn locations(
+        &mut self,
+        method: &str,
+        params: &Value,
+        deadline: Deadline,
+    ) -> Result<Vec<Found>, IntelError> {
+        let answer = self.ask(method, params, deadline).await?;
+        let response: Option<DefinitionResponse> = self.read(method, answer)?;
+        let root = self.root().to_owned();
+        let found = |uri: &str, range: gen_lsp_types::Range| Found {
+            target: target_of(&root, uri),
+            start: Position { line: range.start.line, character: range.start.character },
+        };
+        Ok(match response {
+            None => Vec::new(),
+            Some(DefinitionResponse::Definition(Definition::Location(one))) => {
+                vec![found(&one.uri.0, one.range)]
+            }
+            Some(DefinitionResponse::Definition(Definition::LocationList(list))) => {
+                list.iter().map(|one| found(&one.uri.0, one.range)).collect()
+            }
+            Some(DefinitionResponse::DefinitionLinkList(list)) => {
+                list.iter().map(|one| found(&one.target_uri.0, one.target_selection_range)).collect()
+            }
+        })
+    }
+
+    /// What the server says of a place, as text.
+    pub(crate) async fn hover(
+        &mut self,
+        params: &Value,
+        deadline: Deadline,
+    ) -> Result<Option<String>, IntelError> {
+        let answer = self.ask("textDocument/hover", params, deadline).await?;
+        let hover: Option<Hover> = self.read("hover", answer)?;
+        let text = hover
+            .and_then(|hover| serde_json::to_value(hover.contents).ok())
+            .map(|contents| text_of(&contents));
+        Ok(text.map(|text| cut(text.trim())).filter(|text| !text.is_empty()))
+    }
+
+    /// The names that a file defines.
+    pub(crate) async fn document_symbols(
+        &mut self,
+        path: &WorkspacePath,
+        deadline: Deadline,
+    ) -> Result<Vec<Symbol>, IntelError> {
+        let params = json!({ "textDocument": { "uri": self.uri(path) } });
+        let answer = self.ask("textDocument/documentSymbol", &params, deadline).await?;
+        let mut symbols = Vec::new();
+        // The two forms of an empty list look alike.
+        match self.read::<Option<DocumentSymbolResponse>>("documentSymbol", answer)? {
+            None => {}
+            Some(DocumentSymbolResponse::SymbolInformationList(list)) => {
+                symbols.extend(list.into_iter().map(|symbol| self.flat(symbol)));
+            }
+            Some(DocumentSymbolResponse::DocumentSymbolList(list)) => {
+                for symbol in list {
+                    nest(symbol, path, None, 0, &mut symbols);
+                }
+            }
+        }
+        Ok(symbols)
+    }
+
+    /// Names of the whole project that fit a query.
+    pub(crate) async fn workspace_symbols(
+        &mut self,
+        query: &str,
+        deadline: Deadline,
+    ) -> Result<Vec<Symbol>, IntelError> {
+        let answer = self.ask("workspace/symbol", &json!({ "query": query }), deadline).await?;
+        let list = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+        // The newer form may leave the range out, which is resolved one by one: the file is enough then.
+        let symbols = list.iter().filter_map(|value| {
+            let range =
+                json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
+            let mut value = value.clone();
+            if value["location"]["range"].is_null() {
+                value["location"]["range"] = range;
+            }
+            Some(self.flat(serde_json::from_value::<SymbolInformation>(value).ok()?))
+        });
+        Ok(symbols.collect())
+    }
+
+    /// What can be changed at a place, as the server wrote it.
+    pub(crate) async fn code_actions(
+        &mut self,
+        path: &WorkspacePath,
+        (start, end): (Position, Position),
+        kind: Option<&str>,
+        deadline: Deadline,
+    ) -> Result<Vec<CodeActionResponse>, IntelError> {
+        let raw = self.said.raw.get(path).map(Vec::as_slice).unwrap_or_default();
+        let on_line = |value: &&Value| {
+            let line = |end: &str| value["range"][end]["line"].as_u64().unwrap_or(u64::MAX);
+            line("start") <= u64::from(start.line) && u64::from(start.line) <= line("end")
+        };
+        let mut context =
+            json!({ "diagnostics": raw.iter().filter(on_line).collect::<Vec<_>>(), "triggerKind": 1 });
+        if let Some(kind) = kind {
+            context["only"] = json!([kind]);
+        }
+        let position = |at: Position| json!({ "line": at.line, "character": at.character });
+        let params = json!({
+            "textDocument": { "uri": self.uri(path) },
+            "range": { "start": position(start), "end": position(end) },
+            "context": context,
+        });
+        let answer = self.ask("textDocument/codeAction", &params, deadline).await?;
+        Ok(self.read::<Option<Vec<CodeActionResponse>>>("codeAction", answer)?.unwrap_or_default())
+    }
+
+    /// The edit of an action, asked for where it was left out. A command is not an edit.
+    pub(crate) async fn edit_of(
+        &mut self,
+        action: CodeAction,
+        deadline: Deadline,
+    ) -> Result<Option<WorkspaceEdit>, IntelError> {
+        if action.edit.is_some()
+            || !self.capabilities["codeActionProvider"]["resolveProvider"].as_bool().unwrap_or(false)
+        {
+            return Ok(action.edit);
+        }
+        let params = serde_json::to_value(action).unwrap_or_default();
+        let answer = self.ask("codeAction/resolve", &params, deadline).await?;
+        Ok(self.read::<CodeAction>("resolve", answer)?.edit)
+    }
+
+    /// Reads an answer, or says that it is not what the protocol has.
+    pub(crate) fn read<T: DeserializeOwned>(&self, question: &str, answer: Value) -> Result<T, IntelError> {
+        serde_json::from_value(answer).map_err(|error| IntelError::Refused {
+            server: self.adapter.name.clone(),
+            message: format!("its answer to {question} is not understood ({error})"),
+        })
+    }
+
+    fn flat(&self, symbol: SymbolInformation) -> Symbol {
+        let path = match target_of(self.root(), &symbol.location.uri.0) {
+            Target::Inside(path) => Some(path),
+            Target::Outside(_) => None,
+        };
+        let base = symbol.base_symbol_information;
+        Symbol {
+            name: base.name,
+            kind: kind_name(base.kind),
+            container: base.container_name.filter(|name| !name.is_empty()),
+            depth: 0,
+            path,
+            line: symbol.location.range.start.line.saturating_add(1),
+            end_line: symbol.location.range.end.line.saturating_add(1),
+        }
+    }
+}
+
+fn nest(
+    symbol: DocumentSymbol,
+    path: &WorkspacePath,
+    container: Option<&str>,
+    depth: usize,
+    symbols: &mut Vec<Symbol>,
+) {
+    symbols.push(Symbol {
+        name: symbol.name.clone(),
+        kind: kind_name(symbol.kind),
+        container: container.map(str::to_owned),
+        depth,
+        path: Some(path.clone()),
+        line: symbol.selection_range.start.line.saturating_add(1),
+        end_line: symbol.range.end.line.saturating_add(1),
+    });
+    if depth < DEPTH {
+        for child in symbol.children.unwrap_or_default() {
+            nest(child, path, Some(&symbol.name), depth + 1, symbols);
+        }
+    }
+}
+
+fn kind_name(kind: SymbolKind) -> String {
+    let name = format!("{kind:?}");
+    let mut words = String::new();
+    for character in name.chars() {
+        if character.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(character.to_lowercase());
+    }
+    words
+}
+
+/// The text of an explanation in any of its forms.
+fn text_of(contents: &Value) -> String {
+    match contents {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(text_of).collect::<Vec<_>>().join("\n\n"),
+        contents => contents["value"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(HOVER_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

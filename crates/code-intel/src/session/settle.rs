@@ -1,0 +1,187 @@
+//! When a server has said all about the state that it was told.
+
+use std::time::Duration;
+
+use headstart_workspace_path::WorkspacePath;
+use serde_json::json;
+
+use super::{Deadline, OpenText, Session};
+use crate::adapter::Settling;
+use crate::{Diagnostic, IntelError};
+
+/// So long nothing has to come for a server to count as silent.
+const SILENCE: Duration = Duration::from_millis(300);
+/// A server that does not number its diagnostics may have nothing to say of a text; so long after its last word it has not.
+const LONG_SILENCE: Duration = Duration::from_secs(1);
+/// A check that was begun anew starts within so long after the one that it ends.
+const RESTART: Duration = Duration::from_millis(150);
+/// So long a server that looks at the disk by itself needs to notice.
+const NOTICE: Duration = Duration::from_millis(100);
+
+impl Session {
+    /// A check on disk was asked for.
+    pub(super) fn begin_check(&mut self) {
+        if self.adapter.settling == Settling::Status {
+            self.awaited_check = Some(self.said.checks_begun);
+        }
+    }
+
+    /// Waits until the server has said all, or the time is over: then why it may have more to say.
+    pub(crate) async fn settle(
+        &mut self,
+        wanted: &[OpenText],
+        deadline: Deadline,
+    ) -> Result<Option<String>, IntelError> {
+        let holds = self.settled_refreshes == self.said.refreshes || !self.pulls();
+        if !self.changed && holds && self.unsettled.is_empty() && self.awaited_check.is_none() {
+            return Ok(None);
+        }
+        if self.adapter.settling == Settling::Status && !self.rests(deadline).await? {
+            return Ok(Some(self.not_settled(deadline)));
+        }
+        let mut settled = self.pulls() || self.falls_silent(wanted, deadline).await?;
+        // A server may say only after it has started that it can be asked.
+        if settled && self.pulls() {
+            settled = self.pull_until_it_holds(wanted, deadline).await?;
+        }
+        if !settled || !self.check_ends(deadline).await? {
+            return Ok(Some(self.not_settled(deadline)));
+        }
+        self.changed = false;
+        self.moved = false;
+        self.unsettled.clear();
+        Ok(None)
+    }
+
+    /// All that it has said about the files of the workspace.
+    pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let published = self.said.published.values().flat_map(|published| &published.diagnostics);
+        let mut all: Vec<Diagnostic> =
+            published.chain(self.said.pulled.values().flatten()).cloned().collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// What it says it is doing.
+    pub(crate) fn doing(&self) -> Option<String> {
+        self.said.progress.values().find(|title| !title.is_empty()).cloned()
+    }
+
+    fn not_settled(&self, deadline: Deadline) -> String {
+        let doing = self.doing().map_or_else(String::new, |doing| format!(" ({doing})"));
+        format!("{} had not settled after {:.1} s{doing}", self.adapter.name, deadline.limit.as_secs_f32())
+    }
+
+    async fn rests(&mut self, deadline: Deadline) -> Result<bool, IntelError> {
+        self.listen(deadline.at.min(self.host.now() + NOTICE)).await?;
+        while self.said.quiescent != Some(true) {
+            if !self.listen_once(deadline.at).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Asks for the diagnostics, again where the server says that its answers do not hold any more.
+    async fn pull_until_it_holds(
+        &mut self,
+        wanted: &[OpenText],
+        deadline: Deadline,
+    ) -> Result<bool, IntelError> {
+        loop {
+            let asked_at = self.said.refreshes;
+            if !self.pull(wanted, deadline).await? {
+                return Ok(false);
+            }
+            // A file that came or went is noticed on disk, after the answer perhaps.
+            let until = if self.moved { self.host.now() + SILENCE } else { self.host.now() };
+            while self.said.refreshes == asked_at && self.listen_once(until.min(deadline.at)).await? {}
+            if self.said.refreshes == asked_at {
+                self.settled_refreshes = asked_at;
+                return Ok(true);
+            }
+            self.moved = false;
+            if deadline.at <= self.host.now() {
+                return Ok(false);
+            }
+        }
+    }
+
+    async fn pull(&mut self, wanted: &[OpenText], deadline: Deadline) -> Result<bool, IntelError> {
+        for OpenText { path, .. } in wanted {
+            let params = json!({ "textDocument": { "uri": self.uri(path) } });
+            match self.ask("textDocument/diagnostic", &params, deadline).await {
+                Ok(report) => {
+                    let diagnostics = self.diagnostics_of(path, &report["items"]);
+                    self.keep_raw(path, &report["items"]);
+                    self.said.pulled.insert(path.clone(), diagnostics);
+                }
+                Err(IntelError::TimedOut { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    async fn falls_silent(&mut self, wanted: &[OpenText], deadline: Deadline) -> Result<bool, IntelError> {
+        // A server takes messages in order: with the answer to this it has taken in all that it was told.
+        if let Some(open) = wanted.first().filter(|_| self.offers("documentSymbolProvider")) {
+            let params = json!({ "textDocument": { "uri": self.uri(&open.path) } });
+            match self.ask("textDocument/documentSymbol", &params, deadline).await {
+                Ok(_) | Err(IntelError::Refused { .. }) => {}
+                Err(IntelError::TimedOut { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        let heard_all = self.host.now();
+        loop {
+            if self.pulls() {
+                return Ok(true);
+            }
+            let last_word = self.said.last_publication.unwrap_or_default().max(heard_all);
+            let has_more = self.unsettled.iter().any(|path| !self.has_spoken_of(path));
+            let silent_at = match (has_more, self.adapter.settling) {
+                _ if !self.said.progress.is_empty() => None,
+                (false, _) => Some(last_word + SILENCE),
+                (true, Settling::Silence) => Some(last_word + LONG_SILENCE),
+                (true, _) => None,
+            };
+            if silent_at.is_some_and(|silent_at| silent_at <= self.host.now()) {
+                return Ok(true);
+            }
+            let until = silent_at.map_or(deadline.at, |silent_at| silent_at.min(deadline.at));
+            if !self.listen_once(until).await? && deadline.at <= self.host.now() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Whether it has published something for the text that it was sent last.
+    fn has_spoken_of(&self, path: &WorkspacePath) -> bool {
+        let version = self.documents.get(path).map(|document| document.version);
+        self.said.published.get(path).is_some_and(|published| {
+            let is_current = match published.version {
+                None => true,
+                Some(of) => version.is_none_or(|version| version <= of),
+            };
+            is_current && 0 < published.serial
+        })
+    }
+
+    async fn check_ends(&mut self, deadline: Deadline) -> Result<bool, IntelError> {
+        let Some(before) = self.awaited_check else { return Ok(true) };
+        loop {
+            let over = before < self.said.checks_begun && self.said.checks.is_empty();
+            let over_at = self.said.last_check.unwrap_or_default() + RESTART;
+            if over && over_at <= self.host.now() {
+                self.awaited_check = None;
+                return Ok(true);
+            }
+            let until = if over { deadline.at.min(over_at) } else { deadline.at };
+            if !self.listen_once(until).await? && deadline.at <= self.host.now() {
+                return Ok(false);
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Servers that misbehave, and one that does not: this program plays them, started again by its own tests.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "the test is the host and the server: it starts itself and talks over pipes"
+)]
+
+mod support;
+
+#[path = "hostile/play.rs"]
+mod play;
+#[path = "hostile/trials.rs"]
+mod trials;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    if args.next().as_deref() == Some("--play") {
+        play::play(&args.next().unwrap_or_default());
+        return;
+    }
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, trials::all()).exit();
+}

@@ -1,0 +1,193 @@
+//! The servers, by name.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+use headstart_code_intel::{Decoder, encode};
+use serde_json::{Value, json};
+
+/// Plays a server until its input ends.
+pub(crate) fn play(part: &str) {
+    match part {
+        "garbage" => return say(b"Starting the server, please wait...\n"),
+        "half a frame" => return say(b"Content-Length: 100\r\n\r\n{\"jsonrpc\""),
+        "huge" => return say(b"Content-Length: 99000000000\r\n\r\n{"),
+        "crash" => {
+            eprintln!("thread 'main' panicked: \u{1b}[31mout of luck\u{1b}[0m");
+            std::process::exit(101);
+        }
+        _ => {}
+    }
+    let mut server = Server { part: part.to_owned(), documents: BTreeMap::new(), asked: 0 };
+    let mut decoder = Decoder::default();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match std::io::stdin().read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(count) => decoder.push(&buffer[..count]),
+        }
+        while let Some(message) = decoder.next_message().unwrap() {
+            server.take(&message);
+        }
+    }
+}
+
+struct Server {
+    part: String,
+    documents: BTreeMap<String, (i64, String)>,
+    asked: u32,
+}
+
+impl Server {
+    fn take(&mut self, message: &Value) {
+        let params = &message["params"];
+        let document = &params["textDocument"];
+        let uri = document["uri"].as_str().unwrap_or_default().to_owned();
+        let version = document["version"].as_i64().unwrap_or_default();
+        match message["method"].as_str().unwrap_or_default() {
+            "textDocument/didOpen" => self.text(uri, version, &document["text"]),
+            "textDocument/didChange" => self.text(uri, version, &params["contentChanges"][0]["text"]),
+            "textDocument/didClose" => {
+                self.documents.remove(&uri);
+            }
+            "initialize" if self.part == "sleeps" => {}
+            "initialize" => answer(
+                message,
+                &json!({ "capabilities": {
+                "positionEncoding": "utf-8",
+                "hoverProvider": true, "renameProvider": true, "definitionProvider": true,
+                "documentSymbolProvider": true, "codeActionProvider": { "resolveProvider": false },
+            } }),
+            ),
+            method if message.get("id").is_some() => self.question(method, message),
+            _ => {}
+        }
+    }
+
+    fn question(&mut self, method: &str, message: &Value) {
+        self.asked += 1;
+        let root = self.documents.keys().next().cloned().unwrap_or_default();
+        let inside =
+            |name: &str| format!("{}/{name}", root.rsplit_once('/').map_or("", |(folder, _)| folder));
+        let edit = |uri: &str| json!({ "range": range(0, 0), "newText": uri });
+        match (self.part.as_str(), method) {
+            ("silent", _) => {}
+            ("crash when asked", "textDocument/hover") => {
+                eprintln!("stack overflow");
+                std::process::exit(134);
+            }
+            ("flood", "textDocument/hover") => loop {
+                let text = "x".repeat(60_000);
+                send(
+                    &json!({ "jsonrpc": "2.0", "method": "window/logMessage", "params": { "message": text } }),
+                );
+            },
+            ("asks", "textDocument/hover") => {
+                for id in 0..5_000 {
+                    send(
+                        &json!({ "jsonrpc": "2.0", "id": format!("q{id}"), "method": "workspace/configuration",
+                        "params": { "items": [{ "section": "a" }, {}] } }),
+                    );
+                }
+                answer(message, &json!({ "contents": "asked" }));
+            }
+            ("late", "textDocument/hover") if self.asked == 1 => {
+                std::thread::sleep(Duration::from_millis(1_500));
+                answer(message, &json!({ "contents": "late" }));
+            }
+            ("again", "textDocument/hover") if self.asked < 4 => fail(message, -32801, "content modified"),
+            ("edits", "textDocument/hover") => {
+                let edit = json!({ "changes": { inside("b.mock"): [edit("evil")] } });
+                send(
+                    &json!({ "jsonrpc": "2.0", "id": "e", "method": "workspace/applyEdit", "params": { "edit": edit } }),
+                );
+                answer(message, &json!({ "contents": "edited" }));
+            }
+            ("odd", "textDocument/definition") => answer(message, &json!({ "where": [1, 2] })),
+            ("outside", "textDocument/definition") => {
+                let places = ["file:///etc/passwd".to_owned(), inside("../../secret"), inside("b.mock")];
+                let place = |uri: &String| json!({ "uri": uri, "range": range(900, 4_000_000_000) });
+                answer(message, &places.iter().map(place).collect());
+            }
+            ("outside", "textDocument/rename") => {
+                answer(
+                    message,
+                    &json!({ "changes": { root: [edit("x")], "file:///etc/passwd": [edit("x")] } }),
+                );
+            }
+            ("stale", "textDocument/rename") => {
+                let change = json!({ "textDocument": { "uri": root, "version": 99 }, "edits": [edit("x")] });
+                answer(message, &json!({ "documentChanges": [change] }));
+            }
+            (_, "textDocument/codeAction") => answer(
+                message,
+                &json!([
+                    { "title": "run it", "command": { "title": "run it", "command": "evil.run", "arguments": ["rm"] } },
+                    { "title": "also run it", "command": "evil.run" },
+                ]),
+            ),
+            (_, "workspace/executeCommand") => std::process::exit(66),
+            (_, "textDocument/documentSymbol") => answer(message, &json!([])),
+            (_, "textDocument/hover") => {
+                let text =
+                    self.documents.values().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("|");
+                answer(message, &json!({ "contents": { "kind": "plaintext", "value": text } }));
+            }
+            _ => answer(message, &Value::Null),
+        }
+    }
+
+    /// Takes a text, and finds an error on each line that holds `ERR`.
+    fn text(&mut self, uri: String, version: i64, text: &Value) {
+        let text = text.as_str().unwrap_or_default().to_owned();
+        let found = text.lines().enumerate().filter(|(_, line)| line.contains("ERR"));
+        let diagnostics: Vec<Value> = found
+            .map(|(number, line)| {
+                json!({ "range": range(number, line.find("ERR").unwrap_or(0)), "severity": 1, "message": line })
+            })
+            .collect();
+        if self.part == "flood of diagnostics" {
+            for number in 0..6_000 {
+                let uri = format!("{uri}.{number}.mock");
+                publish(&uri, version, &vec![json!({ "range": range(0, 0), "message": "m".repeat(700) }); 3]);
+            }
+        }
+        publish(&uri, version, &diagnostics);
+        self.documents.insert(uri, (version, text));
+    }
+}
+
+fn publish(uri: &str, version: i64, diagnostics: &[Value]) {
+    let params = json!({ "uri": uri, "version": version, "diagnostics": diagnostics });
+    send(&json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params }));
+}
+
+fn range(line: usize, character: usize) -> Value {
+    let at = json!({ "line": line, "character": character });
+    json!({ "start": at, "end": at })
+}
+
+fn answer(message: &Value, result: &Value) {
+    send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+}
+
+fn fail(message: &Value, code: i64, text: &str) {
+    send(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": { "code": code, "message": text } }));
+}
+
+fn send(message: &Value) {
+    let mut stdout = std::io::stdout().lock();
+    // Whoever reads it may be gone.
+    if stdout.write_all(&encode(message)).and_then(|()| stdout.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Says something and waits to be ended.
+fn say(bytes: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_ok() {
+        let _ended = std::io::stdin().read_to_end(&mut Vec::new());
+    }
+}

@@ -1,0 +1,124 @@
+//! One story for every server: what is said of a project is checked for a row of states, in two orders.
+
+use std::time::{Duration, Instant};
+
+use headstart_code_intel::{Delta, IntelError, Place, Settings, Severity, Snapshot};
+
+use crate::support::{World, path, require};
+
+/// A project and states of it.
+pub(crate) struct Story {
+    pub(crate) server: &'static str,
+    pub(crate) programs: &'static [&'static str],
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    /// A file that uses the others.
+    pub(crate) main: &'static str,
+    pub(crate) states: &'static [State],
+    /// A name in the main file, and where it is defined.
+    pub(crate) name: (usize, &'static str),
+    pub(crate) defined: &'static str,
+    /// How many places use it.
+    pub(crate) uses: usize,
+    /// What an explanation of it holds.
+    pub(crate) hover: &'static str,
+    /// Files that change with another name for it.
+    pub(crate) renamed: &'static [&'static str],
+}
+
+/// Edits, and what is new in their state: `path:line`, sorted.
+pub(crate) struct State {
+    pub(crate) what: &'static str,
+    pub(crate) edits: &'static [(&'static str, Option<&'static str>)],
+    pub(crate) new: &'static [&'static str],
+}
+
+impl Story {
+    pub(crate) fn world(&self) -> World {
+        for program in self.programs {
+            require(program);
+        }
+        let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
+        settings.adapters.retain(|adapter| adapter.name == self.server);
+        World::new(self.files, settings)
+    }
+
+    pub(crate) fn run(&self) {
+        let world = self.world();
+        let started = Instant::now();
+        let cold = world.ready(self.main);
+        println!("{}: cold {:?}", self.server, started.elapsed());
+        assert_eq!(errors(&cold), [""; 0], "{}: the unchanged project", self.server);
+        let backwards = self.states.iter().rev();
+        for state in self.states.iter().chain(backwards) {
+            let snapshot = Snapshot::of(world.staged(state.edits));
+            let asked = Instant::now();
+            let paths = if state.edits.is_empty() { vec![path(self.main)] } else { Vec::new() };
+            let delta = async_io::block_on(world.intel.diagnostics(&snapshot, &paths, Severity::Error));
+            println!("{}: {} {:?}", self.server, state.what, asked.elapsed());
+            let delta = delta.unwrap();
+            assert_eq!(errors(&delta), state.new, "{}: {}: {delta:#?}", self.server, state.what);
+            assert_eq!(delta.partial, None, "{}: {}", self.server, state.what);
+        }
+        self.ask_about_places(&world);
+        println!("{}: {:?}", self.server, world.intel.servers());
+    }
+
+    fn ask_about_places(&self, world: &World) {
+        let place = || Place { path: path(self.main), line: self.name.0, symbol: self.name.1.to_owned() };
+        let snapshot = Snapshot::unchanged();
+        async_io::block_on(async {
+            let intel = &world.intel;
+            let definition = intel.definition(&snapshot, place()).await.unwrap();
+            let at = |place: &headstart_code_intel::Location| {
+                format!("{}:{}", place.path.as_ref().unwrap(), place.line)
+            };
+            assert_eq!(definition.places.iter().map(at).collect::<Vec<_>>(), [self.defined]);
+            let references = intel.references(&snapshot, place()).await.unwrap();
+            assert_eq!(references.count, self.uses, "{references:?}");
+            let hover = intel.hover(&snapshot, place()).await.unwrap().unwrap();
+            assert!(hover.contains(self.hover), "{hover}");
+            let (file, line) = self.defined.split_once(':').unwrap();
+            let symbols = intel.symbols_of(&snapshot, &path(file)).await.unwrap();
+            let line: u32 = line.parse().unwrap();
+            assert!(
+                symbols.symbols.iter().any(|symbol| symbol.line == line && symbol.name.contains(self.name.1)),
+                "{symbols:?}"
+            );
+            let plan = intel.rename(&snapshot, place(), "renamed_by_test").await.unwrap();
+            let overlay = world.overlay();
+            plan.apply(&overlay).await.unwrap();
+            let changes = overlay.change_set();
+            let paths: Vec<String> = changes.changes.iter().map(|change| change.path.to_string()).collect();
+            assert_eq!(paths, self.renamed);
+            let renamed = Snapshot::of(changes);
+            let delta = intel.diagnostics(&renamed, &[], Severity::Error).await.unwrap();
+            assert_eq!(errors(&delta), [""; 0], "{}: after the rename", self.server);
+        });
+    }
+}
+
+impl World {
+    /// Waits until the server has loaded the project.
+    pub(crate) fn ready(&self, main: &str) -> Delta {
+        for _ in 0..5 {
+            match async_io::block_on(self.intel.diagnostics(
+                &Snapshot::unchanged(),
+                &[path(main)],
+                Severity::Error,
+            )) {
+                Ok(delta) if delta.partial.is_none() => return delta,
+                Ok(_) | Err(IntelError::Loading { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        panic!("the server did not settle");
+    }
+}
+
+/// The new ones, and those of both.
+pub(crate) fn errors(delta: &Delta) -> Vec<String> {
+    let mut places: Vec<String> = delta.new.iter().map(|one| format!("{}:{}", one.path, one.line)).collect();
+    places.sort();
+    places.dedup();
+    places
+}
