@@ -71,6 +71,9 @@ pub enum Settling {
     Status,
     /// Its diagnostics carry the version of the document.
     Versions,
+    /// It passes a request on to TypeScript's own server, which answers when it knows. Its own word for a text comes whenever
+    /// there is time, and not at all where nothing changed.
+    Tsserver,
     /// It falls silent.
     #[default]
     Silence,

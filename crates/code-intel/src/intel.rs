@@ -204,6 +204,35 @@ impl CodeIntel {
         self.ask(&Snapshot::unchanged(), path, &Question::Warm(paths)).await.map(|_| ())
     }
 
+    /// The same without waiting for it.
+    pub async fn begin_warm(&self, path: &WorkspacePath) {
+        let snapshot = Snapshot::unchanged();
+        for keys in self.keys(path, &snapshot).await {
+            for key in keys.into_iter().take(1) {
+                let (answer, _nobody_waits) = oneshot::channel();
+                let job = Job {
+                    key,
+                    snapshot: snapshot.clone(),
+                    question: Question::Warm(vec![path.clone()]),
+                    answer,
+                };
+                let _stopped = self.jobs.unbounded_send(job);
+            }
+        }
+    }
+
+    /// Whether a server for a file runs.
+    pub async fn is_running(&self, path: &WorkspacePath) -> bool {
+        let running = self.running();
+        self.keys(path, &Snapshot::unchanged()).await.iter().flatten().any(|key| running.contains(key))
+    }
+
+    /// Resolves after `time`, by the host's clock.
+    #[cfg(feature = "tools")]
+    pub(crate) async fn sleep(&self, time: std::time::Duration) {
+        self.host.sleep(time).await;
+    }
+
     /// Tells all servers that files changed on the user's disk.
     pub async fn files_changed(&self, paths: &[WorkspacePath]) {
         for key in self.known() {

@@ -33,6 +33,7 @@
 //! - Names of files are UTF-8; a file of more than 4 MiB, or that is no text, is not opened.
 //! - Of the unchanged tree, diagnostics are known for the files that were touched or asked about (the last 24 of both), and for
 //!   those that a server publishes by itself. An error in another file that only an open document would show is not found.
+//! - Places and renames rest on files that are not in the read set of the speculation; only the one that was asked about is.
 //! - A server that neither numbers its diagnostics nor can be asked for them has settled when it falls silent: 300 ms after its
 //!   last word, a second where it says nothing of a text. Under heavy load that may be too early.
 //! - What the user changes on disk is told by [`CodeIntel::files_changed`]; nobody watches here.
@@ -77,6 +78,8 @@ mod state;
 mod symbol;
 #[cfg(feature = "servers")]
 mod texts;
+#[cfg(feature = "tools")]
+mod tools;
 mod uri;
 
 #[cfg(feature = "servers")]
@@ -101,4 +104,6 @@ pub use settings::{Closed, Mode, Settings, Snapshot};
 #[cfg(feature = "servers")]
 pub use spawn::{LanguageView, Process, Program, Spawn, SpawnError};
 pub use symbol::{SymbolError, find_symbol, word_at};
+#[cfg(feature = "tools")]
+pub use tools::{AfterEdit, ToolEffect, effect, tools};
 pub use uri::{Target, target_of, uri_of};

@@ -161,7 +161,9 @@ impl Server {
             let _nobody_waits = answer.send(Ok(Answer::Done));
             return;
         }
-        if answer.is_canceled() {
+        // Who has a server warmed does not wait for it.
+        let is_detached = matches!(question, Question::Warm(_) | Question::Changed(_));
+        if answer.is_canceled() && !is_detached {
             return;
         }
         if let Some(session) = &mut self.session {
@@ -169,7 +171,8 @@ impl Server {
         }
         let outcome = {
             let work = std::pin::pin!(self.answer(&snapshot, &question));
-            match select(work, answer.cancellation()).await {
+            let given_up = async { if is_detached { pending().await } else { answer.cancellation().await } };
+            match select(work, std::pin::pin!(given_up)).await {
                 Either::Left((outcome, _)) => outcome,
                 // Nobody waits any more. What the server was told stands, what it says later is taken in.
                 Either::Right(_) => return,

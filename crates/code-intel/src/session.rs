@@ -5,6 +5,7 @@ mod handshake;
 mod incoming;
 mod questions;
 mod settle;
+mod tsserver;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub(crate) struct Session {
     /// Whether files changed since it was last told that one was saved.
     unsaved: bool,
     /// Documents that were sent since it last settled.
-    unsettled: BTreeSet<WorkspacePath>,
+    unsettled: BTreeMap<WorkspacePath, Sent>,
     /// Whether something changed since it last settled.
     changed: bool,
     /// Whether files came or went since it last settled.
@@ -61,6 +62,15 @@ pub(crate) struct Session {
     settled_refreshes: u64,
     /// How many checks of the disk had begun when one was asked for; `None`: none is awaited.
     awaited_check: Option<u64>,
+}
+
+/// How a document was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// With another text.
+    Changed,
+    /// With the text that it had, of which a server may find nothing to say.
+    Again,
 }
 
 struct Document {
@@ -145,7 +155,7 @@ impl Session {
             told: Arc::default(),
             unsure: BTreeSet::new(),
             unsaved: false,
-            unsettled: BTreeSet::new(),
+            unsettled: BTreeMap::new(),
             changed: false,
             moved: false,
             settled_refreshes: 0,

@@ -12,6 +12,9 @@ mod support;
 
 #[path = "hostile/play.rs"]
 mod play;
+#[cfg(feature = "tools")]
+#[path = "hostile/tools.rs"]
+mod tools;
 #[path = "hostile/trials.rs"]
 mod trials;
 
@@ -22,5 +25,8 @@ fn main() {
         return;
     }
     let arguments = libtest_mimic::Arguments::from_args();
-    libtest_mimic::run(&arguments, trials::all()).exit();
+    let mut trials = trials::all();
+    #[cfg(feature = "tools")]
+    trials.extend(tools::all());
+    libtest_mimic::run(&arguments, trials).exit();
 }

@@ -234,6 +234,12 @@ pub trait Tree: Send + Sync {
     fn is_staged(&self, _path: &WorkspacePath) -> bool {
         false
     }
+
+    /// All that is staged, here and in what this tree lies over, as one change set: what lies between this tree and the
+    /// files that a program finds by itself.
+    fn staged_changes(&self) -> ChangeSet {
+        ChangeSet::default()
+    }
 }
 
 /// A tree to which a finished change set can be applied.

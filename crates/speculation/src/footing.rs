@@ -93,4 +93,8 @@ impl Tree for Footing {
     fn is_staged(&self, path: &WorkspacePath) -> bool {
         self.tree().is_staged(path)
     }
+
+    fn staged_changes(&self) -> ChangeSet {
+        self.tree().staged_changes()
+    }
 }

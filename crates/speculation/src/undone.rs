@@ -312,6 +312,10 @@ impl Tree for UndoWatch {
     fn is_staged(&self, path: &WorkspacePath) -> bool {
         self.workspace.is_staged(path)
     }
+
+    fn staged_changes(&self) -> ChangeSet {
+        self.workspace.staged_changes()
+    }
 }
 
 #[async_trait]

@@ -76,7 +76,7 @@ mod walk;
 
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
-pub use tool::{Tool, ToolContext, ToolError};
+pub use tool::{EditObserver, Tool, ToolContext, ToolError};
 pub use toolbox::{InView, Toolbox};
 pub use views::{
     MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput, ViewRequest,

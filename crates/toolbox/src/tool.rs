@@ -7,6 +7,7 @@ use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
 use crate::Limits;
+use crate::location::locate;
 
 /// What a tool works on, and under which rules.
 #[derive(Clone, Copy)]
@@ -32,6 +33,23 @@ impl ToolContext<'_> {
         let deny = &self.gate.deny;
         deny.matching(path).is_some() || !self.consented && deny.secret(path).is_some()
     }
+}
+
+impl ToolContext<'_> {
+    /// The path that an argument of a host's own tool means: inside the workspace, links resolved, closed by no deny rule.
+    pub async fn locate(self, path: &str) -> Result<WorkspacePath, ToolError> {
+        locate(path, self).await
+    }
+}
+
+/// Looks at each file that an edit was staged for.
+///
+/// The edit stands, whatever comes of this; a model waits for its answer all the while, so an implementation sets itself a
+/// limit of time.
+#[async_trait]
+pub trait EditObserver: Send + Sync {
+    /// `edit` or `write_file` staged this file. What is returned follows their own answer; `None`: nothing to say.
+    async fn edited(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String>;
 }
 
 /// Why a tool did not do it, in words for the model.

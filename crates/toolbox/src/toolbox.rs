@@ -7,7 +7,7 @@ use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
-use crate::{CommandRunner, Support, Tool, ToolContext, ToolError, ViewId, ViewOutput};
+use crate::{CommandRunner, EditObserver, Support, Tool, ToolContext, ToolError, ViewId, ViewOutput};
 
 /// The tools of one agent.
 #[derive(Clone, Default)]
@@ -15,6 +15,8 @@ pub struct Toolbox {
     tools: Vec<Offered>,
     /// The built-in shell, as long as it is the one that is offered.
     shell: Option<Arc<Shell>>,
+    /// Who looks at edits.
+    observer: Option<Arc<dyn EditObserver>>,
 }
 
 /// What came of a call that ran in a view.
@@ -64,6 +66,12 @@ impl Toolbox {
         Self { shell, ..self.offer(Offered { schema, tool, own: true }) }
     }
 
+    /// Has each file looked at that `edit` or `write_file` staged, so that the model hears at once what that broke.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn EditObserver>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
     fn built_in(self, tool: impl Tool + 'static) -> Self {
         self.offer(Offered { schema: tool.schema(), tool: Arc::new(tool), own: false })
     }
@@ -101,10 +109,31 @@ impl Toolbox {
                 if offered.own {
                     outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
                 } else {
-                    outcome
+                    self.observed(call, context, outcome?).await
                 }
             }
             None => Err(self.unknown_tool(&call.name)),
+        }
+    }
+
+    /// The answer of a built-in tool, with what the observer of edits has to say.
+    async fn observed(
+        &self,
+        call: &ToolCall,
+        context: ToolContext<'_>,
+        answer: String,
+    ) -> Result<String, ToolError> {
+        let tool = BuiltinTool::from_name(&call.name);
+        let (Some(observer), Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile))) =
+            (&self.observer, tool)
+        else {
+            return Ok(answer);
+        };
+        let Ok(Some(path)) = tool.path_argument(&call.args) else { return Ok(answer) };
+        let Ok(path) = context.locate(path).await else { return Ok(answer) };
+        match observer.edited(&path, context).await {
+            Some(note) => Ok(format!("{answer}\n{}", within(note, context.limits.output_bytes))),
+            None => Ok(answer),
         }
     }
 

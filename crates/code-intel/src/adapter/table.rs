@@ -53,8 +53,9 @@ fn typescript() -> Adapter {
         ("jsx", "javascriptreact"),
     ];
     Adapter {
+        settling: Settling::Tsserver,
         // Types are not fetched from the network while somebody waits.
-        options: json!({ "disableAutomaticTypingAcquisition": true, "preferences": { "allowRenameOfImportPath": true } }),
+        options: json!({ "disableAutomaticTypingAcquisition": true, "preferences": { "allowRenameOfImportPath": true, "providePrefixAndSuffixTextForRename": false } }),
         check: Some(check("tsc", &["--noEmit", "--pretty", "false"], CheckFormat::Tsc)),
         ..adapter(
             "typescript-language-server",

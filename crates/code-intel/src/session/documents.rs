@@ -7,7 +7,7 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Value, json};
 
-use super::{Document, Session};
+use super::{Document, Sent, Session};
 use crate::IntelError;
 use crate::adapter::Nudge;
 use crate::state::{FileChange, Staged, difference, staged};
@@ -126,14 +126,17 @@ impl Session {
                 }),
             );
         }
-        self.mark_sent(path);
+        self.mark_sent(path, Sent::Changed);
         self.unsaved = true;
         Some(path.clone())
     }
 
-    fn mark_sent(&mut self, path: &WorkspacePath) {
+    fn mark_sent(&mut self, path: &WorkspacePath, how: Sent) {
         self.changed = true;
-        self.unsettled.insert(path.clone());
+        let sent = self.unsettled.entry(path.clone()).or_insert(how);
+        if how == Sent::Changed {
+            *sent = how;
+        }
         self.said.pulled.remove(path);
         // What it said of the text before does not count any more.
         if let Some(published) = self.said.published.get_mut(path) {
@@ -172,7 +175,7 @@ impl Session {
                 "forceRebuild": true,
             });
             self.notify("textDocument/didChange", &params);
-            self.mark_sent(&path);
+            self.mark_sent(&path, Sent::Again);
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::json;
 
-use super::{Deadline, OpenText, Session};
+use super::{Deadline, OpenText, Sent, Session};
 use crate::adapter::Settling;
 use crate::{Diagnostic, IntelError};
 
@@ -39,9 +39,12 @@ impl Session {
         if self.adapter.settling == Settling::Status && !self.rests(deadline).await? {
             return Ok(Some(self.not_settled(deadline)));
         }
-        let mut settled = self.pulls() || self.falls_silent(wanted, deadline).await?;
+        let asks = self.pulls() || self.adapter.settling == Settling::Tsserver;
+        let mut settled = asks || self.falls_silent(wanted, deadline).await?;
         // A server may say only after it has started that it can be asked.
-        if settled && self.pulls() {
+        if self.adapter.settling == Settling::Tsserver {
+            settled = self.ask_tsserver(wanted, deadline).await?;
+        } else if settled && self.pulls() {
             settled = self.pull_until_it_holds(wanted, deadline).await?;
         }
         if !settled || !self.check_ends(deadline).await? {
@@ -55,7 +58,12 @@ impl Session {
 
     /// All that it has said about the files of the workspace.
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
-        let published = self.said.published.values().flat_map(|published| &published.diagnostics);
+        // What this one publishes is what it was asked for, only later.
+        let counts = |path: &WorkspacePath| {
+            self.adapter.settling != Settling::Tsserver || !self.said.pulled.contains_key(path)
+        };
+        let published = self.said.published.iter().filter(|(path, _)| counts(path));
+        let published = published.flat_map(|(_, published)| &published.diagnostics);
         let mut all: Vec<Diagnostic> =
             published.chain(self.said.pulled.values().flatten()).cloned().collect();
         all.sort();
@@ -140,13 +148,8 @@ impl Session {
                 return Ok(true);
             }
             let last_word = self.said.last_publication.unwrap_or_default().max(heard_all);
-            let has_more = self.unsettled.iter().any(|path| !self.has_spoken_of(path));
-            let silent_at = match (has_more, self.adapter.settling) {
-                _ if !self.said.progress.is_empty() => None,
-                (false, _) => Some(last_word + SILENCE),
-                (true, Settling::Silence) => Some(last_word + LONG_SILENCE),
-                (true, _) => None,
-            };
+            let silent_at =
+                self.silence().filter(|_| self.said.progress.is_empty()).map(|silence| last_word + silence);
             if silent_at.is_some_and(|silent_at| silent_at <= self.host.now()) {
                 return Ok(true);
             }
@@ -154,6 +157,20 @@ impl Session {
             if !self.listen_once(until).await? && deadline.at <= self.host.now() {
                 return Ok(false);
             }
+        }
+    }
+
+    /// So long nothing has to come for it to count as silent; `None`: it owes a word of a text.
+    fn silence(&self) -> Option<Duration> {
+        let mut owed =
+            self.unsettled.iter().filter(|(path, _)| !self.has_spoken_of(path)).map(|(_, sent)| *sent);
+        let numbers = self.adapter.settling == Settling::Versions;
+        match owed.next() {
+            None => Some(SILENCE),
+            Some(first) if numbers && (first == Sent::Changed || owed.any(|sent| sent == Sent::Changed)) => {
+                None
+            }
+            Some(_) => Some(LONG_SILENCE),
         }
     }
 

@@ -147,10 +147,13 @@ impl Server {
                 json!({ "range": range(number, line.find("ERR").unwrap_or(0)), "severity": 1, "message": line })
             })
             .collect();
+        if self.part == "slow" && 1 < version {
+            std::thread::sleep(Duration::from_millis(700));
+        }
         if self.part == "flood of diagnostics" {
-            for number in 0..6_000 {
+            for number in 0..5_500 {
                 let uri = format!("{uri}.{number}.mock");
-                publish(&uri, version, &vec![json!({ "range": range(0, 0), "message": "m".repeat(700) }); 3]);
+                publish(&uri, version, &vec![json!({ "range": range(0, 0), "message": "m".repeat(700) }); 1]);
             }
         }
         publish(&uri, version, &diagnostics);

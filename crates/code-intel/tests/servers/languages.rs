@@ -172,7 +172,7 @@ fn typescript() {
         name: (3, "double"),
         defined: "src/size.ts:1",
         uses: 3,
-        hover: "function double(x: number): number",
+        hover: "double(x: number): number",
         renamed: &["src/main.ts", "src/size.ts"],
     };
     story.run();

@@ -6,7 +6,9 @@ use super::Overlay;
 use super::entry::{Entry, Now, folder_metadata};
 use super::state::Lookup;
 use crate::walk::Walk;
-use crate::{ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError};
+use crate::{
+    ChangeSet, ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError,
+};
 
 /// What a path is in the merged view; the path in it has no links left (but for a last one that was not to be
 /// followed).
@@ -226,5 +228,10 @@ impl Tree for Overlay {
 
     fn is_staged(&self, path: &WorkspacePath) -> bool {
         self.touches(path) || self.base.is_staged(path)
+    }
+
+    fn staged_changes(&self) -> ChangeSet {
+        let below = self.base.staged_changes();
+        if below.is_empty() { self.change_set() } else { below.then(&self.change_set()) }
     }
 }

@@ -1,0 +1,114 @@
+//! The tools for a model.
+
+mod after_edit;
+mod arguments;
+mod run;
+mod schema;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_forked_query::ToolSchema;
+use headstart_overlay_fs::Tree as _;
+use headstart_toolbox::{Tool, ToolContext, ToolError};
+use serde_json::{Map, Value};
+
+pub use self::after_edit::AfterEdit;
+use crate::{CodeIntel, IntelError, Snapshot};
+
+/// `diagnostics`, `definition`, `references`, `hover`, `symbols`, `rename` and `code_actions`, for
+/// [`Toolbox::with`](headstart_toolbox::Toolbox::with). Where steps stand on each other, each sees what all below it staged.
+pub fn tools(intel: &CodeIntel) -> Vec<Arc<dyn Tool>> {
+    let tool = |kind| Arc::new(IntelTool { kind, intel: intel.clone() }) as Arc<dyn Tool>;
+    Kind::ALL.map(tool).into()
+}
+
+/// What a call of one of these tools does to the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ToolEffect {
+    /// Nothing.
+    Reads,
+    /// It stages edits of files that are known only when the server has answered; each is judged again when they are applied.
+    Stages,
+}
+
+/// The effect of a call; `None`: it is none of these tools.
+pub fn effect(name: &str, args: &Map<String, Value>) -> Option<ToolEffect> {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name)?;
+    Some(match kind {
+        Kind::Rename => ToolEffect::Stages,
+        Kind::CodeActions if args.get("apply").is_some_and(|apply| !apply.is_null()) => ToolEffect::Stages,
+        _ => ToolEffect::Reads,
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Diagnostics,
+    Definition,
+    References,
+    Hover,
+    Symbols,
+    Rename,
+    CodeActions,
+}
+
+impl Kind {
+    const ALL: [Self; 7] = [
+        Self::Diagnostics,
+        Self::Definition,
+        Self::References,
+        Self::Hover,
+        Self::Symbols,
+        Self::Rename,
+        Self::CodeActions,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Diagnostics => "diagnostics",
+            Self::Definition => "definition",
+            Self::References => "references",
+            Self::Hover => "hover",
+            Self::Symbols => "symbols",
+            Self::Rename => "rename",
+            Self::CodeActions => "code_actions",
+        }
+    }
+}
+
+struct IntelTool {
+    kind: Kind,
+    intel: CodeIntel,
+}
+
+#[async_trait]
+impl Tool for IntelTool {
+    fn schema(&self) -> ToolSchema {
+        schema::schema(self.kind)
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        run::run(self.kind, &self.intel, args, context).await
+    }
+}
+
+/// The state that a call sees, with what is closed to it.
+fn snapshot_of(context: ToolContext<'_>) -> Snapshot {
+    let (deny, consented) = (context.gate.deny.clone(), context.consented);
+    Snapshot {
+        changes: Arc::new(context.view.staged_changes()),
+        closed: Arc::new(move |path| {
+            deny.matching(path).is_some() || !consented && deny.secret(path).is_some()
+        }),
+    }
+}
+
+impl From<IntelError> for ToolError {
+    fn from(error: IntelError) -> Self {
+        match error {
+            IntelError::Tree(error) => error.into(),
+            error => Self::Failed { message: error.to_string() },
+        }
+    }
+}

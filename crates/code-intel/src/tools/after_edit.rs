@@ -1,0 +1,105 @@
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::{BoxFuture, Either, FutureExt as _, select};
+use headstart_overlay_fs::{Overlay, WorkspacePath};
+use headstart_toolbox::{EditObserver, ToolContext};
+
+use super::snapshot_of;
+use crate::{CodeIntel, Delta, Diagnostic, IntelError, Severity};
+
+/// Tells the model at once which errors its edit brought, where a server is warm and has said all within a short time.
+///
+/// What comes too late follows a later edit of the same overlay. A server that does not run is started, for the edits to
+/// come. An error is told once.
+pub struct AfterEdit {
+    intel: CodeIntel,
+    time: Duration,
+    known: Mutex<Vec<Known>>,
+}
+
+/// What is known of one overlay.
+struct Known {
+    overlay: Weak<Overlay>,
+    /// The errors that were told.
+    told: BTreeSet<(WorkspacePath, String)>,
+    /// An answer that had not come in time.
+    late: Option<BoxFuture<'static, Result<Delta, IntelError>>>,
+}
+
+impl AfterEdit {
+    /// Waits for so long at most; 800 ms are usual.
+    pub fn new(intel: CodeIntel, time: Duration) -> Self {
+        Self { intel, time, known: Mutex::default() }
+    }
+
+    fn with<T>(&self, overlay: &Arc<Overlay>, work: impl FnOnce(&mut Known) -> T) -> T {
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| known.overlay.strong_count() != 0);
+        let this = Arc::downgrade(overlay);
+        let place = all.iter().position(|known| known.overlay.ptr_eq(&this)).unwrap_or_else(|| {
+            all.push(Known { overlay: this, told: BTreeSet::new(), late: None });
+            all.len() - 1
+        });
+        work(&mut all[place])
+    }
+}
+
+impl std::fmt::Debug for AfterEdit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AfterEdit").field("time", &self.time).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl EditObserver for AfterEdit {
+    async fn edited(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String> {
+        if self.time.is_zero() {
+            return None;
+        }
+        if !self.intel.is_running(path).await {
+            self.intel.begin_warm(path).await;
+            return None;
+        }
+        let late = self.with(context.view, |known| known.late.take());
+        // One that is ready by now is of an older state; it is only told where this one is late, too.
+        let (earlier, late) = match late {
+            None => (None, None),
+            Some(mut late) => match (&mut late).now_or_never() {
+                Some(answer) => (answer.ok(), None),
+                None => (None, Some(late)),
+            },
+        };
+        // A question that still waits in the queue is about a state that is gone: this one takes its place.
+        drop(late);
+        let (intel, snapshot) = (self.intel.clone(), snapshot_of(context));
+        let question = async move { intel.diagnostics(&snapshot, &[], Severity::Error).await }.boxed();
+        let (delta, was_late) = match select(question, self.intel.sleep(self.time).boxed()).await {
+            Either::Left((answer, _)) => (answer.ok()?, false),
+            Either::Right(((), question)) => {
+                self.with(context.view, |known| known.late = Some(question));
+                (earlier?, true)
+            }
+        };
+        self.with(context.view, |known| note(known, &delta, was_late))
+    }
+}
+
+/// The errors that were not told yet.
+fn note(known: &mut Known, delta: &Delta, was_late: bool) -> Option<String> {
+    let key = |one: &Diagnostic| (one.path.clone(), one.message.clone());
+    let errors: Vec<&Diagnostic> = delta.new.iter().collect();
+    // One that went and came back is told again.
+    let present: BTreeSet<_> = errors.iter().map(|one| key(one)).collect();
+    known.told.retain(|told| present.contains(told));
+    let fresh: Vec<String> =
+        errors.iter().filter(|one| known.told.insert(key(one))).map(|one| one.line_for_model()).collect();
+    if fresh.is_empty() {
+        return None;
+    }
+    let when = if was_late { ", before this edit" } else { "" };
+    let noun = if fresh.len() == 1 { "error" } else { "errors" };
+    Some(format!("[{} new {noun}{when}]\n{}", fresh.len(), fresh.join("\n")))
+}

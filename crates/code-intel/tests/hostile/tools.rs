@@ -1,0 +1,209 @@
+//! The tools, as a model calls them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_code_intel::{AfterEdit, Settings, ToolEffect, effect, tools};
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{Overlay, Quota, Tree as _};
+use headstart_tool_gate::{DenyRule, DenyRules, GateContext};
+use headstart_toolbox::{Limits, ToolContext, ToolError, Toolbox};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+
+use super::trials::{FILES, settings, trial};
+use crate::support::{World, path};
+
+pub(crate) fn all() -> Vec<Trial> {
+    let trials: [(&str, fn()); 6] = [
+        ("the tools are declared", declared),
+        ("arguments are named where they are wrong", arguments),
+        ("a closed file is neither read nor shown", closed),
+        ("a step sees what all below it staged", stacked),
+        ("an error is told with the edit that made it, once", after_edit),
+        ("what comes too late follows a later edit", too_late),
+    ];
+    trials.into_iter().map(trial).collect()
+}
+
+struct Session {
+    world: World,
+    overlay: Arc<Overlay>,
+    gate: GateContext,
+    toolbox: Toolbox,
+}
+
+impl Session {
+    fn new(part: &str, time: Duration) -> Self {
+        let world = World::new(&FILES, Settings { question: Duration::from_secs(60), ..settings(part) });
+        let observer = Arc::new(AfterEdit::new(world.intel.clone(), time));
+        let toolbox = tools(&world.intel).into_iter().fold(Toolbox::standard(None), Toolbox::with);
+        let overlay = world.overlay();
+        let gate = GateContext { workspace: "/w".to_owned(), ..GateContext::default() };
+        Self { overlay, gate, toolbox: toolbox.observed_by(observer), world }
+    }
+
+    fn call(&self, name: &str, args: Value) -> Result<String, ToolError> {
+        let args = args.as_object().cloned().unwrap_or_default();
+        let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
+        let limits = Limits::default();
+        let context = ToolContext {
+            view: &self.overlay,
+            gate: &self.gate,
+            limits: &limits,
+            hardened: None,
+            consented: false,
+        };
+        async_io::block_on(self.toolbox.run(&call, context))
+    }
+
+    fn told(&self, name: &str, args: Value) -> String {
+        self.call(name, args).unwrap_or_else(|error| error.to_string())
+    }
+
+    fn edit(&self, old: &str, new: &str) -> String {
+        self.told("edit", json!({ "file_path": "a.mock", "old_string": old, "new_string": new }))
+    }
+}
+
+const TIME: Duration = Duration::from_secs(30);
+
+fn declared() {
+    let world = World::new(&FILES, settings("good"));
+    let schemas: Vec<Value> = tools(&world.intel)
+        .iter()
+        .map(|tool| {
+            let schema = tool.schema();
+            json!({ "name": schema.name, "required": schema.parameters["required"],
+                "takes": schema.parameters["properties"].as_object().unwrap().keys().collect::<Vec<_>>() })
+        })
+        .collect();
+    let place = json!(["path", "line", "symbol"]);
+    assert_eq!(
+        Value::from(schemas),
+        json!([
+            { "name": "diagnostics", "required": [], "takes": ["paths", "severity"] },
+            { "name": "definition", "required": place, "takes": place },
+            { "name": "references", "required": place, "takes": place },
+            { "name": "hover", "required": place, "takes": place },
+            { "name": "symbols", "required": [], "takes": ["path", "query"] },
+            { "name": "rename", "required": ["path", "line", "symbol", "to"], "takes": ["path", "line", "symbol", "to"] },
+            { "name": "code_actions", "required": place, "takes": ["path", "line", "symbol", "kind", "apply"] },
+        ])
+    );
+    let effect_of = |name, args: Value| effect(name, args.as_object().unwrap());
+    assert_eq!(effect_of("hover", json!({})), Some(ToolEffect::Reads));
+    assert_eq!(effect_of("rename", json!({})), Some(ToolEffect::Stages));
+    assert_eq!(effect_of("code_actions", json!({ "apply": null })), Some(ToolEffect::Reads));
+    assert_eq!(effect_of("code_actions", json!({ "apply": "x" })), Some(ToolEffect::Stages));
+    assert_eq!(effect_of("edit", json!({})), None);
+}
+
+fn arguments() {
+    let session = Session::new("good", Duration::ZERO);
+    let place = |line: Value, symbol: &str| json!({ "path": "a.mock", "line": line, "symbol": symbol });
+    let cases = [
+        ("hover", place(json!(2), "two"), "one\ntwo ERR"),
+        ("hover", place(json!(2.0), "two"), "one\ntwo ERR"),
+        (
+            "hover",
+            place(json!(1), "two"),
+            "a.mock: \"two\" is not on line 1, which reads \"one\"; it is on line 2",
+        ),
+        ("hover", place(json!(0), "two"), "hover: the argument line must be a whole number from 1"),
+        ("hover", place(json!("x"), "two"), "hover: the argument line must be a whole number from 1"),
+        (
+            "hover",
+            json!({ "path": "a.mock", "line": 1 }),
+            "hover: the argument symbol is missing; give a string",
+        ),
+        (
+            "hover",
+            json!({ "column": 1 }),
+            "hover: there is no argument \"column\"; it takes path, line, symbol",
+        ),
+        ("symbols", json!({}), "symbols: give either path or query"),
+        ("symbols", json!({ "path": "a.mock" }), "[nothing found]"),
+        ("symbols", json!({ "query": "x" }), "mock cannot do symbols of the project"),
+        (
+            "diagnostics",
+            json!({ "severity": "bad" }),
+            "diagnostics: the argument severity must be error, warning, information or hint",
+        ),
+        ("diagnostics", json!({ "paths": ["a.mock"] }), "present (1):\na.mock:2:5: error: two ERR"),
+        (
+            "diagnostics",
+            json!({ "paths": ["/etc/passwd"] }),
+            "\"/etc/passwd\" is outside the workspace; use a path inside it",
+        ),
+        ("diagnostics", json!({}), "nothing new"),
+        ("definition", place(json!(2), "two"), "[nothing found]"),
+        (
+            "rename",
+            json!({ "path": "a.mock", "line": 2, "symbol": "two", "to": "x" }),
+            "[the server proposes no change]",
+        ),
+        (
+            "code_actions",
+            place(json!(2), "two"),
+            "run it [runs a command, cannot be applied]\nalso run it [runs a command, cannot be applied]",
+        ),
+    ];
+    for (name, args, expected) in cases {
+        assert_eq!(session.told(name, args.clone()), expected, "{name} {args}");
+    }
+}
+
+fn closed() {
+    let mut session = Session::new("outside", Duration::ZERO);
+    let rules = [DenyRule("b.mock".to_owned())];
+    session.gate.deny = DenyRules::new(rules).unwrap();
+    session.world.tree.link(&path("alias.mock"), "b.mock");
+    for name in ["b.mock", "alias.mock"] {
+        let told = session.told("hover", json!({ "path": name, "line": 1, "symbol": "three" }));
+        assert!(told.contains("closed by a deny rule"), "{told}");
+    }
+    let told = session.told("definition", json!({ "path": "a.mock", "line": 1, "symbol": "one" }));
+    assert_eq!(
+        told,
+        "a closed file:901 (outside the workspace)\npasswd:901 (outside the workspace)\nsecret:901 (outside the workspace)"
+    );
+}
+
+fn stacked() {
+    let mut session = Session::new("good", Duration::ZERO);
+    session.edit("one", "one ERR");
+    let below = session.overlay.clone();
+    session.overlay = Arc::new(Overlay::new(below, Quota::default()));
+    session.edit("two ERR", "two");
+    assert_eq!(session.overlay.staged_changes().changes.len(), 1);
+    let told = session.told("diagnostics", json!({}));
+    assert_eq!(told, "new (1):\na.mock:1:5: error: one ERR\ngone (1):\na.mock:2:5: error: two ERR");
+}
+
+fn after_edit() {
+    let session = Session::new("good", TIME);
+    // It starts with the first edit, which is not kept waiting.
+    assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
+    session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": "uno" }));
+    let told = session.edit("uno ERR", "una ERR");
+    assert_eq!(told, "replaced 1 occurrence in a.mock (line 1)\n[1 new error]\na.mock:1:5: error: una ERR");
+    let told = session.edit("two ERR", "dos ERR");
+    assert_eq!(told, "replaced 1 occurrence in a.mock (line 2)\n[1 new error]\na.mock:2:5: error: dos ERR");
+    assert_eq!(session.edit("una ERR", "una"), "replaced 1 occurrence in a.mock (line 1)");
+    // Another overlay hears nothing of it.
+    let other = Session { overlay: session.world.overlay(), ..session };
+    let told = other.edit("one", "one ERR");
+    assert_eq!(told, "replaced 1 occurrence in a.mock (line 1)\n[1 new error]\na.mock:1:5: error: one ERR");
+}
+
+fn too_late() {
+    let session = Session::new("slow", Duration::from_millis(100));
+    // Another edit's question is answered in the meantime, however slow this machine is.
+    let hover = |symbol| session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": symbol }));
+    hover("one");
+    assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
+    hover("uno");
+    let told = session.edit("uno ERR", "una ERR");
+    assert!(told.ends_with("\n[1 new error, before this edit]\na.mock:1:5: error: uno ERR"), "{told}");
+}
