@@ -44,7 +44,7 @@ impl Session {
     }
 
     fn call(&self, name: &str, args: Value) -> Result<String, ToolError> {
-        let args = args.as_object().cloned().unwrap_or_default();
+        let Value::Object(args) = args else { panic!("arguments are an object") };
         let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
         let limits = Limits::default();
         let context = ToolContext {
