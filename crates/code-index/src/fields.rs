@@ -44,6 +44,13 @@ impl Field {
         self.len += 1;
     }
 
+    /// What was a field's tokens.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn of_tokens(tokens: String) -> Self {
+        let len = u32::try_from(tokens.split_ascii_whitespace().count()).unwrap_or(u32::MAX);
+        Self { tokens, len }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.tokens.split_ascii_whitespace()
     }

@@ -50,6 +50,8 @@ mod outline;
 mod query;
 mod score;
 mod search;
+#[cfg(feature = "sqlite")]
+mod store;
 mod symbol;
 mod token;
 mod view;
@@ -63,6 +65,8 @@ pub use memory::MemoryIndex;
 pub use query::Query;
 pub use score::{FieldWeight, Weights};
 pub use search::{Budget, Hit, Recent, Why, search, search_files};
+#[cfg(feature = "sqlite")]
+pub use store::{Applied, Entry, Opened, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus};
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 pub use view::{Staged, View};

@@ -34,12 +34,12 @@ impl Default for Weights {
     fn default() -> Self {
         let of = |weight, b| FieldWeight { weight, b };
         Self {
-            chunk: [of(1.0, 0.64), of(3.0, 0.54)],
-            file: [of(1.5, 0.45), of(1.4, 0.3), of(0.3, 0.5), of(1.0, 0.35)],
+            chunk: [of(1.0, 0.4), of(1.5, 0.54)],
+            file: [of(1.2, 0.45), of(2.0, 0.45), of(0.3, 0.5), of(0.6, 0.17)],
             chunk_k: 1.8,
-            file_k: 1.2,
-            file_share: 2.5,
-            recent: 0.075,
+            file_k: 1.9,
+            file_share: 2.0,
+            recent: 0.09,
         }
     }
 }
@@ -105,7 +105,7 @@ mod tests {
         assert!(at([1, 0], [50, 4]) > at([1, 0], [200, 4]));
         assert!(at([1, 1], [100, 4]) > at([1, 0], [100, 4]));
         assert!(at([0, 0], [0, 0]).abs() < f32::EPSILON);
-        let by_hand = 1.0 * 2.0 / (1.0 - 0.64 + 0.64 * 0.5);
+        let by_hand = 1.0 * 2.0 / (1.0 - 0.4 + 0.4 * 0.5);
         assert!((at([2, 0], [50, 4]) - by_hand).abs() < 1e-6);
     }
 }

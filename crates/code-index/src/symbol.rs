@@ -30,6 +30,13 @@ impl SymbolKind {
             Self::Scope => "scope",
         }
     }
+
+    /// The kind of that name; of another name a scope, which defines nothing.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn from_name(name: &str) -> Self {
+        let kinds = [Self::Function, Self::Type, Self::Module, Self::Constant, Self::Macro];
+        kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(Self::Scope)
+    }
 }
 
 /// A definition in a file.

@@ -62,12 +62,27 @@ impl Serialize for ContentHash {
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A text is no hash of a content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a content hash of 32 hexadecimal digits")]
+pub struct ParseHashError {
+    /// The text.
+    pub text: String,
+}
+
+/// From what `Display` writes.
+impl std::str::FromStr for ContentHash {
+    type Err = ParseHashError;
+
+    fn from_str(text: &str) -> Result<Self, ParseHashError> {
         let all_digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match u128::from_str_radix(&text, 16) {
+        match u128::from_str_radix(text, 16) {
             Ok(hash) if all_digits => Ok(Self(hash)),
-            _ => Err(serde::de::Error::custom(format!(
-                "{text:?} is not a content hash of 32 hexadecimal digits"
-            ))),
+            _ => Err(ParseHashError { text: text.to_owned() }),
         }
     }
 }

@@ -99,7 +99,7 @@ pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentErr
 pub use check::{Resolution, Resolving, resolve};
 pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ConflictSide};
 pub use commit::{Merge, StaleReads};
-pub use content::{Content, ContentHash};
+pub use content::{Content, ContentHash, ParseHashError};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use memory::MemoryTree;
 #[cfg(all(feature = "os", unix))]

@@ -1,0 +1,182 @@
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Opened, Reader, Store, StoreLimits};
+use crate::{Catalogue, IndexError};
+
+/// Raised by every change of the tables, of the tokens or of how a file is cut.
+const VERSION: i64 = 1;
+const BUSY: Duration = Duration::from_secs(3);
+
+const TABLES: &str = "
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', 0);
+CREATE TABLE content (
+  id INTEGER PRIMARY KEY, digest TEXT NOT NULL, language TEXT NOT NULL, chunks BLOB NOT NULL, definitions TEXT NOT NULL,
+  used INTEGER NOT NULL, UNIQUE (digest, language)
+);
+CREATE TABLE file (
+  id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, content INTEGER NOT NULL REFERENCES content, stamp TEXT NOT NULL,
+  folder INTEGER NOT NULL, name INTEGER NOT NULL, definitions INTEGER NOT NULL, history INTEGER NOT NULL
+);
+CREATE INDEX file_content ON file (content);
+CREATE TABLE symbol (
+  content INTEGER NOT NULL REFERENCES content, whole TEXT, name TEXT NOT NULL, kind TEXT NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL
+);
+CREATE INDEX symbol_whole ON symbol (whole);
+CREATE INDEX symbol_content ON symbol (content);
+CREATE TABLE history (path BLOB PRIMARY KEY, tokens TEXT NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE chunk_fts USING fts5 (body, header, content='', contentless_delete=1, tokenize='ascii');
+CREATE VIRTUAL TABLE file_fts USING fts5 (
+  folder, name, definitions, history, content='', contentless_delete=1, tokenize='ascii'
+);
+CREATE VIRTUAL TABLE chunk_term USING fts5vocab ('chunk_fts', 'instance');
+CREATE VIRTUAL TABLE file_term USING fts5vocab ('file_fts', 'instance');
+";
+
+pub(super) fn open(path: &Path, limits: StoreLimits) -> Result<Opened, IndexError> {
+    match try_open(path, limits) {
+        Ok(store) => Ok(Opened { store, told: None }),
+        Err(Refused::Version(version)) => {
+            anew(path, limits, &format!("was made by another version ({version})"))
+        }
+        Err(Refused::Failed(error)) if error.is_damaged() => anew(path, limits, "is damaged"),
+        Err(Refused::Failed(error)) => Err(error),
+    }
+}
+
+/// Why a database is not used.
+enum Refused {
+    Version(i64),
+    Failed(IndexError),
+}
+
+fn anew(path: &Path, limits: StoreLimits, why: &str) -> Result<Opened, IndexError> {
+    let aside = with_ending(path, ".aside");
+    move_away(path, &aside).map_err(|source| IndexError::File { path: path.to_owned(), source })?;
+    let told =
+        format!("the index in {} {why}; it is made anew, the old one is {}", path.display(), aside.display());
+    match try_open(path, limits) {
+        Ok(store) => Ok(Opened { store, told: Some(told) }),
+        Err(Refused::Failed(error)) => Err(error),
+        Err(Refused::Version(_)) => Err(IndexError::Poisoned),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the database is a file, which this module alone opens and moves"
+)]
+fn move_away(path: &Path, aside: &Path) -> std::io::Result<()> {
+    // The log belongs to the database: a new one must not find it.
+    for ending in ["-wal", "-shm"] {
+        match std::fs::remove_file(with_ending(path, ending)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::rename(path, aside)
+}
+
+fn with_ending(path: &Path, ending: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn try_open(path: &Path, limits: StoreLimits) -> Result<Store, Refused> {
+    create(path).map_err(|source| Refused::Failed(IndexError::File { path: path.to_owned(), source }))?;
+    let failed = |source| Refused::Failed(IndexError::Database { path: path.to_owned(), source });
+    let writer = connect(path).map_err(failed)?;
+    let version: i64 = writer.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
+    let tables: i64 =
+        writer.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(failed)?;
+    if version == 0 && tables == 0 {
+        make(&writer).map_err(failed)?;
+    } else if version != VERSION {
+        return Err(Refused::Version(version));
+    }
+    limit(&writer, limits.bytes).map_err(failed)?;
+    let reader = Reader {
+        connection: connect(path).map_err(failed)?,
+        // Of no database: the first snapshot reads the catalogue.
+        generation: -1,
+        catalogue: Catalogue::default(),
+    };
+    let store =
+        Store { path: path.to_owned(), limits, reader: Mutex::new(reader), writer: Mutex::new(writer) };
+    // A damaged file is often seen only where its tables are read.
+    store.snapshot().map(drop).map_err(Refused::Failed)?;
+    Ok(store)
+}
+
+/// An empty file that only its owner reads: the index holds words of the project.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the database is a file, which this module alone opens and moves"
+)]
+fn create(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
+         PRAGMA trusted_schema = OFF; PRAGMA cache_size = -8192;",
+    )?;
+    Ok(connection)
+}
+
+/// In one transaction, and again looked at inside it: two processes may begin at the same moment.
+fn make(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let made = (|| {
+        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+        if tables == 0 {
+            connection.execute_batch(TABLES)?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+        }
+        connection.execute_batch("COMMIT")
+    })();
+    if made.is_err() {
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    made
+}
+
+fn limit(connection: &Connection, bytes: u64) -> rusqlite::Result<()> {
+    let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page.max(1);
+    connection.query_row(&format!("PRAGMA max_page_count = {}", pages.max(64)), [], |_| Ok(()))
+}
+
+impl IndexError {
+    /// Whether the database is no database, or one that was damaged: to open it again makes a new one.
+    pub fn is_damaged(&self) -> bool {
+        let Self::Database { source, .. } = self else { return false };
+        matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+            || matches!(source, rusqlite::Error::SqliteFailure(_, Some(text)) if text.starts_with("no such table"))
+    }
+
+    /// Whether there is no room: on the disk, or within the limit.
+    pub fn is_full(&self) -> bool {
+        let Self::Database { source, .. } = self else { return false };
+        source.sqlite_error_code() == Some(ErrorCode::DiskFull)
+    }
+}

@@ -1,0 +1,303 @@
+use std::sync::Arc;
+
+use headstart_overlay_fs::WorkspacePath;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::read::{CHUNK_BITS, history};
+use super::{Store, encode};
+use crate::fields::{Field, PathFields};
+use crate::{ContentFields, IndexError, whole};
+
+/// What becomes of one path of an index on disk.
+#[derive(Debug, Clone)]
+pub enum Entry {
+    /// It holds this now.
+    Put {
+        /// Where.
+        path: WorkspacePath,
+        /// What.
+        content: Arc<ContentFields>,
+        /// What its host writes down of the file, to see later whether it has changed; may be empty.
+        stamp: String,
+    },
+    /// The file was looked at, and its content is as it was.
+    Same {
+        /// Where.
+        path: WorkspacePath,
+        /// As of [`Entry::Put`].
+        stamp: String,
+    },
+    /// Nothing is there any more, nor below.
+    Remove {
+        /// Where nothing is.
+        path: WorkspacePath,
+    },
+}
+
+/// What a batch came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// Files that hold another content, or are new.
+    pub put: u64,
+    /// Files that are gone.
+    pub removed: u64,
+    /// Contents that were new to the index: the others were known from another path or an earlier time.
+    pub contents: u64,
+}
+
+impl Store {
+    /// Makes all changes in one transaction.
+    pub fn apply(&self, batch: &[Entry]) -> Result<Applied, IndexError> {
+        self.write(|connection| {
+            let mut applied = Applied::default();
+            for entry in batch {
+                match entry {
+                    Entry::Put { path, content, stamp } => {
+                        put(connection, path, content, stamp, &mut applied)?;
+                    }
+                    Entry::Same { path, stamp } => {
+                        let sql = "UPDATE file SET stamp = ?2 WHERE path = ?1";
+                        connection.prepare_cached(sql)?.execute(params![path.as_bytes(), stamp])?;
+                    }
+                    Entry::Remove { path } => applied.removed += remove(connection, path)?,
+                }
+            }
+            self.drop_unused(connection)?;
+            Ok(applied)
+        })
+    }
+
+    /// What past commits say of these paths, instead of what they said before; of all other paths they say nothing.
+    pub fn set_history<'a>(
+        &self,
+        subjects: impl IntoIterator<Item = (&'a WorkspacePath, &'a str)>,
+    ) -> Result<(), IndexError> {
+        let subjects: Vec<(&WorkspacePath, Field)> =
+            subjects.into_iter().map(|(path, text)| (path, Field::of(text))).collect();
+        self.write(|connection| {
+            connection.execute(
+                "CREATE TEMP TABLE IF NOT EXISTS old_history (path BLOB PRIMARY KEY, tokens TEXT)",
+                [],
+            )?;
+            connection.execute("DELETE FROM old_history", [])?;
+            connection.execute("INSERT INTO old_history SELECT path, tokens FROM history", [])?;
+            connection.execute("DELETE FROM history", [])?;
+            for (path, field) in &subjects {
+                let sql = "INSERT OR REPLACE INTO history VALUES (?1, ?2)";
+                connection.prepare_cached(sql)?.execute(params![path.as_bytes(), field.tokens])?;
+            }
+            let sql = "SELECT id, path, content FROM file WHERE \
+                       (SELECT tokens FROM history WHERE history.path = file.path) IS NOT \
+                       (SELECT tokens FROM old_history WHERE old_history.path = file.path)";
+            let changed: Vec<(i64, Vec<u8>, i64)> = connection
+                .prepare(sql)?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            for (file, path, content) in changed {
+                let Ok(path) = WorkspacePath::from_bytes(&path) else { continue };
+                let definitions = definitions(connection, content)?;
+                index_file(connection, file, &path, &definitions)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A word that the index keeps for its host: up to which commit its history reaches.
+    pub fn note(&self, key: &str) -> Result<Option<String>, IndexError> {
+        let connection = self.writer()?;
+        let sql = "SELECT value FROM meta WHERE key = ?1";
+        let found = connection.query_row(sql, [format!("host.{key}")], |row| row.get(0)).optional();
+        found.map_err(|source| self.failed(source))
+    }
+
+    /// Keeps such a word.
+    pub fn set_note(&self, key: &str, value: &str) -> Result<(), IndexError> {
+        self.write(|connection| {
+            let sql = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
+            connection.execute(sql, [&format!("host.{key}"), value]).map(drop)
+        })
+    }
+
+    /// Takes everything out.
+    pub fn clean(&self) -> Result<(), IndexError> {
+        self.write(|connection| {
+            connection.execute_batch(
+                "DELETE FROM file; DELETE FROM symbol; DELETE FROM content; DELETE FROM history; \
+                 DELETE FROM meta WHERE key LIKE 'host.%'; \
+                 INSERT INTO chunk_fts (chunk_fts) VALUES ('delete-all'); \
+                 INSERT INTO file_fts (file_fts) VALUES ('delete-all');",
+            )
+        })?;
+        self.compact()
+    }
+
+    /// Merges what many small writes left, and gives back room on the disk. For a time at which nobody waits.
+    pub fn compact(&self) -> Result<(), IndexError> {
+        self.write(|connection| {
+            connection.execute_batch(
+                "INSERT INTO chunk_fts (chunk_fts) VALUES ('optimize'); \
+                 INSERT INTO file_fts (file_fts) VALUES ('optimize');",
+            )
+        })?;
+        let connection = self.writer()?;
+        let done = connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
+        done.map_err(|source| self.failed(source))
+    }
+
+    /// Runs `work` in a transaction of its own: all of it counts, or nothing.
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, IndexError> {
+        let connection = self.writer()?;
+        let run = || {
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            let done = work(&connection)?;
+            connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
+            connection.execute_batch("COMMIT")?;
+            Ok(done)
+        };
+        run().map_err(|source| {
+            // Some errors have ended the transaction already.
+            if !connection.is_autocommit() {
+                let _ = connection.execute_batch("ROLLBACK");
+            }
+            self.failed(source)
+        })
+    }
+
+    /// Of the contents that no file holds those go that were used longest ago, down to the limit.
+    fn drop_unused(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let keep = i64::try_from(self.limits.unused_contents).unwrap_or(i64::MAX);
+        let sql = "SELECT id FROM content WHERE id NOT IN (SELECT content FROM file) \
+                   ORDER BY used DESC, id DESC LIMIT -1 OFFSET ?1";
+        let unused: Vec<i64> = connection
+            .prepare_cached(sql)?
+            .query_map([keep], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for content in unused {
+            let rows = [content << CHUNK_BITS, (content + 1) << CHUNK_BITS];
+            connection
+                .prepare_cached("DELETE FROM chunk_fts WHERE rowid >= ?1 AND rowid < ?2")?
+                .execute(rows)?;
+            connection.prepare_cached("DELETE FROM symbol WHERE content = ?1")?.execute([content])?;
+            connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([content])?;
+        }
+        Ok(())
+    }
+}
+
+fn put(
+    connection: &Connection,
+    path: &WorkspacePath,
+    fields: &ContentFields,
+    stamp: &str,
+    applied: &mut Applied,
+) -> rusqlite::Result<()> {
+    let content = content(connection, fields, applied)?;
+    let sql = "SELECT id, content FROM file WHERE path = ?1";
+    let known: Option<(i64, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row([path.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let file = match known {
+        Some((file, same)) if same == content => {
+            let sql = "UPDATE file SET stamp = ?2 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute(params![file, stamp])?;
+            return Ok(());
+        }
+        Some((file, before)) => {
+            let sql = "UPDATE file SET content = ?2, stamp = ?3 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute(params![file, content, stamp])?;
+            unused(connection, before)?;
+            file
+        }
+        None => {
+            // A file where a folder was, or below what was a file: the other is gone.
+            remove(connection, path)?;
+            let sql = "INSERT INTO file (path, content, stamp, folder, name, definitions, history) \
+                       VALUES (?1, ?2, ?3, 0, 0, 0, 0)";
+            connection.prepare_cached(sql)?.execute(params![path.as_bytes(), content, stamp])?;
+            connection.last_insert_rowid()
+        }
+    };
+    applied.put += 1;
+    index_file(connection, file, path, &fields.definitions)
+}
+
+/// The number of a content, which is written if it is new.
+fn content(connection: &Connection, fields: &ContentFields, applied: &mut Applied) -> rusqlite::Result<i64> {
+    let digest = fields.digest.to_string();
+    // The same bytes are cut in another way where another ending says that they are of another language.
+    let key = [digest.as_str(), fields.language.name()];
+    let sql = "SELECT id FROM content WHERE digest = ?1 AND language = ?2";
+    if let Some(id) = connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()? {
+        return Ok(id);
+    }
+    applied.contents += 1;
+    let chunks =
+        fields.chunks.iter().map(|chunk| [chunk.first, chunk.last, chunk.body.len, chunk.header.len]);
+    let sql = "INSERT INTO content (digest, language, chunks, definitions, used) VALUES (?1, ?2, ?3, ?4, 0)";
+    connection.prepare_cached(sql)?.execute(params![
+        digest,
+        fields.language.name(),
+        encode::chunks(chunks),
+        fields.definitions.tokens
+    ])?;
+    let id = connection.last_insert_rowid();
+    let mut insert =
+        connection.prepare_cached("INSERT INTO chunk_fts (rowid, body, header) VALUES (?1, ?2, ?3)")?;
+    for (chunk, row) in fields.chunks.iter().zip(id << CHUNK_BITS..) {
+        insert.execute(params![row, chunk.body.tokens, chunk.header.tokens])?;
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO symbol (content, whole, name, kind, first, last) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for symbol in &fields.symbols {
+        let whole = symbol.defines().then(|| whole(&symbol.name));
+        insert.execute(params![id, whole, symbol.name, symbol.kind.name(), symbol.first, symbol.last])?;
+    }
+    Ok(id)
+}
+
+/// Writes down what is known of a file as a whole, instead of what was known before.
+fn index_file(
+    connection: &Connection,
+    file: i64,
+    path: &WorkspacePath,
+    definitions: &Field,
+) -> rusqlite::Result<()> {
+    let PathFields { folder, name, history } = PathFields::of(path, history(connection, path)?);
+    connection.prepare_cached("DELETE FROM file_fts WHERE rowid = ?1")?.execute([file])?;
+    let sql = "INSERT INTO file_fts (rowid, folder, name, definitions, history) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let tokens = params![file, folder.tokens, name.tokens, definitions.tokens, history.tokens];
+    connection.prepare_cached(sql)?.execute(tokens)?;
+    let sql = "UPDATE file SET folder = ?2, name = ?3, definitions = ?4, history = ?5 WHERE id = ?1";
+    let lengths = params![file, folder.len, name.len, definitions.len, history.len];
+    connection.prepare_cached(sql)?.execute(lengths).map(drop)
+}
+
+fn definitions(connection: &Connection, content: i64) -> rusqlite::Result<Field> {
+    let sql = "SELECT definitions FROM content WHERE id = ?1";
+    Ok(Field::of_tokens(connection.prepare_cached(sql)?.query_row([content], |row| row.get(0))?))
+}
+
+/// Takes out the files at and below a path.
+fn remove(connection: &Connection, path: &WorkspacePath) -> rusqlite::Result<u64> {
+    // Below `a` is what begins with `a/`; the sign after the slash is `0`.
+    let (below, after) = ([path.as_bytes(), b"/"].concat(), [path.as_bytes(), b"0"].concat());
+    let sql = "SELECT id, content FROM file WHERE path = ?1 OR (path >= ?2 AND path < ?3)";
+    let found: Vec<(i64, i64)> = connection
+        .prepare_cached(sql)?
+        .query_map(params![path.as_bytes(), below, after], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (file, content) in &found {
+        connection.prepare_cached("DELETE FROM file_fts WHERE rowid = ?1")?.execute([file])?;
+        connection.prepare_cached("DELETE FROM file WHERE id = ?1")?.execute([file])?;
+        unused(connection, *content)?;
+    }
+    Ok(found.len() as u64)
+}
+
+/// Notes when a content was held last.
+fn unused(connection: &Connection, content: i64) -> rusqlite::Result<()> {
+    let sql = "UPDATE content SET used = (SELECT value FROM meta WHERE key = 'generation') WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute([content]).map(drop)
+}

@@ -1,0 +1,331 @@
+//! The index on disk: equal to the one in memory, whole after every end, told where it cannot be.
+#![cfg(feature = "sqlite")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "databases are damaged, filled and shared between processes here"
+)]
+
+mod edits;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use headstart_code_index::{
+    Budget, ContentFields, Entry, IndexError, MemoryIndex, Snapshot, Store, StoreLimits, View,
+};
+use headstart_overlay_fs::WorkspacePath;
+use proptest::prelude::*;
+
+use self::edits::{ALL, Edit, assert_same, content, edit, fresh, history, hits, path, play, queries};
+
+fn open(path: &Path) -> Store {
+    Store::open(path, StoreLimits::default()).expect("an index in a folder of its own").store
+}
+
+fn put(name: &str, text: &str) -> Entry {
+    let path = path(name);
+    Entry::Put { content: content(&path, text), path, stamp: String::new() }
+}
+
+fn paths_of(store: &Store) -> Vec<String> {
+    let snapshot = store.snapshot().expect("a snapshot");
+    snapshot.catalogue().paths().map(ToString::to_string).collect()
+}
+
+fn found(store: &Store, query: &str) -> Vec<String> {
+    let snapshot = store.snapshot().expect("a snapshot");
+    let view = View::new(&snapshot, []);
+    hits(&view, query, Budget::default()).into_iter().map(|hit| hit.path.to_string()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_disk_answers_as_memory_does(edits in proptest::collection::vec(edit(), 1..40)) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("index.sqlite");
+        let mut store = open(&file);
+        let mut files = BTreeMap::new();
+        for edit in &edits {
+            match edit {
+                Edit::Write(name, text) => drop(store.apply(&[put(name, text)]).unwrap()),
+                Edit::Remove(name) => drop(store.apply(&[Entry::Remove { path: path(name) }]).unwrap()),
+                Edit::Move(from, to) => {
+                    if let Some(text) = files.get(from).cloned() {
+                        let text: String = text;
+                        store.apply(&[Entry::Remove { path: path(from) }, put(to, &text)]).unwrap();
+                    }
+                }
+                Edit::Step => {
+                    drop(store);
+                    store = open(&file);
+                }
+            }
+            play(&mut files, edit);
+        }
+        let subjects: Vec<_> = files.keys().map(|name| (path(name), history(name))).collect();
+        store.set_history(subjects.iter().map(|(path, text)| (path, text.as_str()))).unwrap();
+        let memory = fresh(&files);
+        let snapshot = store.snapshot().unwrap();
+        prop_assert_eq!(snapshot.catalogue().files(), files.len() as u64);
+        prop_assert_eq!(snapshot.catalogue().chunks(), memory.catalogue().chunks());
+        for query in queries() {
+            assert_same(
+                &hits(&View::new(&snapshot, []), &query, ALL),
+                &hits(&View::new(&memory, []), &query, ALL),
+                &query,
+            );
+        }
+    }
+}
+
+#[test]
+fn a_content_is_read_once_for_all_paths_and_branches() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("index.sqlite"));
+    assert_eq!(store.apply(&[put("a.rs", "fn main() {}"), put("b.rs", "fn main() {}")]).unwrap().contents, 1);
+    // Another branch, and back.
+    assert_eq!(store.apply(&[put("a.rs", "fn other() {}")]).unwrap().contents, 1);
+    assert_eq!(store.apply(&[put("b.rs", "fn other() {}")]).unwrap().contents, 0);
+    assert!(found(&store, "main").is_empty());
+    assert_eq!(store.status().unwrap().unused_contents, 1);
+    let back = store.apply(&[put("a.rs", "fn main() {}")]).unwrap();
+    assert_eq!((back.put, back.contents), (1, 0));
+    assert_eq!(found(&store, "main"), ["a.rs"]);
+}
+
+#[test]
+fn what_is_not_used_goes_beyond_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = StoreLimits { unused_contents: 2, ..StoreLimits::default() };
+    let store = Store::open(&folder.path().join("index.sqlite"), limits).unwrap().store;
+    for number in 0..10 {
+        store.apply(&[put("a.rs", &format!("fn version_{number}() {{}}"))]).unwrap();
+    }
+    assert_eq!(store.status().unwrap().unused_contents, 2);
+    assert_eq!(store.apply(&[put("a.rs", "fn version_8() {}")]).unwrap().contents, 0);
+    assert_eq!(store.apply(&[put("a.rs", "fn version_1() {}")]).unwrap().contents, 1);
+    assert_eq!(found(&store, "version_1"), ["a.rs"]);
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_hides_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("index.sqlite"));
+    store.apply(&[put("a/b/c.rs", "one"), put("a/b0.rs", "two"), put("ab.rs", "three")]).unwrap();
+    store.apply(&[Entry::Remove { path: path("a/b") }]).unwrap();
+    assert_eq!(paths_of(&store), ["a/b0.rs", "ab.rs"]);
+    store.apply(&[put("a", "a file now")]).unwrap();
+    assert_eq!(paths_of(&store), ["a", "ab.rs"]);
+}
+
+#[test]
+fn names_and_words_are_never_read_as_a_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("index.sqlite"));
+    let names =
+        ["a \"b\" OR c.rs", "x'; DROP TABLE file; --.rs", "new\nline.rs", "col:NEAR(a b).rs", "日本/語.rs"];
+    let entries: Vec<_> = names.iter().map(|name| put(name, "fn needle() { \"AND OR NOT * ^\" }")).collect();
+    store.apply(&entries).unwrap();
+    let odd = WorkspacePath::from_bytes(b"caf\xe9.rs").unwrap();
+    let content = Arc::new(ContentFields::of(&odd, b"fn needle() {}"));
+    store.apply(&[Entry::Put { path: odd.clone(), content, stamp: "stamp".to_owned() }]).unwrap();
+    assert_eq!(found(&store, "needle").len(), names.len() + 1);
+    assert_eq!(store.stamps().unwrap()[&odd].text, "stamp");
+    for query in
+        ["\"", "needle AND", "* needle", "body:needle", "NEAR(needle)", "needle'; DROP TABLE file", "\0"]
+    {
+        let _ = found(&store, query);
+    }
+    assert_eq!(paths_of(&store).len(), names.len() + 1);
+}
+
+/// What the index then says of itself, and how it is damaged.
+type Damage = (&'static str, fn(&Path));
+
+#[test]
+fn a_damaged_index_and_one_of_another_version_are_made_anew_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    let begin = || {
+        let store = open(&file);
+        store.apply(&[put("a.rs", "fn main() {}")]).unwrap();
+        store.compact().unwrap();
+    };
+    let damages: [Damage; 3] = [
+        ("is damaged", |file| std::fs::write(file, "this is no database, whatever its name says").unwrap()),
+        ("is damaged", |file| {
+            let mut bytes = std::fs::read(file).unwrap();
+            let end = bytes.len();
+            bytes[100..end].fill(0x5a);
+            std::fs::write(file, bytes).unwrap();
+        }),
+        ("was made by another version (77)", |file| {
+            rusqlite::Connection::open(file).unwrap().pragma_update(None, "user_version", 77).unwrap();
+        }),
+    ];
+    for (words, damage) in damages {
+        let _ = std::fs::remove_file(&file);
+        begin();
+        damage(&file);
+        let opened = Store::open(&file, StoreLimits::default()).unwrap();
+        let told = opened.told.expect(words);
+        assert!(told.contains(words) && told.contains("index.sqlite.aside"), "{told}");
+        assert!(paths_of(&opened.store).is_empty());
+        opened.store.apply(&[put("b.rs", "fn main() {}")]).unwrap();
+        assert_eq!(found(&opened.store, "main"), ["b.rs"]);
+    }
+    assert!(Store::open(&file, StoreLimits::default()).unwrap().told.is_none());
+}
+
+#[cfg(unix)]
+#[test]
+fn only_its_owner_reads_an_index() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("deep/er/index.sqlite"));
+    store.apply(&[put("a.rs", "fn main() {}")]).unwrap();
+    for name in ["index.sqlite", "index.sqlite-wal"] {
+        let metadata = std::fs::metadata(folder.path().join("deep/er").join(name)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_full_index_says_so_and_still_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = StoreLimits { bytes: 512 << 10, ..StoreLimits::default() };
+    let store = Store::open(&folder.path().join("index.sqlite"), limits).unwrap().store;
+    store.apply(&[put("first.rs", "fn needle() {}")]).unwrap();
+    let text =
+        |number: usize| (0..2_000).map(|word| format!("word{number}x{word}")).collect::<Vec<_>>().join("\n");
+    let error = (0..200).find_map(|number| store.apply(&[put(&format!("{number}.rs"), &text(number))]).err());
+    let error = error.expect("the limit is far below what was written");
+    assert!(error.is_full(), "{error}");
+    assert_eq!(found(&store, "needle"), ["first.rs"]);
+    store.clean().unwrap();
+    store.apply(&[put("again.rs", "fn needle() {}")]).unwrap();
+    assert_eq!(found(&store, "needle"), ["again.rs"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let error =
+        Store::open(&folder.path().join("file/index.sqlite"), StoreLimits::default()).map(drop).unwrap_err();
+    assert!(matches!(&error, IndexError::File { path, .. } if path.ends_with("index.sqlite")), "{error}");
+}
+
+#[test]
+fn two_write_and_eight_read_and_nobody_sees_half_a_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    drop(open(&file));
+    std::thread::scope(|scope| {
+        for writer in ["one", "two"] {
+            let file = &file;
+            scope.spawn(move || {
+                let store = open(file);
+                for round in 0..20 {
+                    let text = format!("fn needle_{writer}_{round}() {{}}");
+                    let batch: Vec<_> = (0..5).map(|at| put(&format!("{writer}/{at}.rs"), &text)).collect();
+                    store.apply(&batch).expect("a write beside another");
+                }
+            });
+        }
+        for _ in 0..8 {
+            let file = &file;
+            scope.spawn(move || {
+                let store = open(file);
+                for _ in 0..20 {
+                    let snapshot = store.snapshot().expect("a read beside writes");
+                    let view = View::new(&snapshot, []);
+                    let all = hits(&view, "needle", ALL);
+                    assert!([0, 5, 10].contains(&all.len()), "{}", all.len());
+                    for writer in ["one/", "two/"] {
+                        let mut of_one: Vec<_> =
+                            all.iter().filter(|hit| hit.path.to_string().starts_with(writer)).collect();
+                        of_one.dedup_by_key(|hit| hit.digest);
+                        assert!(of_one.len() <= 1, "files of two batches were seen together");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(found(&open(&file), "needle").len(), 10);
+}
+
+const KILLED: &str = "HEADSTART_TEST_WRITES_UNTIL_KILLED";
+
+/// Not a test of its own: the process that the next one kills.
+#[test]
+fn writes_until_it_is_killed() {
+    let Some(file) = std::env::var_os(KILLED) else { return };
+    let store = open(Path::new(&file));
+    for round in 0_u64.. {
+        let text =
+            (0..200).map(|word| format!("fn needle_{round}_{word}() {{}}")).collect::<Vec<_>>().join("\n");
+        let batch: Vec<_> = (0..5).map(|at| put(&format!("{at}.rs"), &text)).collect();
+        store.apply(&batch).expect("a write");
+        println!("round {round}");
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_whole_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    for rounds in [1, 3, 2, 5, 4] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writes_until_it_is_killed", "--nocapture"])
+            .env(KILLED, &file)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let seen = lines.map_while(Result::ok).filter(|line| line.starts_with("round ")).take(rounds).count();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(seen, rounds);
+
+        let store = open(&file);
+        assert_eq!(paths_of(&store).len(), 5);
+        let snapshot = store.snapshot().unwrap();
+        let view = View::new(&snapshot, []);
+        let all = hits(&view, "needle", Budget { hits: 5, least: 0.0 });
+        let digests: std::collections::BTreeSet<_> = all.iter().map(|hit| hit.digest).collect();
+        assert_eq!((all.len(), digests.len()), (5, 1));
+    }
+    let check = rusqlite::Connection::open(&file).unwrap();
+    let sound: String = check.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok");
+    check.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 0)", []).unwrap();
+}
+
+#[test]
+fn staged_work_lies_over_the_disk_as_over_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("index.sqlite"));
+    // The same content at two paths, of which one is hidden.
+    store
+        .apply(&[put("a.rs", "fn needle() {}"), put("b.rs", "fn needle() {}"), put("c.rs", "fn other() {}")])
+        .unwrap();
+    let mut index = MemoryIndex::new();
+    index.put(path("d.rs"), content(&path("d.rs"), "fn needle() {}"));
+    let staged = headstart_code_index::Staged { index, hidden: vec![path("a.rs")] };
+    let snapshot = store.snapshot().unwrap();
+    let view = View::new(&snapshot, [&staged]);
+    let mut anew = MemoryIndex::new();
+    for (name, text) in [("b.rs", "fn needle() {}"), ("c.rs", "fn other() {}"), ("d.rs", "fn needle() {}")] {
+        anew.put(path(name), content(&path(name), text));
+    }
+    for query in ["needle", "other", "rs"] {
+        assert_same(&hits(&view, query, ALL), &hits(&View::new(&anew, []), query, ALL), query);
+    }
+}
