@@ -189,3 +189,6 @@ impl ConditionalCommand {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -174,6 +174,7 @@ impl Judge<'_> {
                     climbs: shape.climbs || listed,
                     dot_last: true,
                     not_number: true,
+                    not_word: true,
                     splits: true,
                     ..shape
                 })

@@ -152,7 +152,9 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         let word = rest.first().filter(|first| first.is("list") || first.is("get"));
         judge.insert_behind(word.unwrap_or(last).span, " --local");
     }
-    judge.printed = lines::of_git(text, &parsed);
+    // Alone of all it prints the `--` that it is given.
+    let prints_dashes = text == "rev-parse" && rest.iter().any(|arg| arg.is("--"));
+    judge.printed = lines::of_git(text, &parsed).filter(|_| !prints_dashes);
     judge.reads_input &= READS_INPUT.contains(&text);
 }
 
