@@ -8,6 +8,7 @@
     reason = "the tests are the host: they start processes, keep files in temporary folders, and tell how long it took"
 )]
 
+mod bare;
 mod checks;
 mod languages;
 mod story;

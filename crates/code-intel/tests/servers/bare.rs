@@ -1,0 +1,216 @@
+//! How long an edit takes until its errors are known: through code intelligence, and with the bare server beside it.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use headstart_code_intel::{Adapter, Decoder, Settings, Severity, Snapshot, encode, uri_of};
+use serde_json::{Value, json};
+
+use crate::support::{World, find, path, require};
+
+const ROUNDS: usize = 20;
+
+/// A project with one file, and its text with and without an error in round `n`.
+struct Case {
+    server: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    main: &'static str,
+    text: fn(usize, bool) -> String,
+}
+
+#[test]
+#[ignore = "it only prints; `.ci/long` runs it"]
+fn figures() {
+    let python = |n: usize, wrong: bool| {
+        format!("def f(x: int) -> int:\n    return x + {n}\n\nf({})\n", if wrong { "\"a\"" } else { "1" })
+    };
+    let cases = [
+        Case { server: "pyright", files: &[("main.py", "")], main: "main.py", text: python },
+        Case { server: "basedpyright", files: &[("main.py", "")], main: "main.py", text: python },
+        Case {
+            server: "gopls",
+            files: &[
+                ("go.mod", "module example.com/bare\n\ngo 1.18\n"),
+                ("main.go", "package main\n\nfunc main() {}\n"),
+            ],
+            main: "main.go",
+            text: |n, wrong| {
+                format!(
+                    "package main\n\nfunc main() {{\n\tvar x int = {}\n\tprintln(x, {n})\n}}\n",
+                    if wrong { "\"a\"" } else { "1" }
+                )
+            },
+        },
+        Case {
+            server: "clangd",
+            files: &[("compile_flags.txt", "-xc++\n"), ("main.cpp", "int main() {}\n")],
+            main: "main.cpp",
+            text: |n, wrong| {
+                format!("int main() {{ int x = {}; return x + {n}; }}\n", if wrong { "\"a\"" } else { "1" })
+            },
+        },
+    ];
+    for case in &cases {
+        let (cold, bare) = bare(case);
+        let (our_cold, ours) = through(case);
+        println!(
+            "{}: cold {cold:?} bare, {our_cold:?} here; warm {:?} bare, {:?} here (medians of {ROUNDS})",
+            case.server,
+            median(bare),
+            median(ours)
+        );
+    }
+}
+
+fn through(case: &Case) -> (Duration, Vec<Duration>) {
+    let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
+    settings.adapters.retain(|adapter| adapter.name == case.server);
+    let world = World::new(case.files, settings);
+    let started = Instant::now();
+    world.ready(case.main);
+    let cold = started.elapsed();
+    let rounds = (0..ROUNDS).map(|round| {
+        let wrong = round % 2 == 0;
+        let text = (case.text)(round, wrong);
+        let snapshot = Snapshot::of(world.staged(&[(case.main, Some(&text))]));
+        let asked = Instant::now();
+        let delta = async_io::block_on(world.intel.diagnostics(&snapshot, &[], Severity::Error)).unwrap();
+        assert_eq!(delta.new_errors, usize::from(wrong), "{}: {delta:#?}", case.server);
+        asked.elapsed()
+    });
+    (cold, rounds.collect())
+}
+
+/// The server by itself: a change is sent, and the clock stops with the diagnostics of its version.
+fn bare(case: &Case) -> (Duration, Vec<Duration>) {
+    let adapter = Adapter::standard().into_iter().find(|adapter| adapter.name == case.server).unwrap();
+    require(&adapter.command);
+    let folder = tempfile::tempdir().unwrap();
+    let root = std::fs::canonicalize(folder.path()).unwrap();
+    for (name, text) in case.files {
+        std::fs::write(root.join(name), text).unwrap();
+    }
+    let root = root.to_str().unwrap().to_owned();
+    let uri = uri_of(&root, &path(case.main));
+    let started = Instant::now();
+    let mut bare = Bare::start(&adapter, &root);
+    let language = adapter.language(&path(case.main)).unwrap();
+    let text = case.files.iter().find(|(name, _)| *name == case.main).unwrap().1;
+    bare.notify(
+        "textDocument/didOpen",
+        &json!({ "textDocument": { "uri": uri, "languageId": language, "version": 1, "text": text } }),
+    );
+    bare.diagnostics(&uri, 1);
+    let cold = started.elapsed();
+    let rounds = (0..ROUNDS).map(|round| {
+        let wrong = round % 2 == 0;
+        let version = round + 2;
+        let change = json!({
+            "textDocument": { "uri": uri, "version": version },
+            "contentChanges": [{ "text": (case.text)(round, wrong) }],
+        });
+        let asked = Instant::now();
+        bare.notify("textDocument/didChange", &change);
+        // An older publication may come first.
+        while bare.diagnostics(&uri, version).iter().any(|one| one["severity"] == 1) != wrong {}
+        asked.elapsed()
+    });
+    (cold, rounds.collect())
+}
+
+struct Bare {
+    child: Child,
+    decoder: Decoder,
+    id: i64,
+    pulls: bool,
+}
+
+impl Bare {
+    fn start(adapter: &Adapter, root: &str) -> Self {
+        let mut command = Command::new(find(&adapter.command).unwrap());
+        command.args(&adapter.args).current_dir(root);
+        let child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut bare = Self { child, decoder: Decoder::default(), id: 0, pulls: false };
+        let folder = format!("file://{root}");
+        let answer = bare.ask(
+            "initialize",
+            &json!({
+                "processId": null, "rootUri": folder, "workspaceFolders": [{ "uri": folder, "name": "bare" }],
+                "capabilities": {
+                    "textDocument": { "publishDiagnostics": { "versionSupport": true }, "diagnostic": {} },
+                    "workspace": { "configuration": true, "workspaceFolders": true },
+                },
+            }),
+        );
+        bare.pulls = !answer["capabilities"]["diagnosticProvider"].is_null();
+        bare.notify("initialized", &json!({}));
+        bare
+    }
+
+    fn diagnostics(&mut self, uri: &str, version: usize) -> Vec<Value> {
+        if self.pulls {
+            let answer = self.ask("textDocument/diagnostic", &json!({ "textDocument": { "uri": uri } }));
+            return answer["items"].as_array().cloned().unwrap_or_default();
+        }
+        loop {
+            let message = self.next();
+            let params = &message["params"];
+            let is_new = params["version"].as_u64().is_none_or(|of| version as u64 <= of);
+            if message["method"] == "textDocument/publishDiagnostics" && params["uri"] == uri && is_new {
+                return params["diagnostics"].as_array().cloned().unwrap_or_default();
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.id += 1;
+        let id = self.id;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.next();
+            if message["id"] == id && message["method"].is_null() {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn notify(&mut self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.child.stdin.as_mut().unwrap().write_all(&encode(message)).unwrap();
+    }
+
+    /// The next message; requests of the server are answered with nothing.
+    fn next(&mut self) -> Value {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            if let Some(message) = self.decoder.next_message().unwrap() {
+                if !message["id"].is_null() && !message["method"].is_null() {
+                    let items = message["params"]["items"].as_array().map_or(0, Vec::len);
+                    let result = if 0 < items { json!(vec![Value::Null; items]) } else { Value::Null };
+                    self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+                }
+                return message;
+            }
+            let count = self.child.stdout.as_mut().unwrap().read(&mut buffer).unwrap();
+            assert_ne!(count, 0, "the server ended");
+            self.decoder.push(&buffer[..count]);
+        }
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
