@@ -50,7 +50,8 @@
 //! * Renaming a folder of the workspace that is not new gives `EXDEV` in a view; `mv` copes, `rename(2)` alone does not.
 //! * Debuggers and `strace` do not work in a view. Files of other owners than the user cannot be changed in it.
 //! * `.git` is shown, and may be written in the view; it is never read back. [`ReadBack::git`] says that it was written.
-//! * As uid 0 the kernel holds less than for other users: the number of processes is counted by the view's own first process.
+//! * As uid 0 the kernel holds less than for other users: before Linux 6.15 the number of processes is only counted, by the view's own first process,
+//!   and a program that starts them faster than that can fill the machine's table.
 //!
 //! # Features
 //!

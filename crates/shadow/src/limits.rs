@@ -8,8 +8,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Files, folders and links that may be written. Beyond them, `ENOSPC`.
     pub files: u64,
-    /// Processes and threads at the same time. Beyond them a fork fails with `EAGAIN`; as uid 0, which the kernel does not count, the
-    /// command is ended.
+    /// Processes and threads at the same time. Beyond them a fork fails with `EAGAIN`, or the command is ended, whichever comes first; as uid 0
+    /// on kernels before 6.15, which bound it for no namespace, only the latter.
     pub processes: u64,
     /// Resident bytes of all processes together; beyond them the command is ended. Looked at ten times a second.
     pub memory: u64,

@@ -7,6 +7,7 @@ mod channel;
 mod collect;
 mod ignored;
 mod init;
+mod mountinfo;
 mod outer;
 mod outside;
 mod read;

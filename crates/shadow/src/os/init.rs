@@ -2,7 +2,6 @@
 
 mod filter;
 mod lock;
-mod mountinfo;
 mod network;
 mod overlay;
 mod plan;

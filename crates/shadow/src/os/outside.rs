@@ -43,7 +43,7 @@ pub(super) fn written(written: &OwnedFd, places: &[Place]) -> Vec<PathBuf> {
 }
 
 fn is_temporary(path: &Path) -> bool {
-    crate::folders::EMPTY_FOLDERS.iter().any(|folder| path.starts_with(folder))
+    crate::folders::EMPTY_FOLDERS.iter().any(|folder| path == Path::new(folder))
 }
 
 struct Walk {

@@ -4,6 +4,8 @@
 mod below;
 mod entry;
 mod moved;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};

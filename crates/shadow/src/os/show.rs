@@ -211,7 +211,7 @@ fn make_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
 }
 
 /// Removes a name, with all below it. No link is followed; only one handle a folder is open, however deep it is.
-fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     match rustix::fs::unlinkat(at, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => {}
         Err(Errno::NOENT) => return Ok(()),

@@ -17,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::channel::{Channel, Message};
 use super::collect::{Collected, collect};
 use super::show::Show;
-use super::{OUTER, again, init, outside, read, written};
+use super::{OUTER, again, init, mountinfo, outside, read, written};
 use crate::{
     Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError, Shown,
     Standing, Stream, Support, layout,
@@ -75,10 +75,7 @@ pub fn support(options: &Options) -> Support {
         Ok(view) => {
             view.end();
             let notes = if rustix::process::getuid().is_root() {
-                vec![
-                    "as uid 0 the kernel does not bound the number of processes, which is only counted"
-                        .to_owned(),
-                ]
+                vec!["as uid 0 it is weaker than for another user: before Linux 6.15 processes are only counted".to_owned()]
             } else {
                 Vec::new()
             };
@@ -94,7 +91,21 @@ impl View {
         let since = now();
         let workspace = real_workspace(&options.workspace)?;
         let options = Options { workspace: workspace.clone(), ..options.clone() };
-        let places = layout(&options, &standing)?;
+        let mounts = mountinfo::mounts(&std::fs::read("/proc/self/mountinfo").unwrap_or_default());
+        if let Some(inner) = mountinfo::below(&mounts, &workspace).next() {
+            let reason = format!(
+                "something is mounted in it at {}, and would uncover what lies below",
+                inner.display()
+            );
+            return Err(ShadowError::Workspace { path: workspace.clone(), reason });
+        }
+        let places = layout(&options, &|path| {
+            let found = standing(path);
+            // What holds mounts can be shown, but not laid over.
+            let is_tool = options.home.as_deref().is_some_and(|home| path.starts_with(home));
+            let is_open = is_tool && mountinfo::below(&mounts, path).next().is_some();
+            if is_open { Standing::Nothing } else { found }
+        })?;
         let refused = |call: &str, error: std::io::Error| {
             ShadowError::Refused(Refusal {
                 call: call.to_owned(),
@@ -312,6 +323,11 @@ impl Starting {
         let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
         // Where the first process refuses at once, the answer counts and not that it did not listen.
         let sent = channel.send(&fields, &[]);
+        if let Err(error) = &sent
+            && !matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
+        {
+            return Err(wrong(format!("it cannot be told what to be: {error}")));
+        }
         let patience = Timespec::try_from(options.patience).unwrap_or(Timespec { tv_sec: 10, tv_nsec: 0 });
         let mut waited = [PollFd::new(channel, PollFlags::IN)];
         let ready = again(|| poll(&mut waited, Some(&patience))).map_err(|error| wrong(error.to_string()))?;

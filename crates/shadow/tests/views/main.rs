@@ -9,7 +9,9 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 mod commands;
+mod histories;
 mod place;
+mod places;
 mod reading;
 mod showing;
 #[path = "../support/state.rs"]
@@ -23,12 +25,20 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    let groups = [commands::TESTS, showing::TESTS, reading::TESTS];
-    let trials = groups.concat().into_iter().map(|(name, test)| {
-        Trial::test(name, move || {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(places::MOUNTED) {
+        places::in_mounts(&arguments.next().unwrap());
+        return ExitCode::SUCCESS;
+    }
+    let groups = [commands::TESTS, showing::TESTS, reading::TESTS, places::TESTS, histories::TESTS];
+    let tests = groups.concat().into_iter().map(|test| (test, false));
+    let long = histories::LONG.iter().map(|test| (*test, true));
+    let trials = tests.chain(long).map(|((name, test), is_long)| {
+        let trial = Trial::test(name, move || {
             test();
             Ok(())
-        })
+        });
+        trial.with_ignored_flag(is_long)
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }

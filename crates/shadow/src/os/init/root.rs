@@ -14,11 +14,10 @@ use rustix::mount::{
     mount_change, mount_remount, move_mount, open_tree, unmount,
 };
 
-use super::mountinfo;
 use super::overlay::{folder, make_folder, mounted, overlay};
 use super::plan::Plan;
 use crate::folders::MASKED;
-use crate::os::{refused, written};
+use crate::os::{mountinfo, refused, written};
 use crate::{Limits, Place, Refusal, Shown};
 
 /// What is built.
@@ -87,6 +86,7 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     enter(&root)?;
     drop(root);
     no_more_user_namespaces()?;
+    bound_processes(&plan.limits);
     close_all_else(&writable)?;
     let view =
         view.ok_or_else(|| refused("plan", "the workspace", std::io::Error::other("it is missing")))?;
@@ -343,6 +343,24 @@ fn no_more_user_namespaces() -> Result<(), Refusal> {
     fs::write(path, "0").map_err(|error| refused("write", path, error))
 }
 
+/// Bounds the numbers of processes, which also counts for root; after the first round the lowest 300 are not given again.
+///
+/// Only where each process namespace has a bound of its own: on older kernels this is the machine's. There root's processes are only counted.
+fn bound_processes(limits: &Limits) {
+    if has_own_bound(&rustix::system::uname().release().to_string_lossy()) {
+        let most = limits.processes.saturating_add(300).clamp(400, 4_000_000);
+        // What is refused leaves the count.
+        let _ = fs::write("/proc/sys/kernel/pid_max", most.to_string());
+    }
+}
+
+/// Linux 6.14 has it; one more, for releases of the same number that do not.
+fn has_own_bound(release: &str) -> bool {
+    let mut numbers =
+        release.split(|other: char| !other.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
+    (6, 15) <= (numbers.next().unwrap_or(0_u32), numbers.next().unwrap_or(0_u32))
+}
+
 /// Remounts everything read-only but what is to be written. A list of what is written, not of what is not: `/proc/sys` of a view that root
 /// started would change the machine.
 fn close_all_else(writable: &[PathBuf]) -> Result<(), Refusal> {
@@ -359,4 +377,24 @@ fn close_all_else(writable: &[PathBuf]) -> Result<(), Refusal> {
             .map_err(|error| refused("mount", format!("{}, read-only", mount.at.display()), error))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_kernels_have_a_bound_for_each_namespace() {
+        for (release, has) in [
+            ("6.18.44-fc", true),
+            ("6.15.0", true),
+            ("7.0", true),
+            ("6.14.2", false),
+            ("6.8.0-45", false),
+            ("5.15", false),
+            ("", false),
+        ] {
+            assert_eq!(has_own_bound(release), has, "{release}");
+        }
+    }
 }

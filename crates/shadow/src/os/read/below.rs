@@ -150,10 +150,13 @@ impl<'a> Below<'a> {
         }
         let changed = match now(self.tree.metadata(folder)) {
             Ok(found) => self.is_new(&found.fingerprint),
-            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => match folder.parent() {
-                Some(above) => self.folder_changed(&above)?,
-                None => false,
-            },
+            // Below a file, or a link that leads nowhere: in the view there are folders in its place.
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. } | TreeError::Escapes { .. }) => {
+                match folder.parent() {
+                    Some(above) => self.folder_changed(&above)?,
+                    None => false,
+                }
+            }
             Err(error) => return Err(error.into()),
         };
         self.folders.insert(folder.clone(), changed);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::mount::MountFlags;
 
@@ -16,6 +16,12 @@ pub(super) struct Mount {
 /// All mounts of the text, those that are not understood left out.
 pub(super) fn mounts(text: &[u8]) -> Vec<Mount> {
     text.split(|byte| *byte == b'\n').filter_map(mount).collect()
+}
+
+/// What is mounted below a folder, itself left out.
+pub(super) fn below<'a>(mounts: &'a [Mount], folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let places = mounts.iter().map(|mount| mount.at.as_path());
+    places.filter(move |at| at.starts_with(folder) && *at != folder)
 }
 
 fn mount(line: &[u8]) -> Option<Mount> {

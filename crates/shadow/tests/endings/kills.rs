@@ -1,0 +1,95 @@
+//! Whoever is killed, and whenever: no process is left.
+
+use std::fs;
+use std::io::Read as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use headstart_shadow::{Command, ShadowError, View};
+use libtest_mimic::Trial;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
+
+use crate::state::state;
+use crate::{Alone, PATIENCE, alone, options, workspace};
+
+pub(crate) const ALONE: &[(&str, Alone)] = &[("killed", killed), ("caller", caller)];
+
+/// So many moments, spread over the start of a view and the command in it.
+const MOMENTS: u32 = 50;
+const BETWEEN: Duration = Duration::from_micros(400);
+
+pub(crate) fn trials() -> Vec<Trial> {
+    ["the_caller", "the_process_that_waits", "the_first_process"].map(|who| alone("killed", &[who])).into()
+}
+
+/// Kills one of the processes of a view at each of the moments. What is left without a parent comes to this process, which then has a child.
+#[expect(clippy::zombie_processes, reason = "all children are waited for at once")]
+fn killed(arguments: &[String]) {
+    set_child_subreaper(Some(Pid::INIT)).unwrap();
+    let folder = workspace();
+    let before = state(folder.path());
+    for moment in 0..MOMENTS {
+        let mut caller = start_caller(folder.path());
+        std::thread::sleep(BETWEEN * moment);
+        let id = caller.id();
+        let victim = match arguments[0].as_str() {
+            "the_caller" => Some(id),
+            "the_process_that_waits" => child_of(id),
+            _ => child_of(id).and_then(child_of),
+        };
+        // Early on there is none yet.
+        if let Some(victim) = victim {
+            let victim = Pid::from_raw(i32::try_from(victim).unwrap()).unwrap();
+            let _ = kill_process(victim, Signal::KILL);
+        }
+        // A caller that still lives has nothing to wait for, and ends.
+        drop(caller.stdin.take());
+        until_nobody_is_left(moment);
+    }
+    assert_eq!(state(folder.path()), before);
+    // And the next one works.
+    let mut view = View::start(&options(folder.path())).unwrap();
+    assert!(view.run(&Command::shell("true", PATIENCE)).unwrap().end.is_success());
+}
+
+fn start_caller(folder: &std::path::Path) -> Child {
+    std::process::Command::new(std::env::current_exe().unwrap())
+        .args([crate::ALONE, "caller"])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn child_of(parent: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok()
+}
+
+/// A caller with a view in which something runs and writes; it ends when it is told to.
+fn caller(arguments: &[String]) {
+    let view = View::start(&options(arguments[0].as_ref()));
+    let Ok(mut view) = view else { return };
+    let Ok(ender) = view.ender() else { return };
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read(&mut [0]);
+        ender.end();
+    });
+    let line = "while :; do echo x > a; (setsid sleep 1000 &); sleep 0.01; done";
+    assert_eq!(view.run(&Command::shell(line, PATIENCE)).unwrap_err(), ShadowError::Ended);
+}
+
+fn until_nobody_is_left(moment: u32) {
+    let started = Instant::now();
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Err(Errno::CHILD) => return,
+            Ok(Some(_)) => {}
+            _ => std::thread::sleep(Duration::from_millis(1)),
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "something is left after moment {moment}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Views that end badly: killed at any moment, over a limit, on a kernel that refuses. Nothing is left of them.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "views are made of processes and files"
+)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+mod bombs;
+mod kills;
+mod refusals;
+#[path = "../support/state.rs"]
+mod state;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use headstart_shadow::Options;
+use libtest_mimic::{Arguments, Failed, Trial};
+use tempfile::TempDir;
+
+/// A test that is a process of its own, for it does to itself what no other test would bear.
+type Alone = fn(&[String]);
+
+/// The first argument of such a process; then comes its name.
+const ALONE: &str = "__alone";
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
+        return code;
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let alone = [kills::ALONE, refusals::ALONE].concat();
+    if let [ALONE, name, ..] = arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        let (_, test) = alone.iter().find(|(known, _)| known == name).unwrap();
+        test(&arguments[2..]);
+        return ExitCode::SUCCESS;
+    }
+    let trials = [kills::trials(), refusals::trials(), bombs::trials()];
+    libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit_code()
+}
+
+/// A trial that is made in a process of its own.
+fn alone(name: &'static str, arguments: &[&str]) -> Trial {
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    let title = format!("{name} {}", arguments.join(" ")).trim_end().replace(' ', "_");
+    Trial::test(title, move || {
+        let program = std::env::current_exe().unwrap();
+        let output = Command::new(program).args([ALONE, name]).args(&arguments).output().unwrap();
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Failed::from(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
+    })
+}
+
+/// A workspace with a few files.
+fn workspace() -> TempDir {
+    let folder = tempfile::Builder::new().prefix("shadow-").tempdir_in("/var/tmp").unwrap();
+    for (name, content) in [("a", "a"), ("b", "b")] {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    folder
+}
+
+fn options(workspace: &Path) -> Options {
+    Options::new(workspace)
+}

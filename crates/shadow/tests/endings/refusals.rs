@@ -1,0 +1,88 @@
+//! On a kernel that refuses one of the calls there is no view, and the error names the call. The kernel's part is a filter of this test.
+
+use std::collections::BTreeMap;
+
+use headstart_shadow::{ShadowError, Support, View, support};
+use libtest_mimic::Trial;
+use nix::libc;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+
+use crate::state::state;
+use crate::{Alone, alone, options, workspace};
+
+pub(crate) const ALONE: &[(&str, Alone)] = &[("refused", refused), ("supported", supported)];
+
+/// A call, its number, the value of its first argument if only that is refused, and what an error has to name.
+type Row = (&'static str, libc::c_long, Option<u64>, &'static str);
+
+const ROWS: [Row; 24] = [
+    ("unshare", libc::SYS_unshare, None, "unshare"),
+    ("capset", libc::SYS_capset, None, "capset"),
+    ("raise_ambient", libc::SYS_prctl, Some(47), "prctl (PR_CAP_AMBIENT)"),
+    ("parent_death", libc::SYS_prctl, Some(1), "prctl (PR_SET_PDEATHSIG)"),
+    ("mount", libc::SYS_mount, None, "mount (/, MS_SLAVE)"),
+    ("open_tree", libc::SYS_open_tree, None, "open_tree"),
+    ("fsopen", libc::SYS_fsopen, None, "fsopen (tmpfs)"),
+    ("fsconfig", libc::SYS_fsconfig, None, "fsconfig (tmpfs"),
+    ("fsmount", libc::SYS_fsmount, None, "fsmount (tmpfs)"),
+    ("move_mount", libc::SYS_move_mount, None, "move_mount"),
+    ("mkdirat", libc::SYS_mkdirat, None, "mkdirat"),
+    ("symlinkat", libc::SYS_symlinkat, None, "symlinkat"),
+    ("fchdir", libc::SYS_fchdir, None, "fchdir"),
+    ("pivot_root", libc::SYS_pivot_root, None, "pivot_root"),
+    ("umount2", libc::SYS_umount2, None, "umount2"),
+    ("netlink", libc::SYS_socket, Some(16), "socket (netlink)"),
+    ("sendto", libc::SYS_sendto, None, "sendto (netlink"),
+    ("secure_bits", libc::SYS_prctl, Some(28), "prctl (PR_SET_SECUREBITS)"),
+    ("bounding_set", libc::SYS_prctl, Some(24), "prctl (PR_CAPBSET_DROP)"),
+    ("dumpable", libc::SYS_prctl, Some(4), "prctl (PR_SET_DUMPABLE)"),
+    ("setsid", libc::SYS_setsid, None, "setsid"),
+    ("seccomp", libc::SYS_seccomp, None, "seccomp"),
+    ("sendmsg", libc::SYS_sendmsg, None, "sendmsg"),
+    ("socketpair", libc::SYS_socketpair, None, "socketpair"),
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let rows = ROWS.iter().map(|(name, ..)| alone("refused", &[name]));
+    rows.chain([alone("supported", &[])]).collect()
+}
+
+fn filter(number: libc::c_long, first: Option<u64>) {
+    let conditions = first.map(|value| {
+        let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value).unwrap();
+        SeccompRule::new(vec![condition]).unwrap()
+    });
+    let rules = BTreeMap::from([(number, conditions.into_iter().collect())]);
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let errno = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    let program: BpfProgram =
+        SeccompFilter::new(rules, SeccompAction::Allow, errno, arch).unwrap().try_into().unwrap();
+    seccompiler::apply_filter(&program).unwrap();
+}
+
+fn refused(arguments: &[String]) {
+    let (_, number, first, named) = ROWS.iter().find(|(name, ..)| *name == arguments[0]).unwrap();
+    let folder = workspace();
+    let before = state(folder.path());
+    filter(*number, *first);
+    let error = View::start(&options(folder.path())).unwrap_err();
+    let said = error.to_string();
+    if ["sendmsg", "sendto"].contains(&arguments[0].as_str()) {
+        // Without it the view cannot even be told what it is to be, nor say why it is not.
+        assert!(matches!(error, ShadowError::Protocol { .. }), "{error}");
+    } else {
+        assert!(matches!(error, ShadowError::Refused(_)) && said.contains(named), "{said}");
+        assert!(said.contains("Operation not permitted"), "{said}");
+        let Support::None { why } = support(&options(folder.path())) else { panic!("there is a view") };
+        assert_eq!(why, said);
+    }
+    assert_eq!(state(folder.path()), before);
+}
+
+/// Without a filter there is one: else all of this would pass anywhere.
+fn supported(_: &[String]) {
+    let folder = workspace();
+    View::start(&options(folder.path())).unwrap();
+}

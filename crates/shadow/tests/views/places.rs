@@ -1,0 +1,178 @@
+//! Workspaces at places that are hard to write down, and on other file systems.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::Command;
+
+use headstart_shadow::{Options, View};
+
+use crate::place::{Place, Test, ok};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("the_name_of_the_workspace_is_any_bytes", the_name_of_the_workspace_is_any_bytes),
+    ("a_workspace_may_be_in_memory", a_workspace_may_be_in_memory),
+    ("a_workspace_may_be_below_a_folder_that_a_view_empties", a_workspace_below_an_emptied_folder),
+    ("a_workspace_that_holds_mounts_is_refused", a_workspace_that_holds_mounts_is_refused),
+    ("a_workspace_reached_through_a_link_is_where_the_link_leads", a_workspace_reached_through_a_link),
+    ("tools_of_the_home_are_there_without_credentials", tools_of_the_home),
+];
+
+/// The first argument with which this test starts itself in a mount namespace of its own.
+pub(crate) const MOUNTED: &str = "__mounted";
+
+fn writes_and_reads(options: &Options) {
+    let work = &options.workspace;
+    fs::write(work.join("file"), "old").unwrap();
+    let mut view = View::start(options).unwrap_or_else(|error| panic!("{}: {error}", work.display()));
+    assert_eq!(
+        ok(&mut view, "cat file; echo new > file; mkdir x; cat file"),
+        "oldnew\n",
+        "{}",
+        work.display()
+    );
+    let said = ok(&mut view, "pwd").into_bytes();
+    assert_eq!(
+        said.strip_suffix(b"\n").map(|said| String::from_utf8_lossy(said).into_owned()),
+        Some(work.to_string_lossy().into_owned())
+    );
+    assert_eq!(fs::read_to_string(work.join("file")).unwrap(), "old");
+}
+
+fn the_name_of_the_workspace_is_any_bytes() {
+    let names: [&[u8]; 12] = [
+        b"a:b",
+        b"a,b",
+        b"a\\b",
+        b"a b",
+        b"a\nb",
+        b"a\tb",
+        b"-n",
+        b"$(id)",
+        b"'\"",
+        "\u{fc}\u{1f600}".as_bytes(),
+        b"\xff\xfe",
+        b"\\040",
+    ];
+    for name in names {
+        let place = Place::with(&[]);
+        let work = place.work().join(OsStr::from_bytes(name)).join("lowerdir=x,upperdir=y");
+        fs::create_dir_all(&work).unwrap();
+        writes_and_reads(&Options { workspace: work, ..place.options() });
+    }
+}
+
+fn a_workspace_may_be_in_memory() {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    // What lies in /dev cannot be shown; a link to it leads there.
+    let error = View::start(&Options::new(folder.path())).unwrap_err().to_string();
+    assert!(error.contains("which a view makes anew"), "{error}");
+    mounted("tmpfs");
+}
+
+fn a_workspace_below_an_emptied_folder() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    fs::write(folder.path().join("beside"), "secret").unwrap();
+    let work = folder.path().join("deep/work");
+    fs::create_dir_all(&work).unwrap();
+    let options = Options::new(work);
+    writes_and_reads(&options);
+    let mut view = View::start(&options).unwrap();
+    assert_eq!(
+        ok(&mut view, "find /tmp -mindepth 2 -type d"),
+        format!("{0}\n{0}/work\n", folder.path().join("deep").display())
+    );
+}
+
+fn a_workspace_that_holds_mounts_is_refused() {
+    mounted("inner");
+    mounted("bind");
+}
+
+fn a_workspace_reached_through_a_link() {
+    let place = Place::named("real name", &[("file", "old")]);
+    let options = Options { workspace: place.home().join("../work"), ..place.options() };
+    let mut view = View::start(&options).unwrap();
+    assert_eq!(view.workspace(), place.work());
+    assert_eq!(ok(&mut view, "cat file"), "old");
+}
+
+fn tools_of_the_home() {
+    let place = Place::with(&[]);
+    let home = place.home();
+    for file in [
+        ".cargo/bin/tool",
+        ".cargo/credentials.toml",
+        ".m2/settings.xml",
+        ".m2/repository/x",
+        ".ssh/id",
+        "notes",
+        ".cache/uv/x",
+    ] {
+        let file = home.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "content").unwrap();
+    }
+    let before = crate::state::state(&home);
+    let mut view = place.view();
+    let line = format!("cd '{}' && find . -type f | sort", home.display());
+    assert_eq!(ok(&mut view, &line), "./.cache/uv/x\n./.cargo/bin/tool\n./.m2/repository/x\n");
+    let line = format!(
+        "cd '{}' && mkdir .cargo/registry bin && touch .cargo/registry/x .cache/uv/y bin/mine .cargo/bin/new && rm .cargo/bin/tool",
+        home.display()
+    );
+    let output = crate::place::sh(&mut view, &line);
+    let mut outside: Vec<String> = output
+        .refused
+        .outside
+        .iter()
+        .map(|path| path.strip_prefix(&home).unwrap().display().to_string())
+        .collect();
+    outside.sort();
+    assert_eq!(outside, [".cargo/bin/new", ".cargo/bin/tool", "bin/mine"]);
+    assert_eq!(crate::state::state(&home), before);
+}
+
+/// A name, a line of the shell that mounts, and a test.
+type Mounts = (&'static str, &'static str, fn(&Place));
+
+/// Workspaces that are on something that is mounted for them, and what is expected of each.
+const MOUNTS: [Mounts; 3] = [
+    ("tmpfs", "mount -t tmpfs tmpfs WORK", writes_and_reads_at),
+    ("inner", "mkdir WORK/inner && mount -t tmpfs tmpfs WORK/inner", refuses_inner),
+    ("bind", "mkdir WORK/../other && mount --bind WORK/../other WORK", writes_and_reads_at),
+];
+
+fn writes_and_reads_at(place: &Place) {
+    writes_and_reads(&place.options());
+}
+
+fn refuses_inner(place: &Place) {
+    let error = View::start(&place.options()).unwrap_err().to_string();
+    assert!(error.contains("something is mounted in it at") && error.contains("inner"), "{error}");
+}
+
+/// Starts this test again in a mount namespace of its own.
+fn mounted(name: &str) {
+    let program = std::env::current_exe().unwrap();
+    let maps: &[&str] =
+        if rustix::process::getuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
+    let output = Command::new("unshare")
+        .args(maps)
+        .args(["--mount", "--propagation", "private", "--"])
+        .arg(program)
+        .args([MOUNTED, name])
+        .output()
+        .unwrap_or_else(|error| panic!("this test needs unshare of util-linux: {error}"));
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// One of the cases, in the process that was started for it.
+pub(crate) fn in_mounts(name: &str) {
+    let (_, line, test) = MOUNTS.iter().find(|(known, ..)| *known == name).unwrap();
+    let place = Place::with(&[]);
+    let line = line.replace("WORK", &format!("'{}'", place.work().display()));
+    let status = Command::new("/bin/sh").args(["-c", &line]).status().unwrap();
+    assert!(status.success(), "{line}");
+    test(&place);
+}
