@@ -48,6 +48,7 @@
 //! * The workspace must not be edited in place while a command reads it: overlayfs calls what is seen then undefined. What was edited
 //!   since the view started, and changed in the view as well, is named in [`ReadBack::changed_meanwhile`] and not read back.
 //! * Renaming a folder of the workspace that is not new gives `EXDEV` in a view; `mv` copes, `rename(2)` alone does not.
+//! * All that is written lies in memory, build output too, and is gone with the view: each view builds anew what the workspace does not have.
 //! * Debuggers and `strace` do not work in a view. Files of other owners than the user cannot be changed in it.
 //! * `.git` is shown, and may be written in the view; it is never read back. [`ReadBack::git`] says that it was written.
 //! * As uid 0 the kernel holds less than for other users: before Linux 6.15 the number of processes is only counted, by the view's own first process,

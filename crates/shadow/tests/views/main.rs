@@ -8,6 +8,7 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+mod builds;
 mod commands;
 mod histories;
 mod place;
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
         places::in_mounts(&arguments.next().unwrap());
         return ExitCode::SUCCESS;
     }
-    let groups = [commands::TESTS, showing::TESTS, reading::TESTS, places::TESTS, histories::TESTS];
+    let groups =
+        [commands::TESTS, showing::TESTS, reading::TESTS, places::TESTS, histories::TESTS, builds::TESTS];
     let tests = groups.concat().into_iter().map(|test| (test, false));
     let long = histories::LONG.iter().map(|test| (*test, true));
     let trials = tests.chain(long).map(|((name, test), is_long)| {

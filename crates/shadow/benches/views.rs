@@ -1,0 +1,226 @@
+//! Views, each figure beside what the same harness takes without one: a plain spawn, and `bwrap --ro-bind / / true`, a sandbox without an overlay.
+//!
+//! The ways take turns, round by round, so that whatever else the machine does meets all of them; look at the ratios, and at the smallest of
+//! each.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "processes and files are what is measured, and time"
+)]
+#![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
+#![expect(clippy::print_stdout, reason = "it prints what it measured")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command as Process, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::{OsTree, Overlay, Quota, WorkspacePath};
+use headstart_shadow::{Command, Options, ReadRules, View};
+use tempfile::TempDir;
+
+const MANY: usize = 50_000;
+const HELD: usize = 100;
+
+fn main() -> ExitCode {
+    if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
+        return code;
+    }
+    // `cargo test --benches` only asks whether it runs.
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    let (rounds, many) = if is_bench { (100, MANY) } else { (1, 100) };
+    println!("load {}", fs::read_to_string("/proc/loadavg").unwrap().trim());
+    starts(rounds, many);
+    held(rounds);
+    show_and_read(rounds.min(40));
+    memory(if is_bench { HELD } else { 2 });
+    println!("load {}", fs::read_to_string("/proc/loadavg").unwrap().trim());
+    ExitCode::SUCCESS
+}
+
+fn workspace(files: usize) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("shadow-bench-").tempdir_in("/var/tmp").unwrap();
+    for number in 0..files {
+        let at = folder.path().join(format!("folder{}", number % 500));
+        fs::create_dir_all(&at).unwrap();
+        fs::write(at.join(format!("file{number}")), "content").unwrap();
+    }
+    folder
+}
+
+struct Row {
+    name: String,
+    times: Vec<Duration>,
+}
+
+fn rows(names: &[&str]) -> Vec<Row> {
+    names.iter().map(|name| Row { name: (*name).to_owned(), times: Vec::new() }).collect()
+}
+
+impl Row {
+    fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = work();
+        self.times.push(started.elapsed());
+        done
+    }
+}
+
+fn print(rows: &mut [Row]) {
+    for row in rows {
+        row.times.sort();
+        let median = row.times[row.times.len() / 2];
+        println!("{:<44} least {:>9.3?}  median {median:>9.3?}", row.name, row.times[0]);
+    }
+}
+
+fn quick() -> Command {
+    Command::new(["/bin/true"], Duration::from_secs(60))
+}
+
+fn plain() {
+    let status = Process::new("/bin/true").stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
+    assert!(status.success());
+}
+
+fn starts(rounds: usize, many: usize) {
+    let (few, many) = (workspace(5), workspace(many));
+    let has_bwrap = Process::new("bwrap").arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !has_bwrap {
+        println!("bwrap is not installed: its rows are missing");
+    }
+    let mut rows = rows(&[
+        "plain spawn of true",
+        "bwrap --ro-bind / / true",
+        "start of a view, 5 files",
+        "start of a view, many files",
+        "start, true and end, many files",
+    ]);
+    for _ in 0..rounds {
+        rows[0].time(plain);
+        if has_bwrap {
+            rows[1].time(|| {
+                let status = Process::new("bwrap").args(["--ro-bind", "/", "/", "true"]).status().unwrap();
+                assert!(status.success());
+            });
+        }
+        rows[2].time(|| start(few.path())).end();
+        rows[3].time(|| start(many.path())).end();
+        rows[4].time(|| {
+            let mut view = start(many.path());
+            view.run(&quick()).unwrap();
+            view.end();
+        });
+    }
+    rows.retain(|row| !row.times.is_empty());
+    print(&mut rows);
+}
+
+fn start(workspace: &Path) -> View {
+    View::start(&Options::new(workspace)).unwrap()
+}
+
+fn held(rounds: usize) {
+    let folder = workspace(5);
+    let mut view = start(folder.path());
+    let mut rows = rows(&["plain spawn of true", "true in a held view"]);
+    for _ in 0..rounds {
+        rows[0].time(plain);
+        rows[1].time(|| view.run(&quick()).unwrap());
+    }
+    print(&mut rows);
+}
+
+fn show_and_read(rounds: usize) {
+    let folder = workspace(5);
+    let tree = std::sync::Arc::new(OsTree::open(folder.path()).unwrap());
+    let overlay = Overlay::new(tree.clone(), Quota::default());
+    futures::executor::block_on(async {
+        for number in 0..100 {
+            let path = WorkspacePath::parse(&format!("new{}/file{number}", number % 10)).unwrap();
+            overlay.write(&path, vec![b'x'; 4096]).await.unwrap();
+        }
+    });
+    let staged = overlay.change_set();
+    let mut rows = rows(&["100 files of 4 KiB by std::fs", "shown in a view", "read back"]);
+    for _ in 0..rounds {
+        let plain = TempDir::new_in("/dev/shm").unwrap();
+        rows[0].time(|| {
+            for change in &staged.changes {
+                let at = plain.path().join(change.path.as_str().unwrap());
+                fs::create_dir_all(at.parent().unwrap()).unwrap();
+                fs::write(at, [b'x'; 4096]).unwrap();
+            }
+        });
+        let mut view = start(folder.path());
+        rows[1].time(|| view.show(&staged).unwrap());
+        let back = rows[2].time(|| view.read_back(&*tree, &ReadRules::new(Quota::default())).unwrap());
+        assert_eq!(back.changes.changes.len(), 100);
+    }
+    print(&mut rows);
+}
+
+fn memory(count: usize) {
+    let folder = workspace(5);
+    let (kernel, mut views) = (kernel_memory(), Vec::new());
+    let started = Instant::now();
+    for _ in 0..count {
+        views.push(start(folder.path()));
+    }
+    println!("{count} views, started in {:.1?} each", started.elapsed() / u32::try_from(count).unwrap());
+    let processes = processes();
+    let user: u64 = processes.iter().map(|process| proportional(process)).sum();
+    let each = |kilobytes: u64| kilobytes / u64::try_from(count).unwrap();
+    let kernel = kernel_memory().saturating_sub(kernel);
+    println!(
+        "each: {} kB of {} processes, {} kB of the kernel",
+        each(user),
+        processes.len() / count,
+        each(kernel)
+    );
+    let started = Instant::now();
+    for view in &mut views {
+        view.run(&quick()).unwrap();
+    }
+    println!("true in each, one after the other: {:.1?}", started.elapsed());
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for view in &mut views {
+            scope.spawn(|| view.run(&quick()).unwrap());
+        }
+    });
+    println!("true in all at once: {:.1?}", started.elapsed());
+}
+
+/// The processes of this bench's views.
+fn processes() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut todo = vec![std::process::id().to_string()];
+    while let Some(parent) = todo.pop() {
+        for task in fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+            found.extend(children.clone());
+            todo.extend(children);
+        }
+    }
+    found
+}
+
+/// Kilobytes of a process, each page shared among those that have it.
+fn proportional(process: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Kilobytes that the kernel holds for itself.
+fn kernel_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    ["Slab:", "PageTables:", "KernelStack:"].iter().map(|name| field(name)).sum()
+}
