@@ -2,6 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{BackgroundModel, Message, Recording};
+use headstart_git_ahead::{Git, Repository};
 use headstart_overlay_fs::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit};
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate};
@@ -35,6 +36,10 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
     let options = options(state, by);
     let failed = |error: TreeError| cannot_open(workspace, state, &error);
     let tree = OsTree::open_with(workspace, options).map_err(failed)?;
+    let tree = match repository(workspace, state) {
+        Some(repository) => tree.with_participant(Arc::new(repository)),
+        None => tree,
+    };
     for swept in tree.tidy().map_err(failed)? {
         match swept.outcome {
             SweepOutcome::RolledBack | SweepOutcome::UndoRolledBack | SweepOutcome::Damaged => {
@@ -44,6 +49,18 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
         }
     }
     Ok(tree)
+}
+
+/// The repository that may take part in an accept, where there is one and a git that can do it. Without it, an accept of work that
+/// ran git commands is an error that says so.
+fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
+    let (state, path) = (state?, std::env::var_os("PATH")?);
+    if !workspace.join(".git").is_dir() {
+        return None;
+    }
+    let outside = std::env::split_paths(&path).filter(|folder| !folder.starts_with(workspace));
+    let git = Git::find(&std::env::join_paths(outside).ok()?).ok()?;
+    Some(Repository::new(git, workspace, state))
 }
 
 /// Why a workspace cannot be opened, or an accept in it not undone. What waits for an accept and what can be undone is in the

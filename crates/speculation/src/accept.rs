@@ -176,7 +176,11 @@ pub async fn accept(
         choices => Some(resolve_conflicts(workspace, &finished.changes, choices).await?),
     };
     let changes = resolved.as_ref().unwrap_or(&finished.changes);
-    let committed = match workspace.commit(changes, options).await? {
+    let outcome = match &finished.git {
+        None => workspace.commit(changes, options).await?,
+        Some(git) => workspace.commit_with(changes, &git.beside(), options).await?,
+    };
+    let committed = match outcome {
         CommitOutcome::Committed(committed) => committed,
         CommitOutcome::Conflict(conflicts) => return Ok(Acceptance::Conflict(conflicts)),
     };

@@ -1,4 +1,5 @@
 use headstart_forked_query::{ModelError, ToolCall, Usage};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::ChangeSet;
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,9 @@ pub struct Finished {
     pub transcript: Transcript,
     /// What it would change in the workspace.
     pub changes: ChangeSet,
+    /// What it would change in the repository, together with the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitChange>,
     /// The suggestion for what comes after, where there is one.
     pub next: Option<String>,
     /// What it cost.

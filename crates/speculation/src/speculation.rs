@@ -284,6 +284,7 @@ impl Speculation {
             ending: Ending::Aborted,
             transcript: Transcript::default(),
             changes: ChangeSet::default(),
+            git: None,
             next: None,
             cost: lock(&self.shared.progress).cost,
             viewed_ms: None,

@@ -321,18 +321,16 @@ impl Tree for UndoWatch {
 #[async_trait]
 impl Workspace for UndoWatch {
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        let mut before = Vec::with_capacity(changes.changes.len());
-        for change in &changes.changes {
-            before.push(self.before(change).await);
-        }
-        let outcome = self.workspace.commit(changes, options).await?;
-        if let CommitOutcome::Committed(committed) = &outcome {
-            for (change, before) in changes.changes.iter().zip(before) {
-                let Some(before) = before else { continue };
-                self.committed(change, before, committed.merged.contains(&change.path)).await;
-            }
-        }
-        Ok(outcome)
+        self.commit_watched(changes, None, options).await
+    }
+
+    async fn commit_with(
+        &self,
+        changes: &ChangeSet,
+        beside: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        self.commit_watched(changes, Some(beside), options).await
     }
 
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
@@ -341,5 +339,30 @@ impl Workspace for UndoWatch {
 
     fn forget(&self, changes: &ChangeSet) {
         self.workspace.forget(changes);
+    }
+}
+
+impl UndoWatch {
+    async fn commit_watched(
+        &self,
+        changes: &ChangeSet,
+        beside: Option<&str>,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        let mut before = Vec::with_capacity(changes.changes.len());
+        for change in &changes.changes {
+            before.push(self.before(change).await);
+        }
+        let outcome = match beside {
+            None => self.workspace.commit(changes, options).await?,
+            Some(beside) => self.workspace.commit_with(changes, beside, options).await?,
+        };
+        if let CommitOutcome::Committed(committed) = &outcome {
+            for (change, before) in changes.changes.iter().zip(before) {
+                let Some(before) = before else { continue };
+                self.committed(change, before, committed.merged.contains(&change.path)).await;
+            }
+        }
+        Ok(outcome)
     }
 }

@@ -164,6 +164,7 @@ mod tests {
             ending,
             transcript,
             changes: ChangeSet::default(),
+            git: None,
             next: None,
             cost: Cost { work_ms, ..Cost::default() },
             viewed_ms: None,

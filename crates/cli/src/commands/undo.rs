@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, ContentHash, OsTree, UndoOutcome, WorkspacePath};
 use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
@@ -53,8 +54,9 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
         _ => return Err(wrong(never)),
     };
     let workspace = workspace::of_record(record)?;
+    let beside = finished.git.as_ref().map(GitChange::beside);
     let outcome = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?
-        .undo(&finished.changes)
+        .undo_with(&finished.changes, beside.as_deref())
         .map_err(|error| failed(&workspace, store, &error))?;
     match outcome {
         UndoOutcome::Undone { paths, .. } => {
@@ -118,7 +120,10 @@ fn record_of(
         // What cannot be read is no record of this accept, and `list` tells of it.
         let Ok(record) = store.read(&id) else { continue };
         let is_it = record.workspace == workspace
-            && record.finished.is_some_and(|finished| OsTree::digest(&finished.changes) == changes);
+            && record.finished.is_some_and(|finished| {
+                let beside = finished.git.as_ref().map(GitChange::beside);
+                OsTree::digest_with(&finished.changes, beside.as_deref()) == changes
+            });
         // Two may have done the same work: the one that was accepted is meant.
         if is_it && (found.is_none() || record.state == State::Accepted) {
             found = Some(id);

@@ -33,6 +33,7 @@ fn finished() -> Finished {
         ending: Ending::Completed,
         transcript: Transcript::new("run the tests"),
         changes: headstart_overlay_fs::ChangeSet::default(),
+        git: None,
         next: None,
         cost: Cost::default(),
         viewed_ms: None,

@@ -16,6 +16,7 @@ mod ends;
 mod faults;
 mod formats;
 mod found;
+mod git;
 mod kept_prefix;
 mod killed;
 mod policies;

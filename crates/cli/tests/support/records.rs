@@ -37,6 +37,7 @@ pub(crate) fn completed(id: &str) -> Finished {
             ],
             reads: Vec::new(),
         },
+        git: None,
         next: Some("run the tests".into()),
         cost: Cost {
             tokens: Usage {

@@ -1,0 +1,86 @@
+//! A commit that work ahead made in a view: accepted, and taken back, by other processes than the one that kept it.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use headstart_git_ahead::{Git, GitChange, Reader, Snapshot};
+use headstart_overlay_fs::ChangeSet;
+
+use crate::support::Session;
+use crate::support::records::{self, completed, written};
+
+const ID: &str = "aaaa000000";
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=A", "-c", "user.email=a@b"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A record of work that changed a file and committed it.
+fn kept(session: &Session) {
+    let (user, view) = (session.workspace().canonicalize().unwrap(), session.home().join("view"));
+    session.write("project/greeting.txt", "hello\n");
+    git(&user, &["init", "-q", "-b", "main"]);
+    git(&user, &["add", "."]);
+    git(&user, &["commit", "-qm", "first"]);
+    let private = session.home().join("private");
+    fs::create_dir(&private).unwrap();
+    let before = Snapshot::take(File::open(&user).unwrap(), &private).unwrap();
+    assert!(Command::new("cp").arg("-a").args([&user, &view]).status().unwrap().success());
+    fs::write(view.join("greeting.txt"), "hello\nbye\n").unwrap();
+    git(&view, &["commit", "-qam", "second"]);
+
+    let changes = vec![written("greeting.txt", Some("hello\n"), "hello\nbye\n")];
+    let mut finished = completed(ID);
+    finished.changes = ChangeSet { changes, reads: Vec::new() };
+    records::keep(session, &records::finished(session, &finished));
+    let program = Git::find(&std::env::var_os("PATH").unwrap()).unwrap();
+    let state = session.store().parent().unwrap().to_owned();
+    let pack = format!("speculations/{ID}/objects.pack");
+    let change: Option<GitChange> = Reader::new(program, &user, &private)
+        .read(before.as_ref(), File::open(&view).unwrap(), &state, &pack)
+        .unwrap();
+    assert_eq!(change.as_ref().unwrap().summary(), "1 commit on main");
+    finished.git = change;
+    records::keep(session, &records::finished(session, &finished));
+}
+
+#[test]
+fn a_commit_that_is_kept_is_accepted_and_taken_back() {
+    let session = Session::new();
+    kept(&session);
+    let user = session.workspace();
+    for undo in [&["undo", ID][..], &["undo"]] {
+        let outcome = session.run(&["accept", ID, "--mode", "auto-edit"]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(git(&user, &["log", "--format=%s"]), "second\nfirst\n");
+        assert_eq!(git(&user, &["status", "--porcelain"]), "");
+        let outcome = session.run(undo);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(git(&user, &["log", "--format=%s"]), "first\n");
+        assert_eq!(git(&user, &["status", "--porcelain"]), "");
+    }
+    assert_eq!(fs::read_to_string(user.join("greeting.txt")).unwrap(), "hello\n");
+}
+
+#[test]
+fn a_commit_of_the_users_meanwhile_is_a_conflict() {
+    let session = Session::new();
+    kept(&session);
+    let user = session.workspace();
+    git(&user, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
+    let outcome = session.run(&["accept", ID, "--mode", "auto-edit", "--json"]);
+    assert_eq!(outcome.code, Some(4), "{outcome}");
+    let conflict = &outcome.json()[0]["conflicts"][0];
+    assert_eq!((&conflict["path"], &conflict["kind"]), (&".git/refs/heads/main".into(), &"ref".into()));
+    assert_eq!(git(&user, &["log", "--format=%s"]), "theirs\nfirst\n");
+    assert_eq!(git(&user, &["status", "--porcelain"]), "");
+}
