@@ -77,7 +77,7 @@ test("a command that starts git runs once the machine was looked at", async () =
   ];
   for (const [look, why] of refused) {
     const [count, told] = await run(look);
-    assert.equal(count, 0);
+    assert.equal(count, 0, `${why}: ${told}`);
     assert.match(told, why);
   }
 });
