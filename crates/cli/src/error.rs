@@ -126,6 +126,9 @@ pub(crate) enum CliError {
     #[error("the demo went wrong: {0}")]
     Demo(String),
 
+    #[error(transparent)]
+    Index(#[from] headstart_code_index::IndexError),
+
     /// What this build cannot do.
     #[error("{0}")]
     Unavailable(String),

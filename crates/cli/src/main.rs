@@ -21,6 +21,7 @@ mod exit;
 mod habits;
 mod history;
 mod host;
+mod index;
 mod ledger;
 mod lines;
 mod machine;

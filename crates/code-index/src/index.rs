@@ -29,6 +29,9 @@ pub enum IndexError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The project's own folder cannot be read.
+    #[error(transparent)]
+    Tree(#[from] headstart_overlay_fs::TreeError),
     /// Another thread panicked while it used the index.
     #[error("the index is not to be used any more, since a thread that used it has died; start again")]
     Poisoned,

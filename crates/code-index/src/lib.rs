@@ -54,7 +54,10 @@ mod search;
 mod store;
 mod symbol;
 mod token;
+#[cfg(feature = "sqlite")]
+mod update;
 mod view;
+mod walk;
 
 pub use catalogue::Catalogue;
 pub use fields::{ChunkFields, ContentFields, Field, LARGEST_FILE, PathFields, PathOnly};
@@ -69,4 +72,7 @@ pub use search::{Budget, Hit, Recent, Why, search, search_files};
 pub use store::{Applied, Entry, Opened, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus};
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
+#[cfg(feature = "sqlite")]
+pub use update::{Progress, Updated, update};
 pub use view::{Staged, View};
+pub use walk::{DEFAULT_IGNORED, Files, IGNORE_FILE, project_files};

@@ -81,6 +81,7 @@ mod check;
 mod commit;
 mod content;
 mod exact;
+mod ignore_rules;
 mod memory;
 mod merge;
 #[cfg(all(feature = "os", unix))]
@@ -101,6 +102,7 @@ pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind
 pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash, ParseHashError};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
+pub use ignore_rules::IgnoreRules;
 pub use memory::MemoryTree;
 #[cfg(all(feature = "os", unix))]
 #[cfg(all(feature = "failpoints", unix))]

@@ -43,6 +43,7 @@ Configuration, each layer over the one before:
                 cache_seconds; in [limits] depth (steps ahead, one on top of the other),
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
                 staged_depth, time_seconds, command_seconds; [[policy]] (docs/policies.md);
+                in [code-index] enabled, history, max_bytes (docs/code-index.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
                 what it may cost and keep: ledger, [budget], [models.\"MODEL\"] (docs/formats.md)
   project file  WORKSPACE/.headstart/config.toml
@@ -188,6 +189,25 @@ invalid_input, so answer N is always that of line N.
 
 Examples:
   echo '{\"text\":\"run the tests\"}' | headstart filter";
+
+pub(super) const SEARCH: &str = "\
+One place a line, the best first: path, lines, the definition there, and the terms that were found. With
+--json each line is {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The index follows the files for two seconds
+before it answers; standard error says where it is not whole yet.
+
+Examples:
+  headstart search 'where are passwords checked?'
+  headstart search parse_query
+  headstart search 'retry of failed requests in crates/providers' --json";
+
+pub(super) const INDEX: &str = "\
+The index is a database in the state folder, one for each project, that only you can read. Files that a
+.gitignore or .headstart/ignore leaves out, and those that a deny rule covers, are not in it.
+
+Examples:
+  headstart index
+  headstart index status --json
+  headstart index rebuild";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

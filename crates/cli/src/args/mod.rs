@@ -5,7 +5,7 @@ mod help;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use headstart_tool_gate::ApprovalMode;
 
@@ -76,6 +76,12 @@ pub(crate) enum Command {
     /// Judge suggestion texts: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::FILTER)]
     Filter,
+    /// Find the places of this project that fit a text best: words, names, past commits
+    #[command(after_help = help::SEARCH)]
+    Search(Search),
+    /// Bring the index of this project to what its files are, or show, rebuild or clean it
+    #[command(after_help = help::INDEX)]
+    Index(IndexArgs),
     /// Print a completion script for a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions {
@@ -205,6 +211,38 @@ pub(crate) struct Gate {
     pub(crate) mode: ModeArg,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// What to look for: words, an identifier, a question
+    pub(crate) query: String,
+    /// Only at or below this path of the project
+    #[arg(id = "below", long = "path", value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// At most so many places
+    #[arg(long, value_name = "COUNT", default_value_t = 25)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// What to do instead of bringing it to what the files are
+    pub(crate) action: Option<IndexAction>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IndexAction {
+    /// Show how much it holds
+    Status,
+    /// Make it anew
+    Rebuild,
+    /// Take everything out
+    Clean,
 }
 
 #[derive(Debug, Args)]

@@ -8,8 +8,10 @@ mod demo;
 mod diff;
 mod filter;
 mod gate;
+mod index;
 mod list;
 mod scope;
+mod search;
 mod show;
 mod speculate;
 mod start;
@@ -43,6 +45,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Stats(args) => stats::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),
         Command::Filter => filter::run(),
+        Command::Search(args) => block_on(search::run(args, context)),
+        Command::Index(args) => block_on(index::run(args, context)),
         Command::Completions { shell } => completions::run(shell),
     }
 }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::budget::{self, BudgetTable, Keep};
+use super::index::IndexTable;
 use super::limits::LimitField;
 use super::per_model::ModelTable;
 use super::requests::RequestField;
@@ -60,6 +61,8 @@ struct Fields {
     models: ModelTable,
     prices: BTreeMap<String, Spanned<toml::Value>>,
     requests: RequestFields,
+    #[serde(rename = "code-index")]
+    index: IndexTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -192,6 +195,10 @@ impl File {
 
     pub(super) fn budget(&self) -> &BudgetTable {
         &self.fields.budget
+    }
+
+    pub(super) fn index(&self) -> &IndexTable {
+        &self.fields.index
     }
 
     pub(super) fn models(&self) -> &ModelTable {

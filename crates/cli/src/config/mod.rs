@@ -7,6 +7,7 @@
 mod budget;
 mod dialect;
 mod file;
+mod index;
 mod limits;
 mod per_model;
 mod prices;
@@ -23,6 +24,7 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateCo
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
+pub(crate) use self::index::IndexConfig;
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 use crate::environment::Environment;
@@ -92,6 +94,8 @@ pub(crate) struct Config {
     pub(crate) per_model: PerModel,
     /// What is kept about background work.
     pub(crate) ledger: Keep,
+    /// What is indexed of a project.
+    pub(crate) index: IndexConfig,
     /// How many times faster a recording is played.
     pub(crate) speed: f64,
     pub(crate) requests: Requests,
@@ -143,6 +147,7 @@ impl Config {
             *field.of(&mut config) = value.value;
         }
         budget::apply_users(&mut config, &file)?;
+        index::apply(&mut config, &file, false)?;
         config.per_model = per_model::of_user(&file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
@@ -207,6 +212,7 @@ impl Default for Config {
             background: Policy::default(),
             per_model: PerModel::default(),
             ledger: Keep::default(),
+            index: IndexConfig::default(),
             speed: 1.0,
             requests: Requests::default(),
         }

@@ -9,6 +9,7 @@ mod gate_lines;
 mod models;
 mod policies;
 mod records;
+mod search;
 mod stats;
 mod streams;
 mod usage;

@@ -3,7 +3,7 @@ use std::process::Stdio;
 
 use crate::support::{Session, transcript};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "chat",
     "suggest",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 15] = [
     "stats",
     "gate",
     "filter",
+    "search",
+    "index",
     "completions",
 ];
 

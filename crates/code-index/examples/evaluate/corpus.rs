@@ -42,8 +42,9 @@ struct Commit {
 }
 
 impl Corpus {
-    pub(crate) fn read(repository: &str) -> Result<Self, Failure> {
-        let newest = log(repository, "HEAD", 3_000)?;
+    /// Of the commits up to `newest`.
+    pub(crate) fn read(repository: &str, newest: &str) -> Result<Self, Failure> {
+        let newest = log(repository, newest, 3_000)?;
         let queries: Vec<(usize, &Commit)> =
             newest.iter().enumerate().filter(|(_, commit)| is_query(commit)).take(QUERIES).collect();
         let oldest = queries.last().map_or(0, |(at, _)| *at);

@@ -47,7 +47,7 @@ fn run() -> Result<(), Failure> {
     let mut corpora = Vec::new();
     for repository in repositories {
         eprintln!("reading {repository}");
-        corpora.push(Corpus::read(repository)?);
+        corpora.push(Corpus::read(repository, "HEAD")?);
     }
     println!("| repository | files | queries | recall@10 | MRR | names R | names M | scan R | scan M |");
     println!("|---|---|---|---|---|---|---|---|---|");

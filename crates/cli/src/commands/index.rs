@@ -1,0 +1,72 @@
+//! `headstart index`: brings the index of a project to what its files are; shows, makes anew or removes it.
+
+use serde::Serialize;
+
+use super::search::open;
+use crate::args::{IndexAction, IndexArgs};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::{output, workspace};
+
+/// With `--json`, the one line.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    workspace: String,
+    database: String,
+    files: u64,
+    chunks: u64,
+    /// Contents of other branches or earlier times, which wait to be used again.
+    unused_contents: u64,
+    bytes: u64,
+    /// Files that are not current, where that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexed_percent: Option<u64>,
+}
+
+pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let index = open(&workspace, context)?;
+    let mut percent = None;
+    match args.action {
+        Some(IndexAction::Status) => {}
+        Some(IndexAction::Clean) => index.store.clean()?,
+        action => {
+            if action == Some(IndexAction::Rebuild) {
+                index.store.clean()?;
+            }
+            let updated = index.follow(None).await?;
+            for told in &updated.told {
+                output::note(told);
+            }
+            percent = Some(updated.progress.percent());
+            index.store.compact()?;
+        }
+    }
+    let status = index.store.status()?;
+    let line = Line {
+        workspace,
+        database: index.store.path().display().to_string(),
+        files: status.files,
+        chunks: status.chunks,
+        unused_contents: status.unused_contents,
+        bytes: status.bytes,
+        indexed_percent: percent,
+    };
+    if context.output.is_json() {
+        output::print_json(&line)?;
+    } else {
+        let megabytes = line.bytes.div_ceil(100_000);
+        let text = format!(
+            "{} files in {} chunks, {}.{} MB: {}",
+            line.files,
+            line.chunks,
+            megabytes / 10,
+            megabytes % 10,
+            line.database
+        );
+        output::print(&(output::printable(&text) + "\n"))?;
+    }
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,171 @@
+//! Past commits as git tells them: text of strangers, of which only words get into the index.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::clean_environment;
+
+/// As many commits are read, and so long is waited for them.
+const COMMITS: usize = 6_000;
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A commit that touches more files says nothing of each.
+const MOST_FILES: usize = 20;
+/// Text of one file's commits, in bytes, the newest first.
+const MOST_TEXT: usize = 32 * 1024;
+/// Commits whose files were changed a moment ago.
+const RECENT: usize = 80;
+/// As many such files are kept.
+const MOST_RECENT: usize = 200;
+
+/// What a commit says, and the files that it touches.
+pub(super) struct Commit {
+    subject: String,
+    files: Vec<WorkspacePath>,
+}
+
+/// The commit that is checked out; `None` without git, a repository or a commit.
+pub(super) fn head(workspace: &Path) -> Option<String> {
+    let text = git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
+    Some(text.trim().to_owned()).filter(|head| !head.is_empty())
+}
+
+/// The commits before it, the newest first, with the paths below the workspace.
+///
+/// Renames are not looked for: that would read contents, which a partial clone does not have.
+pub(super) fn log(workspace: &Path) -> Option<Vec<Commit>> {
+    let count = format!("--max-count={COMMITS}");
+    let arguments = [
+        "log",
+        "--no-merges",
+        "--no-renames",
+        "--no-show-signature",
+        "--name-only",
+        "--relative",
+        "-z",
+        "--format=%x01%s%x02",
+        &count,
+    ];
+    Some(read_log(&git(workspace, &arguments)?))
+}
+
+fn read_log(text: &str) -> Vec<Commit> {
+    let commits = text.split('\u{1}').filter_map(|commit| {
+        let (subject, files) = commit.split_once('\u{2}')?;
+        let files = files.split('\0').map(|file| file.trim_start_matches('\n'));
+        let files: Vec<_> = files.filter_map(|file| WorkspacePath::parse(file).ok()).collect();
+        (1..=MOST_FILES).contains(&files.len()).then(|| Commit { subject: subject.to_owned(), files })
+    });
+    commits.collect()
+}
+
+/// The subjects that each file was touched by.
+pub(super) fn subjects(commits: &[Commit]) -> BTreeMap<WorkspacePath, String> {
+    let mut subjects: BTreeMap<WorkspacePath, String> = BTreeMap::new();
+    for commit in commits {
+        for file in &commit.files {
+            let text = subjects.entry(file.clone()).or_default();
+            if text.len() + commit.subject.len() < MOST_TEXT {
+                text.push_str(&commit.subject);
+                text.push('\n');
+            }
+        }
+    }
+    subjects
+}
+
+/// The files of the last commits as a text, a line each: how much it counts, and its path.
+pub(super) fn recent(commits: &[Commit]) -> String {
+    let mut text = String::new();
+    let mut seen: Vec<&WorkspacePath> = Vec::new();
+    for (commit, age) in commits.iter().take(RECENT).zip(0_u8..) {
+        for file in &commit.files {
+            let Some(path) = file.as_str().filter(|path| !path.contains('\n')) else { continue };
+            if seen.len() < MOST_RECENT && !seen.contains(&file) {
+                seen.push(file);
+                let _ = writeln!(text, "{:.4} {path}", (-f32::from(age) / 20.0).exp());
+            }
+        }
+    }
+    text
+}
+
+/// What [`recent`] wrote.
+pub(super) fn read_recent(text: &str) -> Vec<(WorkspacePath, f32)> {
+    let line = |line: &str| {
+        let (share, path) = line.split_once(' ')?;
+        Some((WorkspacePath::parse(path).ok()?, share.parse().ok()?))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// What git prints. It gets nothing of the user's environment but the home folder, and runs no program that a repository names.
+fn git(workspace: &Path, arguments: &[&str]) -> Option<String> {
+    let home = std::env::var("HOME").unwrap_or_else(|_| "/".to_owned());
+    let mut command = Command::new("git");
+    command.env_clear().envs(clean_environment(&home)).env("GIT_NO_LAZY_FETCH", "1");
+    command.args([
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "log.showSignature=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+    ]);
+    command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut pipe = child.stdout.take()?;
+    let reading = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let end = Instant::now() + PATIENCE;
+    while !reading.is_finished() {
+        if end < Instant::now() {
+            let _ = child.kill();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let done = child.wait().ok()?.success();
+    let bytes = reading.join().ok()?.ok()?;
+    done.then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "\u{1}Mend the parser\u{2}\0\nsrc/a.rs\0src/b.rs\0\u{1}Touch a lot\u{2}\0\n\u{1}Add it\u{2}\0\nsrc/a.rs\0../x\0";
+
+    #[test]
+    fn subjects_are_gathered_for_each_file() {
+        let commits = read_log(LOG);
+        assert_eq!(commits.len(), 2);
+        let subjects = subjects(&commits);
+        let of = |path: &str| subjects[&WorkspacePath::parse(path).unwrap()].clone();
+        assert_eq!(of("src/a.rs"), "Mend the parser\nAdd it\n");
+        assert_eq!(of("src/b.rs"), "Mend the parser\n");
+        assert_eq!(subjects.len(), 2);
+    }
+
+    #[test]
+    fn recent_files_are_kept_as_text() {
+        let recent = read_recent(&recent(&read_log(LOG)));
+        let paths: Vec<_> = recent.iter().map(|(path, _)| path.to_string()).collect();
+        assert_eq!(paths, ["src/a.rs", "src/b.rs"]);
+        assert!((recent[0].1 - 1.0).abs() < 1e-3);
+        assert!(read_recent("x\n1.0\nnan ../..\n").is_empty());
+    }
+
+    #[test]
+    fn without_a_repository_there_is_no_history() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(head(folder.path()), None);
+        assert!(log(folder.path()).is_none());
+    }
+}

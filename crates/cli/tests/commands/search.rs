@@ -1,0 +1,123 @@
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::Session;
+
+fn project() -> Session {
+    let session = Session::new();
+    session
+        .write(
+            "project/src/auth.rs",
+            "/// Checks a password.\npub fn check_login(name: &str) -> bool {\n    true\n}\n",
+        )
+        .write("project/src/cart.rs", "pub fn total() -> u64 {\n    0\n}\n")
+        .write("project/.env", "PASSWORD=check_login\n")
+        .write("project/target/debug/auth.rs", "check_login\n")
+        .write("project/notes.md", "# Notes\n\nThe login is in auth.\n");
+    session
+}
+
+fn lines(stdout: &str) -> Vec<Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn database(session: &Session) -> std::path::PathBuf {
+    let folder = session.home().join(".local/state/headstart/index");
+    let entries = std::fs::read_dir(folder).expect("the folder of indexes");
+    let mut files = entries.map_while(Result::ok).map(|entry| entry.path());
+    files.find(|path| path.extension().is_some_and(|ending| ending == "sqlite")).expect("an index")
+}
+
+#[test]
+fn a_name_is_found_where_it_is_defined() {
+    let session = project();
+    let outcome = session.run(&["search", "where is check_login defined?"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.starts_with("src/auth.rs:1-4  check_login  ("), "{outcome}");
+    // What holds a secret by its name, and what a compiler wrote, is not there.
+    assert!(!outcome.stdout.contains(".env") && !outcome.stdout.contains("target"), "{outcome}");
+}
+
+#[test]
+fn a_program_reads_one_place_a_line() {
+    let session = project();
+    let outcome = session.run(&["search", "check password", "--json"]);
+    let lines = lines(&outcome.stdout);
+    assert_eq!(lines[0]["path"], "src/auth.rs");
+    assert_eq!(lines[0]["lines"], serde_json::json!([1, 4]));
+    assert_eq!(lines[0]["symbol"], "check_login");
+    assert!(lines[0]["why"].as_array().unwrap().iter().any(|why| why["term"] == "password"), "{outcome}");
+    let scores: Vec<f64> = lines.iter().map(|line| line["score"].as_f64().unwrap()).collect();
+    assert!(scores.is_sorted_by(|one, other| one >= other), "{scores:?}");
+    let limited = session.run(&["search", "login", "--limit", "1", "--path", "src", "--json"]);
+    assert_eq!(limited.stdout.lines().count(), 1, "{limited}");
+}
+
+#[test]
+fn an_edit_is_found_by_the_next_search() {
+    let session = project();
+    session.run(&["search", "cart"]);
+    session.write("project/src/cart.rs", "pub fn retry_payment() {}\n");
+    std::fs::remove_file(session.workspace().join("notes.md")).unwrap();
+    assert!(session.run(&["search", "retry_payment"]).stdout.starts_with("src/cart.rs:1-1"));
+    assert!(!session.run(&["search", "login notes"]).stdout.contains("notes.md"));
+    let status = session.run(&["index", "status", "--json"]);
+    assert_eq!(lines(&status.stdout)[0]["files"], 2, "{status}");
+}
+
+#[test]
+fn past_commits_name_files_that_lack_the_word() {
+    let session = project();
+    let git = |arguments: &[&str]| {
+        let status = Command::new("git")
+            .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"])
+            .args(arguments)
+            .current_dir(session.workspace())
+            .env("HOME", session.home())
+            .output();
+        assert!(status.expect("git is needed for this test").status.success(), "git {arguments:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "src/cart.rs"]);
+    git(&["commit", "-q", "-m", "Round halfpennies up"]);
+    assert!(session.run(&["search", "halfpennies"]).stdout.starts_with("src/cart.rs"));
+    session.write("home/.config/headstart/config.toml", "[code-index]\nhistory = false\n");
+    session.run(&["index", "rebuild"]);
+    assert_eq!(session.run(&["search", "halfpennies"]).stdout, "");
+}
+
+#[test]
+fn a_damaged_index_is_made_anew_and_a_clean_one_is_empty() {
+    let session = project();
+    session.run(&["index"]);
+    std::fs::write(database(&session), "no database").unwrap();
+    let outcome = session.run(&["search", "password"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stderr.contains("is damaged; it is made anew"), "{outcome}");
+    assert!(outcome.stdout.starts_with("src/auth.rs"), "{outcome}");
+    let cleaned = session.run(&["index", "clean", "--json"]);
+    assert_eq!(lines(&cleaned.stdout)[0]["files"], 0, "{cleaned}");
+}
+
+#[test]
+fn what_a_file_says_of_the_index_counts_and_mistakes_are_named() {
+    let session = project();
+    let user = "home/.config/headstart/config.toml";
+    let cases = [
+        ("[code-index]\nmax_bytes = 3\n", "config.toml:2: code-index.max_bytes: must be at least 1048576"),
+        ("[code-index]\nhistory = 1\n", "config.toml:2: "),
+        ("[code-index]\nembeddings = true\n", "config.toml:2: unknown field `embeddings`"),
+        ("[code-index]\nenabled = false\n", "the index is off"),
+    ];
+    for (text, words) in cases {
+        session.write(user, text);
+        let outcome = session.run(&["search", "login"]);
+        assert_eq!(outcome.code, Some(1), "{outcome}");
+        assert!(outcome.stderr.contains(words), "{outcome}");
+    }
+    // A project turns nothing on.
+    session.write("project/.headstart/config.toml", "[code-index]\nenabled = true\n");
+    let outcome = session.run(&["search", "login"]);
+    assert!(outcome.stderr.contains("code-index.enabled: a project can only turn this off"), "{outcome}");
+}

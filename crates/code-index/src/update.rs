@@ -1,0 +1,136 @@
+//! Brings an index on disk to what the files are.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use headstart_overlay_fs::{ContentHash, EntryKind, Fingerprint, Tree, WorkspacePath};
+
+use crate::fields::LARGEST_FILE;
+use crate::walk::project_files;
+use crate::{Applied, ContentFields, Entry, IndexError, Store};
+
+/// So many files are written at once.
+const BATCH: usize = 200;
+
+/// How much of a project an index holds as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Files whose entry is that of the file as it was found.
+    pub current: u64,
+    /// All files that are indexed.
+    pub all: u64,
+}
+
+impl Progress {
+    /// In hundredths, rounded down: 100 only where nothing is left.
+    pub fn percent(self) -> u64 {
+        (100 * self.current).checked_div(self.all).unwrap_or(100)
+    }
+}
+
+/// What an update came to.
+#[derive(Debug, Clone, Default)]
+pub struct Updated {
+    /// How much the index holds now.
+    pub progress: Progress,
+    /// What was written.
+    pub applied: Applied,
+    /// What is not indexed, for the user.
+    pub told: Vec<String>,
+}
+
+/// Compares the index with the files of a tree, and writes what is new, changed or gone.
+///
+/// A file is read where what the tree shows of it (inode, length, times) is not what it showed when it was indexed, or may
+/// hide an edit. `keep_going` is asked after each file: a break ends the update after what was read so far, and the next one goes
+/// on from there. So nobody has to wait for a whole project.
+pub async fn update(
+    store: &Store,
+    tree: &dyn Tree,
+    closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+    keep_going: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+) -> Result<Updated, IndexError> {
+    let found = project_files(tree, closes).await?;
+    let known = store.stamps()?;
+    let mut updated = Updated { told: found.told, ..Updated::default() };
+    updated.progress.all = found.files.len() as u64;
+
+    let there: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
+    let gone: Vec<Entry> = known
+        .keys()
+        .filter(|path| !there.contains(path))
+        .map(|path| Entry::Remove { path: path.clone() })
+        .collect();
+    for batch in gone.chunks(BATCH) {
+        updated.add(store.apply(batch)?);
+    }
+
+    let is_current = |path: &WorkspacePath, seen: &Fingerprint| {
+        known.get(path).is_some_and(|known| !known.text.is_empty() && known.text == stamp(seen))
+    };
+    let (current, changed): (Vec<_>, Vec<_>) =
+        found.files.iter().partition(|(path, seen)| is_current(path, seen));
+    updated.progress.current = current.len() as u64;
+
+    let mut batch = Vec::new();
+    for (path, _) in changed {
+        if keep_going(updated.progress).is_break() {
+            break;
+        }
+        // It may have gone meanwhile: the next update sees that.
+        let Some((content, stamp)) = read(tree, path, known.get(path).map(|known| known.digest)).await else {
+            continue;
+        };
+        batch.push(match content {
+            Some(content) => Entry::Put { path: path.clone(), content: Arc::new(content), stamp },
+            None => Entry::Same { path: path.clone(), stamp },
+        });
+        updated.progress.current += 1;
+        if batch.len() == BATCH {
+            updated.add(store.apply(&batch)?);
+            batch.clear();
+        }
+    }
+    if !batch.is_empty() {
+        updated.add(store.apply(&batch)?);
+    }
+    Ok(updated)
+}
+
+impl Updated {
+    fn add(&mut self, applied: Applied) {
+        self.applied.put += applied.put;
+        self.applied.removed += applied.removed;
+        self.applied.contents += applied.contents;
+    }
+}
+
+/// A file's content, `None` where it is the one that is known, and what the tree showed of the file before it was read.
+async fn read(
+    tree: &dyn Tree,
+    path: &WorkspacePath,
+    known: Option<ContentHash>,
+) -> Option<(Option<ContentFields>, String)> {
+    let metadata = tree.metadata(path).await.ok().filter(|metadata| metadata.kind == EntryKind::File)?;
+    if LARGEST_FILE < metadata.len {
+        let stamp = stamp(&metadata.fingerprint);
+        let content = ContentFields::too_large(path, ContentHash::of(stamp.as_bytes()));
+        return Some((Some(content), stamp));
+    }
+    let (metadata, bytes) = tree.look(path).await.ok()?;
+    let (bytes, stamp) = (bytes?, stamp(&metadata.fingerprint));
+    if known == Some(ContentHash::of(&bytes)) {
+        return Some((None, stamp));
+    }
+    Some((Some(ContentFields::of(path, &bytes)), stamp))
+}
+
+/// A fingerprint as a text; empty for one after which an edit might not show.
+fn stamp(seen: &Fingerprint) -> String {
+    if seen.young {
+        return String::new();
+    }
+    let Fingerprint { device, inode, len, modified_ns, changed_ns, .. } = seen;
+    format!("{device} {inode} {len} {modified_ns} {changed_ns}")
+}

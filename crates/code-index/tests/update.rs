@@ -1,0 +1,124 @@
+//! An index on disk follows the files of a project.
+#![cfg(feature = "sqlite")]
+
+mod edits;
+
+use std::ops::ControlFlow;
+
+use futures::executor::block_on;
+use headstart_code_index::{Budget, Progress, Snapshot, Store, StoreLimits, Updated, View, update};
+use headstart_overlay_fs::{MemoryTree, WorkspacePath};
+
+use self::edits::{hits, path};
+
+fn open(folder: &tempfile::TempDir) -> Store {
+    Store::open(&folder.path().join("index.sqlite"), StoreLimits::default()).expect("an index").store
+}
+
+fn bring_up(store: &Store, tree: &MemoryTree) -> Updated {
+    block_on(update(store, tree, &|_| false, &mut |_| ControlFlow::Continue(()))).expect("an update")
+}
+
+fn paths(store: &Store) -> Vec<String> {
+    store.snapshot().expect("a snapshot").catalogue().paths().map(ToString::to_string).collect()
+}
+
+fn found(store: &Store, query: &str) -> Vec<String> {
+    let snapshot = store.snapshot().expect("a snapshot");
+    let view = View::new(&snapshot, []);
+    hits(&view, query, Budget::default()).into_iter().map(|hit| hit.path.to_string()).collect()
+}
+
+#[test]
+fn what_changed_is_read_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let tree = MemoryTree::from_files([
+        ("a.rs", "fn one() {}"),
+        ("b.rs", "fn two() {}"),
+        ("c/d.rs", "fn three() {}"),
+    ])
+    .unwrap();
+    let first = bring_up(&store, &tree);
+    assert_eq!((first.applied.put, first.applied.removed), (3, 0));
+    assert_eq!(first.progress, Progress { current: 3, all: 3 });
+    assert_eq!(bring_up(&store, &tree).applied, headstart_code_index::Applied::default());
+
+    tree.write(&path("a.rs"), "fn changed() {}");
+    tree.remove(&path("b.rs"));
+    tree.write(&path("c/e.rs"), "fn three() {}");
+    let second = bring_up(&store, &tree);
+    assert_eq!((second.applied.put, second.applied.removed, second.applied.contents), (2, 1, 1));
+    assert_eq!(found(&store, "changed"), ["a.rs"]);
+    assert!(found(&store, "two").is_empty());
+    assert_eq!(found(&store, "three").len(), 2);
+}
+
+#[test]
+fn what_is_ignored_or_closed_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let tree = MemoryTree::from_files([
+        (".gitignore", "generated/\n*.log\n"),
+        (".headstart/ignore", "notes/\n!dist/\n!kept.log\n"),
+        ("src/a.rs", "needle"),
+        ("src/.gitignore", "b.rs\n"),
+        ("src/b.rs", "needle"),
+        ("generated/a.rs", "needle"),
+        ("x.log", "needle"),
+        ("kept.log", "needle"),
+        ("notes/a.md", "needle"),
+        ("dist/a.js", "needle"),
+        ("node_modules/x/index.js", "needle"),
+        ("Cargo.lock", "needle"),
+        ("secret/key.txt", "needle"),
+        (".git/config", "needle"),
+    ])
+    .unwrap();
+    tree.link(&path("link"), "src");
+    let closes = |path: &WorkspacePath| path.starts_with(&WorkspacePath::parse("secret").expect("a path"));
+    block_on(update(&store, &tree, &closes, &mut |_| ControlFlow::Continue(()))).unwrap();
+    let mut all = found(&store, "needle");
+    all.sort();
+    assert_eq!(all, ["dist/a.js", "kept.log", "src/a.rs"]);
+    assert!(!paths(&store).iter().any(|path| path.contains("secret")));
+
+    // A rule that comes later takes out what is there.
+    block_on(update(&store, &tree, &|_| true, &mut |_| ControlFlow::Continue(()))).unwrap();
+    assert!(paths(&store).is_empty());
+}
+
+#[test]
+fn an_update_that_is_stopped_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let files: Vec<(String, String)> =
+        (0..50).map(|at| (format!("{at:02}.rs"), format!("fn word_{at}() {{}}"))).collect();
+    let tree =
+        MemoryTree::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str()))).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..10 {
+        let mut left = 10;
+        let updated = block_on(update(&store, &tree, &|_| false, &mut |_| {
+            left -= 1;
+            if left < 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }));
+        seen.push(updated.unwrap().progress.percent());
+    }
+    assert_eq!(seen, [20, 40, 60, 80, 100, 100, 100, 100, 100, 100]);
+}
+
+#[test]
+fn a_hundred_hostile_names_and_contents_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let tree = MemoryTree::new();
+    for (name, text) in [("a\nb.rs", "x"), ("\"; --", "x"), ("big.rs", ""), ("bin", "\0\0"), ("empty", "")] {
+        tree.write(&path(name), text);
+    }
+    tree.write(&path("big.rs"), "fn a() {}\n".repeat(200_000));
+    let first = bring_up(&store, &tree);
+    assert_eq!(first.progress.percent(), 100);
+    assert_eq!(paths(&store).len(), 5);
+    assert_eq!(bring_up(&store, &tree).applied.put, 0);
+}

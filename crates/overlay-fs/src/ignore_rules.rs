@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use headstart_workspace_path::{Glob, WorkspacePath};
+
+use crate::EntryKind;
+
+/// The rules of `.gitignore` files that count in one folder: its own and those above it, the nearest first.
+///
+/// Only their text is known here: who walks a tree reads the files.
+#[derive(Clone, Default)]
+pub struct IgnoreRules(Option<Arc<Level>>);
+
+struct Level {
+    folder: WorkspacePath,
+    /// The lines of the file, the last one first: the first that matches decides.
+    lines: Vec<Line>,
+    above: IgnoreRules,
+}
+
+/// A line of a `.gitignore` that is a pattern.
+struct Line {
+    glob: Glob,
+    /// Whether it brings back what an earlier one leaves out.
+    negated: bool,
+    folders_only: bool,
+    /// Whether it is for the name alone, at any depth.
+    name_only: bool,
+}
+
+impl IgnoreRules {
+    /// These rules with those of a file in `folder`, which come before them.
+    #[must_use]
+    pub fn with(&self, folder: &WorkspacePath, text: &str) -> Self {
+        let mut lines: Vec<Line> =
+            text.trim_start_matches('\u{feff}').lines().filter_map(Line::read).collect();
+        lines.reverse();
+        Self(Some(Arc::new(Level { folder: folder.clone(), lines, above: self.clone() })))
+    }
+
+    /// Whether the path, whose folder these rules belong to, is left out of a search.
+    pub fn ignores(&self, path: &WorkspacePath, kind: EntryKind) -> bool {
+        self.decide(path, kind) == Some(true)
+    }
+
+    /// Whether a line says that the path is left out, or that it is not; `None` where none is about it.
+    pub fn decide(&self, path: &WorkspacePath, kind: EntryKind) -> Option<bool> {
+        let mut level = self.0.as_deref();
+        while let Some(Level { folder, lines, above }) = level {
+            let below = path.strip_prefix(folder).unwrap_or_default();
+            if let Some(line) = lines.iter().find(|line| line.is_for(&below, kind)) {
+                return Some(!line.negated);
+            }
+            level = above.0.as_deref();
+        }
+        None
+    }
+}
+
+impl std::fmt::Debug for IgnoreRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IgnoreRules").finish_non_exhaustive()
+    }
+}
+impl Line {
+    /// By git's rules. A line that is no pattern leaves nothing out, as in git.
+    fn read(line: &str) -> Option<Self> {
+        if line.starts_with('#') {
+            return None;
+        }
+        let line = without_blanks_at_the_end(line);
+        let (negated, line) = match line.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, line),
+        };
+        let (folders_only, line) = match line.strip_suffix('/') {
+            Some(rest) => (true, rest),
+            None => (false, line),
+        };
+        let name_only = !line.contains('/');
+        let pattern = line.strip_prefix('/').unwrap_or(line);
+        if pattern.is_empty() {
+            return None;
+        }
+        let glob = Glob::without_braces(pattern).ok()?;
+        Some(Self { glob, negated, folders_only, name_only })
+    }
+
+    fn is_for(&self, path: &WorkspacePath, kind: EntryKind) -> bool {
+        if self.folders_only && kind != EntryKind::Directory {
+            return false;
+        }
+        self.glob.is_match(if self.name_only {
+            path.file_name().unwrap_or_default()
+        } else {
+            path.as_bytes()
+        })
+    }
+}
+
+/// Blanks at the end do not count, unless there is a backslash before them.
+fn without_blanks_at_the_end(line: &str) -> &str {
+    let trimmed = line.trim_end_matches(' ');
+    let backslashes = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    let escapes_one = backslashes % 2 == 1 && trimmed.len() < line.len();
+    if escapes_one { &line[..=trimmed.len()] } else { trimmed }
+}
