@@ -15,6 +15,8 @@
 )]
 
 mod corpus;
+#[cfg(feature = "sqlite")]
+mod disk;
 mod scan;
 mod tune;
 
@@ -87,6 +89,8 @@ fn run() -> Result<(), Failure> {
             at(95),
         );
     }
+    #[cfg(feature = "sqlite")]
+    disk::print(&corpora)?;
     if tunes {
         tune::tune(&corpora);
     }
