@@ -171,8 +171,13 @@ fn mounted(name: &str) {
 pub(crate) fn in_mounts(name: &str) {
     let (_, line, test) = MOUNTS.iter().find(|(known, ..)| *known == name).unwrap();
     let place = Place::with(&[]);
-    let line = line.replace("WORK", &format!("'{}'", place.work().display()));
-    let status = Command::new("/bin/sh").args(["-c", &line]).status().unwrap();
-    assert!(status.success(), "{line}");
+    let work = format!("'{}'", place.work().display());
+    let run = |line: &str| {
+        let status = Command::new("/bin/sh").args(["-c", &line.replace("WORK", &work)]).status().unwrap();
+        assert!(status.success(), "{line}");
+    };
+    run(line);
     test(&place);
+    // Else the folder could not be removed.
+    run("umount WORK/inner 2>/dev/null || umount WORK");
 }
