@@ -32,6 +32,11 @@ impl Environment {
         fitting.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect()
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> BTreeMap<OsString, OsString> {
+        self.0.clone()
+    }
+
     /// A value that is on or off.
     pub(crate) fn switch(&self, variable: &str) -> Result<Option<bool>, CliError> {
         match self.text(variable)? {

@@ -13,6 +13,8 @@ pub(crate) enum ExitStatus {
     Boundary,
     /// 4: the workspace changed meanwhile; nothing was written.
     Conflict,
+    /// Of a command that the user had run: its own exit code, or 125 where it was not run.
+    Of(u8),
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -23,6 +25,7 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::Usage => 2,
             ExitStatus::Boundary => 3,
             ExitStatus::Conflict => 4,
+            ExitStatus::Of(code) => code,
         })
     }
 }

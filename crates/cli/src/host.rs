@@ -1,14 +1,17 @@
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::CommitOptions;
-use headstart_speculation::{AtBoundary, Consent, Host, Step, StepAbove};
+use headstart_overlay_fs::{CommitOptions, WorkspacePath};
+use headstart_speculation::{AtBoundary, Consent, Freshness, Host, Step, StepAbove};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+
+use crate::views::changed_since;
 
 /// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
 pub(crate) struct NativeHost {
@@ -18,6 +21,9 @@ pub(crate) struct NativeHost {
     steps: Mutex<Option<mpsc::UnboundedSender<AskStep>>>,
     commit_options: CommitOptions,
     at_boundary: AtBoundary,
+    /// The folder in which edits since a command in a view are looked for.
+    workspace: Option<PathBuf>,
+    freshness: Freshness,
 }
 
 /// Whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
@@ -43,6 +49,8 @@ impl NativeHost {
             steps: Mutex::default(),
             commit_options: CommitOptions::default(),
             at_boundary: AtBoundary::default(),
+            workspace: None,
+            freshness: Freshness::default(),
         }
     }
 
@@ -60,6 +68,11 @@ impl NativeHost {
     /// What an accept does with work that stopped at a boundary.
     pub(crate) fn at_boundary(self, at_boundary: AtBoundary) -> Self {
         Self { at_boundary, ..self }
+    }
+
+    /// Where edits are looked for that were made since a command ran in a view, and what they come to.
+    pub(crate) fn knowing(self, workspace: &str, freshness: Freshness) -> Self {
+        Self { workspace: Some(workspace.into()), freshness, ..self }
     }
 
     /// From now on whoever holds the receiver is asked whether steps run on top of each other. Until then none does.
@@ -95,6 +108,16 @@ impl Host for NativeHost {
 
     fn at_boundary(&self) -> AtBoundary {
         self.at_boundary
+    }
+
+    async fn changed_since(&self, unix_ms: u64) -> Vec<WorkspacePath> {
+        let Some(workspace) = self.workspace.clone() else { return Vec::new() };
+        let changed = tokio::task::spawn_blocking(move || changed_since(&workspace, unix_ms));
+        changed.await.unwrap_or_default()
+    }
+
+    fn freshness(&self) -> Freshness {
+        self.freshness
     }
 
     async fn step_above(&self, step: &Step) -> Option<StepAbove> {

@@ -36,6 +36,7 @@ mod setup;
 mod signals;
 mod store;
 mod terminal;
+mod views;
 mod workspace;
 
 use std::io::IsTerminal;
@@ -51,6 +52,10 @@ use crate::exit::ExitStatus;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    // Before anything starts a thread, which would keep the process out of a namespace of its own.
+    if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
+        return code;
+    }
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == runner::ENTRY) {
         return runner::enter(arguments);

@@ -14,21 +14,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Surroundings, ToolError};
+use headstart_toolbox::{
+    CommandOutput, CommandRequest, CommandRunner, Support, Surroundings, ToolError, ViewId, ViewOutput,
+    ViewRequest,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
-use clean_environment::clean_environment;
+pub(crate) use clean_environment::clean_environment;
 pub(crate) use confinement::{ENTRY, enter};
 use confinement::{NOT_CONFINED, NOT_CONFINED_MARK};
 use kept_output::KeptOutput;
+
+use crate::views::Views;
 use machine::InstalledGit;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
@@ -51,6 +57,8 @@ pub(crate) struct BashRunner {
     /// The program that confines a command: this binary.
     confiner: Option<PathBuf>,
     git: InstalledGit,
+    /// Where commands run that write.
+    views: Option<Arc<Views>>,
 }
 
 impl BashRunner {
@@ -65,11 +73,16 @@ impl BashRunner {
         }
     }
 
+    /// The same, with views for commands that write.
+    pub(crate) fn with_views(self, views: Option<Arc<Views>>) -> Self {
+        Self { views, ..self }
+    }
+
     /// As [`new`](Self::new), with the user's environment given, and without a program that could confine.
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         let clean = clean_environment(&users, &root);
-        Self { root, users, clean, confiner: None, git: InstalledGit::default() }
+        Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: None }
     }
 
     /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
@@ -154,6 +167,23 @@ impl CommandRunner for BashRunner {
                 })
             }
             _ => Ok(done),
+        }
+    }
+
+    fn views(&self) -> Support {
+        self.views.as_ref().map(|views| views.support().clone()).unwrap_or_default()
+    }
+
+    async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        match &self.views {
+            Some(views) => views.run(request).await,
+            None => Err(ToolError::NoView { why: "views are switched off".to_owned() }),
+        }
+    }
+
+    fn end_view(&self, view: &ViewId) {
+        if let Some(views) = &self.views {
+            views.end(view);
         }
     }
 }

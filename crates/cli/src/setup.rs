@@ -5,11 +5,12 @@ use headstart_forked_query::{BackgroundModel, Message, Recording};
 use headstart_git_ahead::{Git, Repository};
 use headstart_overlay_fs::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit};
 use headstart_speculation::{Engine, Host, Limits};
-use headstart_tool_gate::{ApprovalMode, Gate};
+use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::Toolbox;
 use tokio::sync::mpsc;
 
 use crate::config::Config;
+use crate::environment::Environment;
 use crate::error::CliError;
 use crate::host::{Ask, NativeHost};
 use crate::models::Models;
@@ -17,6 +18,7 @@ use crate::output;
 use crate::runner::BashRunner;
 use crate::session::Session;
 use crate::store;
+use crate::views::Views;
 
 /// How many accepts of a workspace can be undone, and how much they may keep.
 const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
@@ -89,10 +91,11 @@ pub(crate) fn engine(
     background: BackgroundModel,
     host: Arc<NativeHost>,
     limits: Limits,
+    views: Option<Arc<Views>>,
 ) -> Engine {
     Engine {
         background,
-        toolbox: toolbox(Path::new(workspace)),
+        toolbox: toolbox(Path::new(workspace), views),
         workspace: Arc::new(tree),
         gate: Arc::new(Gate::new()),
         host: host as Arc<dyn Host>,
@@ -101,8 +104,15 @@ pub(crate) fn engine(
 }
 
 /// The built-in tools, commands in the real shell.
-pub(crate) fn toolbox(workspace: &Path) -> Toolbox {
-    Toolbox::standard(Some(Arc::new(BashRunner::new(workspace.to_owned()))))
+pub(crate) fn toolbox(workspace: &Path, views: Option<Arc<Views>>) -> Toolbox {
+    Toolbox::standard(Some(Arc::new(BashRunner::new(workspace.to_owned()).with_views(views))))
+}
+
+/// The views in which work ahead may run commands, where they are switched on. Whether this system has any, one of them is made to find out.
+pub(crate) fn views(config: &Config, workspace: &str, environment: &Environment) -> Option<Arc<Views>> {
+    let made = || Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment);
+    let wanted = config.shadow.enabled && config.speculation;
+    wanted.then(|| Arc::new(made())).filter(|views| views.support().has_views())
 }
 
 /// A conversation with the person at the terminal.
@@ -112,12 +122,15 @@ pub(crate) fn session(
     state: Option<&Path>,
     models: &Models,
     history: Vec<Message>,
+    environment: &Environment,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
-    let (host, asks) = NativeHost::attended(config.gate_context(workspace.to_owned())?);
-    let host = Arc::new(host.at_boundary(config.at_boundary));
+    let views = views(config, workspace, environment);
+    let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.to_owned())? };
+    let (host, asks) = NativeHost::attended(rules);
+    let host = Arc::new(host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
     let limits = Limits { candidates: config.candidates, ..config.limits };
-    let engine = engine(tree, workspace, models.background.clone(), Arc::clone(&host), limits);
+    let engine = engine(tree, workspace, models.background.clone(), Arc::clone(&host), limits, views);
     Ok((Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history), asks))
 }
 
@@ -132,5 +145,5 @@ pub(crate) fn demo_session(
     let workspace = crate::workspace::resolve(Some(workspace))?;
     // Beside the sample project, in the temporary folder that goes with it.
     let state = Path::new(&workspace).with_file_name("state");
-    session(&config, &workspace, Some(&state), &models, Vec::new())
+    session(&config, &workspace, Some(&state), &models, Vec::new(), &Environment::of_process())
 }

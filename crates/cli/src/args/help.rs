@@ -44,13 +44,15 @@ Configuration, each layer over the one before:
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
                 staged_depth, time_seconds, command_seconds; [[policy]] (docs/policies.md);
                 in [code-index] enabled, history, max_bytes (docs/code-index.md);
+                [shadow]: views for commands that write (docs/formats.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
                 what it may cost and keep: ledger, [budget], [models.\"MODEL\"] (docs/formats.md)
   project file  WORKSPACE/.headstart/config.toml
                 can only make things stricter: add deny rules, lower mode and limits, turn
                 background work off; and choose another model of your provider
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
-                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_BACKGROUND=off
+                HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_SHADOW=off,
+                HEADSTART_BACKGROUND=off
   flags
 Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
 GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
@@ -181,6 +183,24 @@ Examples:
   echo '{\"cmd\":\"git log --oneline | head\"}' | headstart gate
   echo '{\"cmd\":\"cargo test\"}' | headstart gate --shadow
   headstart gate --mode auto-edit --workspace /srv/site < calls.jsonl";
+
+pub(super) const SHADOW: &str = "\
+Work that runs ahead may run commands that write (tests, builds, formatters) in a view: a copy-on-write \
+picture of the workspace at its own path, without a network, a socket or a secret. What they wrote is \
+staged. Where there is no view, such a command stops the work as before. `[shadow]` in your \
+configuration sets limits; `enabled = false` switches views off.
+
+Examples:
+  headstart shadow check
+  headstart shadow run -- cargo test";
+
+pub(super) const SHADOW_RUN: &str = "\
+The exit code is the command's; 125 where there is no view, 4 where --apply met a conflict.
+
+Examples:
+  headstart shadow run -- cargo fmt
+  headstart shadow run --speculation 7k2m -- cargo test
+  headstart shadow run --apply -- npx prettier --write src";
 
 pub(super) const FILTER: &str = "\
 Each line is {\"text\":\"...\"}; other fields are ignored. Each answer is {\"keep\":true} or \

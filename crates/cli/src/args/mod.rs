@@ -73,6 +73,9 @@ pub(crate) enum Command {
     /// Judge tool calls: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::GATE)]
     Gate(Gate),
+    /// Run a command in a copy-on-write view, or see whether there are views here
+    #[command(subcommand, after_help = help::SHADOW)]
+    Shadow(Shadow),
     /// Judge suggestion texts: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::FILTER)]
     Filter,
@@ -211,6 +214,36 @@ pub(crate) struct Gate {
     pub(crate) mode: ModeArg,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Shadow {
+    /// Run a command in a view, print its output and then what it changed there; nothing is written to the workspace
+    #[command(after_help = help::SHADOW_RUN)]
+    Run(ShadowRun),
+    /// Say what keeps views apart here, and try it: a write, a way out, an end by force
+    Check {
+        #[command(flatten)]
+        workspace: WorkspaceArg,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShadowRun {
+    /// Over what this speculation staged: its id, or the start of it
+    #[arg(long, value_name = "ID")]
+    pub(crate) speculation: Option<String>,
+    /// Apply what it changed: all, or none
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Count this path among the changes although git ignores it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) keep_ignored: Vec<String>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,8 @@ pub(super) struct Card {
     command: Option<String>,
     /// What is staged, in words; nothing where nothing is.
     staged: Option<String>,
+    /// What the last tests came to.
+    tests: Option<String>,
 }
 
 impl Card {
@@ -30,6 +32,12 @@ impl Card {
         match event {
             Event::ToolCall { call } => {
                 self.command = is_command(call).then(|| told(call));
+            }
+            Event::ShadowRan { tests, staged: changed, .. } => {
+                self.tests = tests.clone().or(self.tests.take());
+                if 0 < *changed {
+                    self.is_staged(&staged());
+                }
             }
             Event::ToolResult { result } => {
                 self.command = None;
@@ -72,6 +80,7 @@ impl Card {
             Some((finished, Ending::Completed)) => {
                 parts.push("ahead ✓ ready".to_owned());
                 parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
+                parts.extend(self.tests.clone());
                 let seconds = finished.cost.work_ms / 1_000;
                 parts.extend((1 <= seconds).then(|| format!("saves {seconds} s")));
             }

@@ -3,7 +3,9 @@ use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
-use crate::output::{call_in_full, change_line, conflict_line, limit_name, merged_line, shortened};
+use crate::output::{
+    call_in_full, change_line, conflict_line, limit_name, merged_line, shadow_line, shortened,
+};
 use crate::terminal::Style;
 
 /// Lines for an event that is not text.
@@ -18,6 +20,7 @@ pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
                 rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
             }
         },
+        Event::ShadowRan { .. } => vec![(format!("  {}", shadow_line(event)), Style::Dim)],
         _ => Vec::new(),
     }
 }

@@ -233,6 +233,9 @@ impl Chat {
         if !accepted.changes.is_empty() {
             self.face.say(&show::changes(&accepted.changes, &accepted.merged), Style::Added)?;
         }
+        if let Some(line) = crate::output::stale_line(accepted.changed_since_view.len()) {
+            self.face.say(&line, Style::Removed)?;
+        }
         if let Some(note) = accepted.note() {
             self.session.note(note);
         }

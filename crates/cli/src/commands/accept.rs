@@ -36,6 +36,9 @@ enum Line<'a> {
         pending_call: Option<&'a ToolCall>,
         next: Option<&'a str>,
         time_saved_ms: u64,
+        /// What its user changed since the last command ran in a view.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        changed_since_view: &'a [WorkspacePath],
     },
     Conflict {
         id: &'a str,
@@ -88,13 +91,14 @@ async fn accept(
     let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
     let host = NativeHost::unattended(config.gate_context(workspace.clone())?)
         .repeated(repeated)
-        .at_boundary(config.at_boundary);
+        .at_boundary(config.at_boundary)
+        .knowing(&workspace, config.shadow.fresh);
     let host = Arc::new(host);
     // An accept asks no model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
-    let engine = setup::engine(tree, &workspace, silent, host, config.limits);
+    let engine = setup::engine(tree, &workspace, silent, host, config.limits, None);
     let accepted = match engine.accept(finished).await {
         // Whoever names the work on a command line means it: the command is their yes.
         Ok(Acceptance::AsksFirst(asks)) => engine.accept_with(finished, &asks.agreed()).await,
@@ -129,6 +133,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
                 pending_call: accepted.transcript.pending_call(),
                 next: accepted.next.as_deref(),
                 time_saved_ms: accepted.time_saved_ms,
+                changed_since_view: &accepted.changed_since_view,
             })?;
             Ok(of_accepted(accepted))
         }
@@ -195,6 +200,7 @@ fn told(accepted: &Accepted) -> String {
         lines.push("no file was to be changed".to_owned());
     }
     lines.extend(accepted.merged.iter().map(output::merged_line));
+    lines.extend(output::stale_line(accepted.changed_since_view.len()));
     if let Some(call) = accepted.transcript.pending_call() {
         lines.push(format!("not run, for it needs your consent: {}", output::one_call(call)));
     }

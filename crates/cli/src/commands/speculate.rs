@@ -6,7 +6,7 @@ use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::ledger::{Outcome, Source};
 use headstart_speculation::{Cost, Ending, Event, Finished, Speculation, Status};
-use headstart_tool_gate::Verdict;
+use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
 use crate::args::Speculate;
@@ -57,10 +57,12 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let history = args.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
     Models::note_no_turns(args.model.cache_seconds, &config);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
-    let host = Arc::new(NativeHost::unattended(config.gate_context(workspace.clone())?));
+    let views = setup::views(&config, &workspace, &context.environment);
+    let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.clone())? };
+    let host = Arc::new(NativeHost::unattended(rules));
     let store = context.store()?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
-    let engine = setup::engine(tree, &workspace, models.background.clone(), host, config.limits);
+    let engine = setup::engine(tree, &workspace, models.background.clone(), host, config.limits, views);
     let tools = engine.toolbox.schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
@@ -146,6 +148,7 @@ async fn watch(
             match (&event, json) {
                 (event, true) => output::print_json(event)?,
                 (Event::ToolCall { call }, false) => output::note(&format!("* {}", output::one_call(call))),
+                (Event::ShadowRan { .. }, false) => output::note(&output::shadow_line(&event)),
                 _ => {}
             }
         }

@@ -16,6 +16,7 @@ use super::limits::LimitField;
 use super::per_model::ModelTable;
 use super::requests::RequestField;
 use super::several::SeveralField;
+use super::shadow::ShadowTable;
 use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -63,6 +64,7 @@ struct Fields {
     requests: RequestFields,
     #[serde(rename = "code-index")]
     index: IndexTable,
+    shadow: ShadowTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -199,6 +201,10 @@ impl File {
 
     pub(super) fn index(&self) -> &IndexTable {
         &self.fields.index
+    }
+
+    pub(super) fn shadow(&self) -> &ShadowTable {
+        &self.fields.shadow
     }
 
     pub(super) fn models(&self) -> &ModelTable {

@@ -14,6 +14,7 @@ mod prices;
 mod project;
 mod requests;
 mod several;
+mod shadow;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::IndexConfig;
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
+pub(crate) use self::shadow::Shadow;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -99,6 +101,7 @@ pub(crate) struct Config {
     /// How many times faster a recording is played.
     pub(crate) speed: f64,
     pub(crate) requests: Requests,
+    pub(crate) shadow: Shadow,
 }
 
 impl Config {
@@ -118,7 +121,7 @@ impl Config {
         Ok(GateContext {
             mode: self.mode,
             ahead_writes: self.ahead_writes,
-            views: false,
+            views: self.shadow.enabled,
             workspace,
             deny,
             policies: self.policies.clone(),
@@ -148,6 +151,7 @@ impl Config {
         }
         budget::apply_users(&mut config, &file)?;
         index::apply(&mut config, &file, false)?;
+        shadow::apply_users(&mut config, &file)?;
         config.per_model = per_model::of_user(&file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
@@ -173,6 +177,8 @@ impl Config {
     fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
+        // As for the two above, a project's word to do less holds against no user who says otherwise for this run.
+        self.shadow.enabled = environment.switch("HEADSTART_SHADOW")?.unwrap_or(self.shadow.enabled);
         if let Some(mode) = variable(environment, "HEADSTART_BACKGROUND", parse_background)? {
             self.background.mode = mode;
         }
@@ -215,6 +221,7 @@ impl Default for Config {
             index: IndexConfig::default(),
             speed: 1.0,
             requests: Requests::default(),
+            shadow: Shadow::default(),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
-use headstart_speculation::Limit;
+use headstart_speculation::{Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
 use crate::terminal::sanitize;
@@ -128,6 +128,41 @@ pub(crate) fn change_line(change: &ChangeSummary) -> String {
 /// A file that holds the user's edits as well, on one line.
 pub(crate) fn merged_line(path: &WorkspacePath) -> String {
     format!("{:<15}  {}  with what you changed meanwhile", "merged", one_line(&path.to_string()))
+}
+
+/// A command that ran in a view, on one line.
+pub(crate) fn shadow_line(event: &Event) -> String {
+    let Event::ShadowRan { command, exit_code, millis, staged, tests, .. } = event else {
+        return String::new();
+    };
+    let command = shortened(&one_line(command), 80);
+    let files = match staged {
+        0 => None,
+        1 => Some("1 file staged".to_owned()),
+        many => Some(format!("{many} files staged")),
+    };
+    let ended = match exit_code {
+        Some(0) => None,
+        Some(code) => Some(format!("exit code {code}")),
+        None => Some("ended".to_owned()),
+    };
+    let mut parts: Vec<String> = tests.clone().or(ended).into_iter().chain(files).collect();
+    if parts.is_empty() {
+        parts.push("done".to_owned());
+    }
+    let tenths = (millis + 50) / 100;
+    format!("ran {command} in the shadow: {} ({}.{} s)", parts.join(", "), tenths / 10, tenths % 10)
+}
+
+/// What to tell of files that changed since a command ran in a view.
+pub(crate) fn stale_line(files: usize) -> Option<String> {
+    match files {
+        0 => None,
+        1 => Some("1 file changed since the last command ran ahead, which has not seen it".to_owned()),
+        many => {
+            Some(format!("{many} files changed since the last command ran ahead, which has not seen them"))
+        }
+    }
 }
 
 /// A conflict on one line.

@@ -8,7 +8,7 @@ use headstart_tool_gate::clean_environment as gates_environment;
 ///
 /// Of the user's own variables only the home folder and what is on their path get in: `BASH_ENV`, `LD_*`, `GIT_*`, pagers,
 /// editors and exported functions choose programs, and keys and tokens are nobody's business.
-pub(super) fn clean_environment(
+pub(crate) fn clean_environment(
     users: &BTreeMap<OsString, OsString>,
     workspace: &Path,
 ) -> BTreeMap<OsString, OsString> {

@@ -24,6 +24,7 @@ mod provider;
 mod recording;
 mod recording_formats;
 mod scope;
+mod shadow;
 mod suggest;
 mod thoughts;
 mod undo;

@@ -1,0 +1,205 @@
+//! What the files say about views: `[shadow]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use headstart_speculation::Freshness;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Config;
+use super::file::File;
+use crate::error::CliError;
+
+/// Whether commands of work ahead run in views, and what a view may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shadow {
+    pub(crate) enabled: bool,
+    /// Of one command.
+    pub(crate) time: Duration,
+    /// How many views are held at the same time.
+    pub(crate) views: usize,
+    pub(crate) memory: u64,
+    pub(crate) processes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) files: u64,
+    /// What edits come to that were made since a command ran.
+    pub(crate) fresh: Freshness,
+    /// Further folders that a view shows.
+    pub(crate) show: Vec<PathBuf>,
+    /// Further folders of tools: what is written there is forgotten.
+    pub(crate) tools: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ShadowTable {
+    enabled: Option<Spanned<bool>>,
+    time: Option<Spanned<String>>,
+    views: Option<Spanned<u64>>,
+    memory: Option<Spanned<String>>,
+    processes: Option<Spanned<u64>>,
+    bytes: Option<Spanned<String>>,
+    files: Option<Spanned<u64>>,
+    fresh: Option<Spanned<String>>,
+    show: Vec<Spanned<PathBuf>>,
+    tools: Vec<Spanned<PathBuf>>,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            time: Duration::from_secs(120),
+            views: 64,
+            memory: 4 << 30,
+            processes: 512,
+            bytes: 512 << 20,
+            files: 200_000,
+            fresh: Freshness::Tell,
+            show: Vec::new(),
+            tools: Vec::new(),
+        }
+    }
+}
+
+/// A limit of the table, and where it is kept.
+struct Limit {
+    name: &'static str,
+    of: fn(&mut Shadow) -> u64,
+    set: fn(&mut Shadow, u64),
+}
+
+const LIMITS: [Limit; 6] = [
+    Limit {
+        name: "time",
+        of: |shadow| shadow.time.as_secs(),
+        set: |shadow, value| shadow.time = Duration::from_secs(value),
+    },
+    Limit {
+        name: "views",
+        of: |shadow| shadow.views as u64,
+        set: |shadow, value| shadow.views = usize::try_from(value).unwrap_or(usize::MAX),
+    },
+    Limit { name: "memory", of: |shadow| shadow.memory, set: |shadow, value| shadow.memory = value },
+    Limit { name: "processes", of: |shadow| shadow.processes, set: |shadow, value| shadow.processes = value },
+    Limit { name: "bytes", of: |shadow| shadow.bytes, set: |shadow, value| shadow.bytes = value },
+    Limit { name: "files", of: |shadow| shadow.files, set: |shadow, value| shadow.files = value },
+];
+
+/// Takes over what the user's own file says.
+pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
+    let table = file.shadow();
+    let shadow = &mut config.shadow;
+    shadow.enabled = table.enabled.as_ref().map_or(shadow.enabled, |enabled| *enabled.get_ref());
+    for (limit, value, _) in limits(file)? {
+        (limit.set)(shadow, value);
+    }
+    if let Some((fresh, _)) = fresh(file)? {
+        shadow.fresh = fresh;
+    }
+    shadow.show = folders(file, "shadow.show", &table.show)?;
+    shadow.tools = folders(file, "shadow.tools", &table.tools)?;
+    Ok(())
+}
+
+/// Takes over what the project's file says, as far as it does less.
+pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
+    let table = file.shadow();
+    let shadow = &mut config.shadow;
+    if let Some(enabled) = &table.enabled {
+        if *enabled.get_ref() && !shadow.enabled {
+            let problem = "a project can only switch views off, and yours are off";
+            return Err(file.refuse(file.line(&enabled.span()), "shadow.enabled", problem));
+        }
+        shadow.enabled = *enabled.get_ref();
+    }
+    for (limit, value, line) in limits(file)? {
+        let users = (limit.of)(shadow);
+        if users < value {
+            let problem = format!("a project can only lower this, and yours is {users}");
+            return Err(file.refuse(line, &format!("shadow.{}", limit.name), problem));
+        }
+        (limit.set)(shadow, value);
+    }
+    if let Some((fresh, line)) = fresh(file)? {
+        if fresh == Freshness::Tell && shadow.fresh == Freshness::Require {
+            let problem = "a project can only be stricter, and yours is require";
+            return Err(file.refuse(line, "shadow.fresh", problem));
+        }
+        shadow.fresh = fresh;
+    }
+    for (name, folders) in [("shadow.show", &table.show), ("shadow.tools", &table.tools)] {
+        if let Some(folder) = folders.first() {
+            let problem = "a project cannot open folders of yours; set it in your own file";
+            return Err(file.refuse(file.line(&folder.span()), name, problem));
+        }
+    }
+    Ok(())
+}
+
+/// The limits of a file, with their lines.
+fn limits(file: &File) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
+    let table = file.shadow();
+    let number =
+        |value: &Option<Spanned<u64>>| value.as_ref().map(|value| (Ok(*value.get_ref()), value.span()));
+    let text = |value: &Option<Spanned<String>>, parse: fn(&str) -> Result<u64, String>| {
+        value.as_ref().map(|value| (parse(value.get_ref()), value.span()))
+    };
+    let values = [
+        text(&table.time, seconds),
+        number(&table.views),
+        text(&table.memory, bytes),
+        number(&table.processes),
+        text(&table.bytes, bytes),
+        number(&table.files),
+    ];
+    let mut limits = Vec::new();
+    for (limit, value) in LIMITS.iter().zip(values) {
+        let Some((value, span)) = value else { continue };
+        let line = file.line(&span);
+        let least = |value: u64| if value < 1 { Err("must be at least 1".to_owned()) } else { Ok(value) };
+        let refuse = |problem: String| file.refuse(line, &format!("shadow.{}", limit.name), problem);
+        limits.push((limit, value.and_then(least).map_err(refuse)?, line));
+    }
+    Ok(limits)
+}
+
+fn fresh(file: &File) -> Result<Option<(Freshness, usize)>, CliError> {
+    let Some(fresh) = &file.shadow().fresh else { return Ok(None) };
+    let line = file.line(&fresh.span());
+    match fresh.get_ref().as_str() {
+        "tell" => Ok(Some((Freshness::Tell, line))),
+        "require" => Ok(Some((Freshness::Require, line))),
+        other => Err(file.refuse(line, "shadow.fresh", format!("{other:?} is none of tell and require"))),
+    }
+}
+
+fn folders(file: &File, field: &str, folders: &[Spanned<PathBuf>]) -> Result<Vec<PathBuf>, CliError> {
+    let absolute = |folder: &Spanned<PathBuf>| {
+        let path = folder.get_ref().clone();
+        if path.is_absolute() {
+            return Ok(path);
+        }
+        Err(file.refuse(file.line(&folder.span()), field, format!("{} is not absolute", path.display())))
+    };
+    folders.iter().map(absolute).collect()
+}
+
+/// `120s`, `2m` or `1h`.
+fn seconds(text: &str) -> Result<u64, String> {
+    let bad = || format!("{text:?} is no length of time; write it as 120s, 2m or 1h");
+    scaled(text, &[("s", 1), ("m", 60), ("h", 3_600)]).ok_or_else(bad)
+}
+
+/// `512MiB`, `4GiB`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let bad = || format!("{text:?} is no number of bytes; write it as 512MiB or 4GiB");
+    scaled(text, &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)]).ok_or_else(bad)
+}
+
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit())?);
+    let (_, scale) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    number.parse::<u64>().ok()?.checked_mul(*scale)
+}

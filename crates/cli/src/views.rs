@@ -1,0 +1,331 @@
+//! The views in which commands of work ahead may write: `headstart-shadow` behind the toolbox's port.
+//!
+//! A view is made when a step needs one first, and held until its work is over. It blocks a thread while a command runs; whoever drops the
+//! future ends the view, and the thread finds that out by itself.
+
+mod closed;
+mod environment;
+mod fresh;
+mod self_test;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
+use headstart_shadow::{
+    Command, End, Ender, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View, WhyNot,
+};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::{
+    CommandOutput, Refused, Secrets, Support, Tier, ToolError, ViewCost, ViewId, ViewOutput, ViewRequest,
+};
+
+use crate::config::Shadow;
+use crate::environment::Environment;
+pub(crate) use fresh::changed_since;
+
+/// Views of one workspace.
+pub(crate) struct Views {
+    options: Options,
+    environment: Vec<(OsString, OsString)>,
+    home: Option<PathBuf>,
+    quota: Quota,
+    most_held: usize,
+    most_time: Duration,
+    support: Support,
+    notes: Vec<String>,
+    held: Mutex<BTreeMap<ViewId, Arc<Held>>>,
+}
+
+/// The view of one step.
+#[derive(Default)]
+struct Held {
+    /// Locked while a command runs.
+    open: Mutex<Option<Open>>,
+    ender: Mutex<Option<Ender>>,
+    /// Nobody wants it any more.
+    is_over: AtomicBool,
+    used: Mutex<Option<Instant>>,
+}
+
+struct Open {
+    view: View,
+    below: Arc<ChangeSet>,
+}
+
+impl Views {
+    /// The views that the configuration allows; whether this system gives any is found out by making one.
+    pub(crate) fn new(workspace: &Path, settings: &Shadow, quota: Quota, environment: &Environment) -> Self {
+        let variables = environment::of_views(environment, workspace);
+        let home = environment.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        let mut options = Options::new(workspace).of_user(home.as_deref(), path.as_deref());
+        options.show.clone_from(&settings.show);
+        options.tools.clone_from(&settings.tools);
+        options.tools.extend(environment::toolchains(environment, workspace, home.as_deref()));
+        options.limits.bytes = settings.bytes;
+        options.limits.files = settings.files;
+        options.limits.processes = settings.processes;
+        options.limits.memory = settings.memory;
+        let (support, notes) = match headstart_shadow::support(&options) {
+            headstart_shadow::Support::Views { notes, .. } => (Support::Views { tier: Tier::Kernel }, notes),
+            headstart_shadow::Support::None { why } => (Support::None { why }, Vec::new()),
+        };
+        Self {
+            options,
+            environment: variables,
+            home,
+            quota,
+            most_held: settings.views,
+            most_time: settings.time,
+            support,
+            notes,
+            held: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn support(&self) -> &Support {
+        &self.support
+    }
+
+    /// What is worse here than it could be.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// A view for a command of the user's own, over what is staged.
+    pub(crate) fn open_for(&self, deny: &DenyRules, staged: &ChangeSet) -> Result<View, String> {
+        let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
+        let mut view = View::start(&self.options).map_err(|error| error.to_string())?;
+        let closed = closed::paths(view.workspace(), deny, secrets).map_err(|error| error.to_string())?;
+        view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
+        Ok(view)
+    }
+
+    /// What a view holds that the workspace does not, with these ignored paths.
+    pub(crate) fn read_back(
+        &self,
+        view: &mut View,
+        tree: &OsTree,
+        keep: Vec<WorkspacePath>,
+    ) -> Result<ReadBack, String> {
+        let rules = ReadRules { keep, ..ReadRules::new(self.quota) };
+        view.read_back(tree, &rules).map_err(|error| error.to_string())
+    }
+
+    /// A program with its arguments as it runs in a view.
+    pub(crate) fn program(&self, words: &[String], streams: Streams) -> Command {
+        let environment = self.environment.clone();
+        Command { environment, streams, ..Command::new(words, self.most_time) }
+    }
+
+    /// A command line as it runs in a view.
+    pub(crate) fn command(&self, line: &str, time: Duration, output: usize) -> Command {
+        let words = ["/bin/bash", "--noprofile", "--norc", "-c", "--", line];
+        Command {
+            environment: self.environment.clone(),
+            output,
+            ..Command::new(words, time.min(self.most_time))
+        }
+    }
+
+    /// As the port has it.
+    pub(crate) async fn run(self: &Arc<Self>, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        if let Support::None { why } = &self.support {
+            return Err(ToolError::NoView { why: why.clone() });
+        }
+        let id = request.view.clone();
+        let held = self.hold(&id);
+        let ends = EndOnDrop { views: self, id: Some(id) };
+        let this = Arc::clone(self);
+        let ran = tokio::task::spawn_blocking(move || this.run_blocking(&held, &request)).await;
+        ends.disarm();
+        ran.unwrap_or_else(|error| Err(ToolError::NoView { why: error.to_string() }))
+    }
+
+    /// As the port has it.
+    pub(crate) fn end(&self, id: &ViewId) {
+        let held = lock(&self.held).remove(id);
+        if let Some(held) = held {
+            held.end();
+        }
+    }
+
+    /// The view of this id; of too many the one that was used longest ago goes.
+    fn hold(&self, id: &ViewId) -> Arc<Held> {
+        let mut all = lock(&self.held);
+        if !all.contains_key(id) && self.most_held <= all.len() {
+            let idle = all.iter().filter(|(_, held)| held.open.try_lock().is_ok());
+            let oldest = idle.min_by_key(|(_, held)| *lock(&held.used)).map(|(id, _)| id.clone());
+            if let Some(held) = oldest.and_then(|id| all.remove(&id)) {
+                held.end();
+            }
+        }
+        let held = Arc::clone(all.entry(id.clone()).or_default());
+        *lock(&held.used) = Some(Instant::now());
+        held
+    }
+
+    fn run_blocking(&self, held: &Held, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+        let mut place = lock(&held.open);
+        // What it stands on was accepted, or something else ended it.
+        place.take_if(|open| open.view.has_ended() || open.below != request.below);
+        if place.is_none() {
+            *place = Some(self.start(held, request).map_err(of_view)?);
+        }
+        let open = place.as_mut().expect("works because it was put there a moment ago");
+        let ran = self.run_in(&mut open.view, request);
+        if ran.is_err() || open.view.has_ended() || held.is_over() {
+            *place = None;
+        }
+        ran
+    }
+
+    fn start(&self, held: &Held, request: &ViewRequest) -> Result<Open, ShadowError> {
+        let mut view = View::start(&self.options)?;
+        *lock(&held.ender) = Some(view.ender()?);
+        if held.is_over() {
+            return Err(ShadowError::Ended);
+        }
+        view.lay(&request.below)?;
+        Ok(Open { view, below: Arc::clone(&request.below) })
+    }
+
+    fn run_in(&self, view: &mut View, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+        let closed = closed::paths(view.workspace(), &request.deny, request.secrets);
+        let closed = closed.map_err(|error| ToolError::NoView { why: error.to_string() })?;
+        view.hide(&closed).map_err(of_view)?;
+        view.show(&request.staged).map_err(of_view)?;
+        let line = self.command(&request.command, request.time_limit, request.output_limit);
+        let command = Command { directory: request.directory.clone(), ..line };
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started = Instant::now();
+        let done = view.run(&command).map_err(of_view)?;
+        let time = started.elapsed();
+        let output = output(&done);
+        let mut ran = ViewOutput::of(output, (*request.staged).clone());
+        ran.began_ms = u64::try_from(began.as_millis()).unwrap_or(u64::MAX);
+        ran.cost = ViewCost { time, ..ViewCost::default() };
+        ran.refused = self.refused(&done);
+        let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));
+        ran.outside = outside.map(|path| self.shown(path)).collect();
+        if done.end == End::TimeUp {
+            return Ok(ran);
+        }
+        let back = view.read_back(&*request.base, &ReadRules::new(self.quota)).map_err(of_view)?;
+        ran.changes = back.changes;
+        ran.git = if back.git { vec!["it writes below .git".to_owned()] } else { Vec::new() };
+        ran.warm = back.ignored;
+        ran.changed_meanwhile = back.changed_meanwhile;
+        ran.notes = back.not_staged.iter().map(not_staged).collect();
+        Ok(ran)
+    }
+
+    fn refused(&self, done: &Output) -> Refused {
+        let limits = &self.options.limits;
+        let quota = match done.end {
+            End::Memory => Some(format!("{} MiB of memory", limits.memory >> 20)),
+            End::Processes => Some(format!("{} processes", limits.processes)),
+            _ if done.refused.quota => {
+                Some(format!("{} MiB in at most {} files", limits.bytes >> 20, limits.files))
+            }
+            _ => None,
+        };
+        Refused { network: done.refused.network, privileges: done.refused.privileges, quota }
+    }
+
+    /// Whether a tool keeps it for itself, in a folder that a variable names. What it installs for its user is none of that.
+    fn is_cache(&self, path: &Path) -> bool {
+        let tools = self.options.tools.iter().filter_map(|tool| path.strip_prefix(tool).ok());
+        tools.into_iter().any(|below| !below.starts_with("bin"))
+    }
+
+    /// A path outside the workspace as its user writes it.
+    fn shown(&self, path: &Path) -> String {
+        match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(below) => format!("~/{}", below.display()),
+            None => path.display().to_string(),
+        }
+    }
+}
+
+impl Held {
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(ender) = lock(&self.ender).take() {
+            ender.end();
+        }
+        // Where a command runs, its thread drops the view.
+        if let Ok(mut open) = self.open.try_lock() {
+            *open = None;
+        }
+    }
+}
+
+/// Ends the view where the future is dropped that waits for its command.
+struct EndOnDrop<'a> {
+    views: &'a Views,
+    id: Option<ViewId>,
+}
+
+impl EndOnDrop<'_> {
+    fn disarm(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            self.views.end(&id);
+        }
+    }
+}
+
+/// What the model can act on stays an error of the call; all else means that there is no view.
+fn of_view(error: ShadowError) -> ToolError {
+    match error {
+        ShadowError::Command { .. } | ShadowError::Read { .. } => {
+            ToolError::Failed { message: error.to_string() }
+        }
+        ShadowError::Tree(error) => error.into(),
+        error => ToolError::NoView { why: error.to_string() },
+    }
+}
+
+fn output(done: &Output) -> CommandOutput {
+    CommandOutput {
+        output: String::from_utf8_lossy(&done.stdout).into_owned(),
+        exit_code: match done.end {
+            End::Exited { code } => Some(code),
+            _ => None,
+        },
+        timed_out: done.end == End::TimeUp,
+        truncated: done.truncated,
+    }
+}
+
+fn not_staged(left: &NotStaged) -> String {
+    let path = &left.path;
+    match left.why {
+        WhyNot::Fifo => format!("{path} is a FIFO, and not kept"),
+        WhyNot::Socket => format!("{path} is a socket, and not kept"),
+        WhyNot::Device => format!("{path} is a device, and not kept"),
+        WhyNot::SpecialBits => format!("{path} is kept without its set-user-ID, set-group-ID or sticky bit"),
+        WhyNot::LinkLeadsOut => format!("{path} is a link that leads out of the workspace, and not kept"),
+        WhyNot::Unreadable => format!("{path} cannot be read, and is not kept"),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panic left half done is an open view, which is dropped or ended as any other.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

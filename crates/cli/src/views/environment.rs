@@ -1,0 +1,81 @@
+//! The variables that a command in a view sees.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::runner;
+
+/// Variables that name where toolchains are. Nothing else of the user's own gets in, and so no key and no token.
+const TOOLCHAINS: [&str; 13] = [
+    "CARGO_HOME",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "GRADLE_USER_HOME",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+];
+
+/// There is neither a terminal nor a network; programs that are told so do not wait for one.
+const SET: [(&str, &str); 12] = [
+    ("CARGO_NET_OFFLINE", "true"),
+    ("CI", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GOFLAGS", "-mod=mod"),
+    ("GOPROXY", "off"),
+    ("PAGER", "cat"),
+    ("PIP_NO_INDEX", "1"),
+    ("TERM", "dumb"),
+    ("UV_OFFLINE", "1"),
+    ("npm_config_offline", "true"),
+];
+
+/// All variables of a command in a view.
+pub(super) fn of_views(users: &Environment, workspace: &Path) -> Vec<(OsString, OsString)> {
+    let mut variables = runner::clean_environment(&users.all(), workspace);
+    variables.extend(SET.map(|(name, value)| (name.into(), value.into())));
+    for name in TOOLCHAINS {
+        if let Some(value) = users.get(name) {
+            variables.insert(name.into(), value.to_owned());
+        }
+    }
+    variables.into_iter().collect()
+}
+
+/// The folders that these variables name, where they are neither in the home, whose folders of tools are known, nor in the workspace.
+pub(super) fn toolchains(users: &Environment, workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let folders = TOOLCHAINS.iter().filter_map(|name| users.get(name)).map(PathBuf::from);
+    let elsewhere = |folder: &PathBuf| {
+        let shown = |root: &Path| folder.starts_with(root);
+        folder.is_absolute()
+            && folder.is_dir()
+            && !shown(workspace)
+            && !home.is_some_and(|home| known_in(home, folder))
+            && !shown(Path::new("/usr"))
+            && !holds_secret(folder)
+    };
+    folders.filter(elsewhere).collect()
+}
+
+/// Where a tool keeps what it signs in with beside what it needs, nothing is shown.
+fn holds_secret(folder: &Path) -> bool {
+    let mut secrets = headstart_shadow::TOOL_FOLDERS.iter().flat_map(|tool| tool.masked);
+    secrets.any(|name| folder.join(name).exists())
+}
+
+fn known_in(home: &Path, folder: &Path) -> bool {
+    let below = folder.strip_prefix(home).ok();
+    below.is_some_and(|below| {
+        let known = |tool: &headstart_shadow::ToolFolder| below.starts_with(OsStr::new(tool.path));
+        headstart_shadow::TOOL_FOLDERS.iter().any(known)
+    })
+}

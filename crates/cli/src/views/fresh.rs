@@ -1,0 +1,53 @@
+//! What its user changed in a workspace since a moment.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use headstart_overlay_fs::WorkspacePath;
+use ignore::WalkBuilder;
+
+/// Most files that are named; a warning needs no more.
+const MOST: usize = 1_000;
+
+/// The files below a workspace whose content, bits or name changed since a moment, in milliseconds since the Unix epoch: without what git
+/// ignores, and without git's own folder.
+pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath> {
+    let since = i128::from(unix_ms);
+    let walk = WalkBuilder::new(workspace)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    let changed = walk.filter_map(Result::ok).filter(|entry| {
+        let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
+        let changed = entry.metadata().is_ok_and(|metadata| {
+            since <= i128::from(metadata.ctime()) * 1_000 + i128::from(metadata.ctime_nsec() / 1_000_000)
+        });
+        is_file && changed
+    });
+    let paths = changed
+        .filter_map(|entry| WorkspacePath::parse(entry.path().strip_prefix(workspace).ok()?.to_str()?).ok());
+    paths.take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_changed_since_is_named_and_what_git_ignores_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write(".gitignore", "*.log\n");
+        write("a.txt", "a\n");
+        write("b.log", "b\n");
+        let names =
+            |since| changed_since(folder.path(), since).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut all = names(0);
+        all.sort();
+        assert_eq!(all, [".gitignore", "a.txt"]);
+        assert_eq!(names(u64::MAX), [""; 0]);
+    }
+}
