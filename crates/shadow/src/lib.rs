@@ -84,6 +84,6 @@ pub use layout::{Place, Shown, Standing, layout};
 pub use limits::Limits;
 pub use options::{Command, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
-pub use os::{Ender, View, entry, support};
+pub use os::{Ender, View, entry, keep_attributes, support};
 pub use reading::{Entry, Look, classify};
 pub use report::{End, NotStaged, Output, ReadBack, Refused, Stream, Support, WhyNot};

@@ -3,6 +3,7 @@
 //! Three processes: the caller, which holds a [`View`]; the one that makes the namespaces and waits ([`outer`]); and the first process in
 //! them ([`init`]), which builds the root folder, locks itself in, and runs commands. They talk over one socket ([`channel`]).
 
+mod attributes;
 mod channel;
 mod collect;
 mod ignored;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 use rustix::io::Errno;
 
 use crate::Refusal;
+pub use attributes::keep_attributes;
 pub use view::{Ender, View, support};
 
 /// The first argument of the process that makes the namespaces, and of the first one in them.

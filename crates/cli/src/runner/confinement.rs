@@ -3,7 +3,7 @@
 //! The gate proves from a command's text that it only reads. This is the second wall, for what that proof may have
 //! missed: such a command runs below Landlock, where it can write nothing but a scratch folder of its own, run no
 //! program of the workspace, read neither files that hold a secret by their name, nor the home folder nor anything else outside the workspace and the system's
-//! folders, open no TCP connection and signal no other process. Resource limits end what would fill memory or disk.
+//! folders, change no file's mode, owner or times, open no TCP connection and signal no other process. Resource limits end what would fill memory or disk.
 //!
 //! The binary starts itself for that ([`ENTRY`]): the restrictions are put on by the process that then becomes bash.
 
@@ -168,7 +168,8 @@ fn restrict(workspace: &Path, scratch: &Path, secrets: Secrets) -> io::Result<()
     if status.ruleset == landlock::RulesetStatus::NotEnforced {
         return Err(io::Error::other("this kernel has no Landlock (Linux 5.13 and later have it)"));
     }
-    Ok(())
+    // Landlock has no rule for `chmod` and the like.
+    headstart_shadow::keep_attributes().map_err(|error| io::Error::other(error.to_string()))
 }
 
 #[cfg(not(target_os = "linux"))]

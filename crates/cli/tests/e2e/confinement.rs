@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -61,7 +61,10 @@ fn what_writes_or_leaves_the_workspace_fails() {
         "mkdir sub",
         "mv a.txt b.txt",
         "ln -s /etc link",
-        "chmod 600 /proc/self/fd/0; echo x >> a.txt",
+        "chmod 666 /proc/self/fd/0",
+        "chmod 600 a.txt",
+        "chown $(id -u) a.txt",
+        "touch -d 2001-01-01 a.txt",
         "echo x > ../elsewhere/new",
         "cat ../elsewhere/secret",
         "ls ../elsewhere",
@@ -73,6 +76,12 @@ fn what_writes_or_leaves_the_workspace_fails() {
         let (folder, output) = confined(command);
         assert!(!output.status.success(), "{command}: {output:?}");
         assert!(!String::from_utf8_lossy(&output.stdout).contains("outside"), "{command}");
+        let found = fs::metadata(folder.path().join("workspace/a.txt")).expect("the file");
+        assert_ne!(found.permissions().mode() & 0o777, 0o600, "{command}");
+        assert!(
+            found.modified().expect("a time").elapsed().is_ok_and(|age| age.as_secs() < 3600),
+            "{command}"
+        );
         let names = |path: &str| fs::read_dir(folder.path().join(path)).expect("the folder").count();
         assert_eq!((names("workspace"), names("elsewhere")), (1, 1), "{command}");
         assert_eq!(fs::read_to_string(folder.path().join("workspace/a.txt")).expect("the file"), "inside\n");
