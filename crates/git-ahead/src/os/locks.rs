@@ -1,4 +1,7 @@
-//! The locks that an accept holds, known by their inodes: one that another git made later under the same name is never removed.
+//! The locks that an accept holds, known by their inodes and the time of their last write: one that another git made later under the same
+//! name is never removed. A file system gives the inode of a removed file to the next one, so that the inode alone would not do.
+
+use std::time::UNIX_EPOCH;
 
 use cap_fs_ext::MetadataExt as _;
 use cap_std::fs::Dir;
@@ -15,6 +18,8 @@ pub(super) struct Lock {
     path: String,
     device: u64,
     inode: u64,
+    /// When it was written, in nanoseconds since the Unix epoch: it is whole when it is looked at first.
+    written: u64,
 }
 
 /// The locks that git holds for these refs after it said that they are prepared: nobody else can have one of them then. `HEAD` is among
@@ -52,7 +57,10 @@ pub(super) fn found(git: &Dir, path: String) -> Result<Option<Lock>, GitError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         metadata => {
             let metadata = metadata.map_err(folder::io_error(&path))?;
-            Ok(Some(Lock { device: metadata.dev(), inode: metadata.ino(), path }))
+            let written = metadata.modified().map_err(folder::io_error(&path))?.into_std();
+            let written = written.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+            let written = u64::try_from(written).unwrap_or(u64::MAX);
+            Ok(Some(Lock { device: metadata.dev(), inode: metadata.ino(), written, path }))
         }
     }
 }

@@ -298,24 +298,32 @@ fn stage(overlay: &Overlay, old: &Path, new: &Path) {
     }
 }
 
+fn unless_gone<T>(found: std::io::Result<T>) -> Option<T> {
+    match found {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        found => Some(found.unwrap()),
+    }
+}
+
 /// Whether a path in `.git` is that of a lock.
 pub(crate) fn is_lock(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "lock")
 }
 
-/// All files below a folder, with their permission bits.
+/// All files below a folder, with their permission bits. What goes away meanwhile, as a lock of git's does, is not there.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).unwrap() {
             let path = entry.unwrap().path();
-            let metadata = fs::symlink_metadata(&path).unwrap();
+            let Some(metadata) = unless_gone(fs::symlink_metadata(&path)) else { continue };
             if metadata.is_dir() {
                 folders.push(path);
             } else if metadata.is_file() {
+                let Some(content) = unless_gone(fs::read(&path)) else { continue };
                 let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.insert(name, (metadata.mode() & 0o777, fs::read(&path).unwrap()));
+                found.insert(name, (metadata.mode() & 0o777, content));
             }
         }
     }
