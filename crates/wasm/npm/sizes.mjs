@@ -6,11 +6,11 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 850 },
+  "whole module": { goal: 330, limit: 950 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 632 },
-  core: { limit: 485 },
-  gate: { limit: 428 },
+  "everything else": { goal: 130, limit: 730 },
+  core: { limit: 545 },
+  gate: { limit: 490 },
   controller: { limit: 112 },
 };
 
