@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{Message, Opaque, ToolCall};
 
@@ -18,6 +18,22 @@ pub struct ToolSchema {
     pub description: String,
     /// JSON schema of the arguments (an object).
     pub parameters: Value,
+}
+
+impl ToolSchema {
+    /// A tool whose arguments are exactly `properties`, a JSON object of a schema each; of these `required` must be given.
+    pub fn of(name: &str, description: &str, properties: &Value, required: &[&str]) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            }),
+        }
+    }
 }
 
 /// All that a model is asked.

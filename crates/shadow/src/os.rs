@@ -6,6 +6,7 @@
 mod attributes;
 mod channel;
 mod collect;
+mod filter;
 mod ignored;
 mod init;
 mod mountinfo;

@@ -71,11 +71,9 @@ impl WireHandle {
     /// The same without the parameter that the server refuses in an answer with this status. Nothing where it refuses something else, or
     /// what cannot be left out: such a request is not made again.
     pub fn learn(&self, status: u16, body: &str) -> Option<WireHandle> {
-        let now = self.wire();
         let mut refused = self.refused.clone();
-        refused.push(now.refused_parameter(status, body)?);
-        let learned = Self { provider: self.provider.clone(), refused };
-        (learned.wire() != now).then_some(learned)
+        let is_learned = self.provider.wire.learn(&mut refused, status, body);
+        is_learned.then(|| Self { provider: self.provider.clone(), refused })
     }
 
     /// A request, as JSON.

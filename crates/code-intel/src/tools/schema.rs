@@ -36,16 +36,7 @@ pub(super) fn schema(kind: Kind) -> ToolSchema {
     };
     let properties: Map<String, Value> =
         names.iter().map(|name| ((*name).to_owned(), property(name))).collect();
-    ToolSchema {
-        name: kind.name().to_owned(),
-        description: description.to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        }),
-    }
+    ToolSchema::of(kind.name(), description, &Value::Object(properties), required)
 }
 
 fn property(name: &str) -> Value {

@@ -43,10 +43,6 @@ impl Attempt {
 
     /// Whether the request is worth another try, without what this answer refuses.
     pub(super) fn learns(&mut self, wire: &Wire, status: u16, body: &str) -> bool {
-        let now = self.wire(wire);
-        let Some(parameter) = now.refused_parameter(status, body) else { return false };
-        self.refused.push(parameter);
-        // A parameter that cannot be left out would be refused for ever.
-        self.wire(wire) != now
+        wire.learn(&mut self.refused, status, body)
     }
 }

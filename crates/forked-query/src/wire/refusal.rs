@@ -52,6 +52,15 @@ impl Wire {
         parameters.into_iter().find(|parameter| parameter.is_named_in(body)).map(|parameter| parameter.name)
     }
 
+    /// Adds to `refused`, what earlier answers refused, the parameter that this answer refuses of a request without those. Whether the
+    /// request is worth another try: one that cannot be written in another way would be refused for ever.
+    pub fn learn(&self, refused: &mut Vec<&'static str>, status: u16, body: &str) -> bool {
+        let now = self.without(refused);
+        let Some(parameter) = now.refused_parameter(status, body) else { return false };
+        refused.push(parameter);
+        self.without(refused) != now
+    }
+
     /// The same format without the parameters that a server refused, in any order. A parameter that has another name or a
     /// milder value gets that first, and is left out when that is refused as well (the list then holds it again).
     #[must_use]

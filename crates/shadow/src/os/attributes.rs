@@ -1,11 +1,11 @@
 //! A filter for a process that may read: it changes nothing of what a file has beside its content.
 
 use nix::libc;
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
-};
+use seccompiler::BackendError;
 
+#[cfg(target_arch = "x86_64")]
+use super::filter::X32;
+use super::filter::{self, Rules};
 use crate::Refusal;
 
 /// Mode, owner, times, extended attributes.
@@ -41,10 +41,6 @@ const CHANGES_BY_NUMBER: [i64; 4] = [452, 463, 466, 469];
 /// The requests of `ioctl` that set the flags of a file.
 const SET_FLAGS: [u64; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602];
 
-/// The same calls under the x32 ABI have this bit.
-#[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
-
 /// From here on this process, and all that it starts, cannot change the mode, the owner, the times, the extended attributes or the flags
 /// of any file: Landlock, which keeps a process from writing, knows no rule for them. The calls fail with `EPERM`.
 ///
@@ -52,33 +48,21 @@ const X32: i64 = 0x4000_0000;
 ///
 /// Where the kernel has no such filters, or does not take it; then nothing is kept.
 pub fn keep_attributes() -> Result<(), Refusal> {
-    let failed = |error: &dyn std::fmt::Display| Refusal {
-        call: "seccomp".to_owned(),
-        about: "the filter of changes to attributes".to_owned(),
-        message: error.to_string(),
-    };
-    let filter = filter().map_err(|error| failed(&error))?;
-    let program: BpfProgram = filter.try_into().map_err(|error: BackendError| failed(&error))?;
-    apply_filter(&program).map_err(|error| failed(&error))
+    const ABOUT: &str = "the filter of changes to attributes";
+    let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;
+    filter::apply(rules, libc::EPERM, ABOUT)
 }
 
-fn filter() -> Result<SeccompFilter, BackendError> {
-    let flags: Result<Vec<_>, BackendError> = SET_FLAGS
-        .into_iter()
-        .map(|request| {
-            let is_request = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request)?;
-            SeccompRule::new(vec![is_request])
-        })
-        .collect();
-    let always = CHANGES.iter().chain(&CHANGES_BY_NUMBER).map(|number| (*number, Vec::new()));
-    let rules = always.chain([(libc::SYS_ioctl, flags?)]);
+fn rules() -> Result<Rules, BackendError> {
+    let mut rules: Rules =
+        CHANGES.iter().chain(&CHANGES_BY_NUMBER).map(|number| (*number, Vec::new())).collect();
+    rules.insert(libc::SYS_ioctl, filter::any_of(1, SET_FLAGS)?);
     #[cfg(target_arch = "x86_64")]
-    // In the x32 ABI `ioctl` has a number of its own as well.
-    let rules = rules.collect::<Vec<_>>().into_iter().flat_map(|(number, rules)| {
-        let own = if number == libc::SYS_ioctl { 514 } else { number };
-        [(number, rules.clone()), (own | X32, rules)]
-    });
-    let arch = std::env::consts::ARCH.try_into()?;
-    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    SeccompFilter::new(rules.collect(), SeccompAction::Allow, refused, arch)
+    {
+        // In the x32 ABI `ioctl` has a number of its own.
+        let own = |number| if number == libc::SYS_ioctl { 514 } else { number };
+        let x32: Rules = rules.iter().map(|(number, rules)| (own(*number) | X32, rules.clone())).collect();
+        rules.extend(x32);
+    }
+    Ok(rules)
 }

@@ -18,18 +18,9 @@ pub(crate) use write_file::WriteFile;
 
 use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::BuiltinTool;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A schema whose arguments are exactly `properties`.
 fn schema(tool: BuiltinTool, description: &str, properties: &Value, required: &[&str]) -> ToolSchema {
-    ToolSchema {
-        name: tool.name().to_owned(),
-        description: description.to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        }),
-    }
+    ToolSchema::of(tool.name(), description, properties, required)
 }

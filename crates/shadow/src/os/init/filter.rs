@@ -1,14 +1,12 @@
 //! Calls of the system that no command in a view may make.
 
-use std::collections::BTreeMap;
-
 use nix::libc;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    apply_filter,
-};
+use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use crate::Refusal;
+#[cfg(target_arch = "x86_64")]
+use crate::os::filter::X32;
+use crate::os::filter::{self, Rules};
 
 /// Refused whatever the arguments are.
 const NEVER: &[libc::c_long] = &[
@@ -75,7 +73,6 @@ const NEVER: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_uselib,
     #[cfg(target_arch = "x86_64")]
-    #[cfg(target_arch = "x86_64")]
     libc::SYS__sysctl,
 ];
 
@@ -100,38 +97,21 @@ const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6,
 /// Of netlink routes and the table of sockets, which are those of the view's own network.
 const NETLINK: [libc::c_int; 2] = [libc::NETLINK_ROUTE, libc::NETLINK_SOCK_DIAG];
 
-/// Numbers with this bit are those of the x32 ABI, where the kernel has it; from 512 on they are its own.
-#[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
 /// Calls on the list above that have a number of their own in the x32 ABI, and `ioctl`, which has no other way to be told apart.
 #[cfg(target_arch = "x86_64")]
 const NEVER_IN_X32: [i64; 6] = [514, 521, 528, 539, 540, 547];
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-
 /// Puts the filters on this process and all that it starts.
 pub(super) fn apply() -> Result<(), Refusal> {
-    let failed = |error: &dyn std::fmt::Display| Refusal {
-        call: "seccomp".to_owned(),
-        about: "the filter of calls".to_owned(),
-        message: error.to_string(),
-    };
+    const ABOUT: &str = "the filter of calls";
     // Without `clone3`, whose flags a filter cannot see, a C library falls back to `clone`.
-    let no_clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    let rules = rules().map_err(|error| failed(&error))?;
-    for (rules, answer) in [(no_clone3, libc::ENOSYS), (rules, libc::EPERM)] {
-        let program = program(rules, answer.cast_unsigned()).map_err(|error| failed(&error))?;
-        apply_filter(&program).map_err(|error| failed(&error))?;
-    }
-    Ok(())
+    let no_clone3 = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;
+    filter::apply(no_clone3, libc::ENOSYS, ABOUT)?;
+    filter::apply(rules, libc::EPERM, ABOUT)
 }
 
-fn program(rules: Rules, answer: u32) -> Result<BpfProgram, seccompiler::BackendError> {
-    let arch = std::env::consts::ARCH.try_into()?;
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch)?.try_into()
-}
-
-fn rules() -> Result<Rules, seccompiler::BackendError> {
+fn rules() -> Result<Rules, BackendError> {
     let mut rules: Rules = NEVER.iter().chain(&NEVER_BY_NUMBER).map(|number| (*number, Vec::new())).collect();
     let has = |argument, flag: u64| {
         let is_set = SeccompCmpOp::MaskedEq(flag);
@@ -147,7 +127,7 @@ fn rules() -> Result<Rules, seccompiler::BackendError> {
         let value = u64::from(value.cast_unsigned());
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
     };
-    let none_of = |argument, values: &[libc::c_int]| -> Result<Vec<_>, seccompiler::BackendError> {
+    let none_of = |argument, values: &[libc::c_int]| -> Result<Vec<_>, BackendError> {
         values.iter().map(|value| compare(argument, SeccompCmpOp::Ne, *value)).collect()
     };
     let mut netlink = none_of(2, &NETLINK)?;
@@ -156,12 +136,7 @@ fn rules() -> Result<Rules, seccompiler::BackendError> {
         .insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?, SeccompRule::new(netlink)?]);
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?]);
     // Text that a terminal would take for typed.
-    let typed: Result<Vec<_>, seccompiler::BackendError> = [libc::TIOCSTI, libc::TIOCLINUX]
-        .into_iter()
-        .map(|request| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request))
-        .map(|condition| SeccompRule::new(vec![condition?]))
-        .collect();
-    rules.insert(libc::SYS_ioctl, typed?);
+    rules.insert(libc::SYS_ioctl, filter::any_of(1, [libc::TIOCSTI, libc::TIOCLINUX])?);
     #[cfg(target_arch = "x86_64")]
     {
         let x32: Rules = rules.iter().map(|(number, rules)| (number | X32, rules.clone())).collect();
