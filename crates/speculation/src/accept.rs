@@ -5,7 +5,7 @@ use headstart_overlay_fs::{
     ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
     resolve_conflicts,
 };
-use headstart_tool_gate::{BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
+use headstart_tool_gate::{Access, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -223,31 +223,24 @@ fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<
 /// The first path that was written or read, by whichever call and behind whichever link, and that the rules close now. It
 /// is told as the plain call that would reach it.
 fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
-    let written = finished.changes.changes.iter().map(|change| (BuiltinTool::WriteFile, &change.path));
-    let read = finished.changes.reads.iter().map(|seen| (BuiltinTool::ReadFile, &seen.path));
-    written.chain(read).find_map(|(tool, path)| {
-        let (call, verdict) = judged(tool, path, gate, context);
-        (verdict.decision == Decision::Boundary).then_some((call, verdict))
+    let written =
+        finished.changes.changes.iter().map(|change| (Access::Write, BuiltinTool::WriteFile, &change.path));
+    let read = finished.changes.reads.iter().map(|seen| (Access::Read, BuiltinTool::ReadFile, &seen.path));
+    written.chain(read).find_map(|(access, tool, path)| {
+        let verdict = gate.judge_path(access, path, context);
+        let args = || Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
+        let call = || ToolCall { id: String::new(), name: tool.name().to_owned(), args: args() };
+        (verdict.decision == Decision::Boundary).then(|| (call(), verdict))
     })
 }
 
 /// Whether a path that is written is one that the user is asked about, by the mode in force now.
 fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
-    finished.changes.changes.iter().any(|change| {
-        judged(BuiltinTool::WriteFile, &change.path, gate, context).1.reason == Reason::StagedAsksFirst
-    })
-}
-
-/// The plain call that reaches a path, and what the gate says of it.
-pub(crate) fn judged(
-    tool: BuiltinTool,
-    path: &WorkspacePath,
-    gate: &Gate,
-    context: &GateContext,
-) -> (ToolCall, Verdict) {
-    let args = Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
-    let verdict = gate.judge_ahead(CallRef { name: tool.name(), args: &args }, context);
-    (ToolCall { id: String::new(), name: tool.name().to_owned(), args }, verdict)
+    finished
+        .changes
+        .changes
+        .iter()
+        .any(|change| gate.judge_path(Access::Write, &change.path, context).reason == Reason::StagedAsksFirst)
 }
 
 fn ran_call(result: &ToolResult) -> Option<&str> {

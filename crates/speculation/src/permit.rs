@@ -9,7 +9,8 @@ use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
 };
 use headstart_tool_gate::{
-    ApprovalMode, BuiltinTool, CallRef, Decision, Effect, EffectKind, Gate, GateContext, Reason, Verdict,
+    Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Effect, EffectKind, Gate, GateContext,
+    Reason, Verdict,
 };
 use headstart_toolbox::{InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -133,11 +134,41 @@ impl Tools {
         view: &Arc<Overlay>,
         permitted: &Permitted,
     ) -> Result<ToolOutcome, Cut> {
+        let declared = permitted.context.declaration(&call.name).map(|tool| (tool, view.change_set()));
         match self.toolbox.run(call, self.context(view, permitted)).await {
-            Ok(text) => Ok(output(text)),
+            Ok(text) => {
+                let against =
+                    declared.and_then(|(tool, before)| self.against(tool, call, &before, view, permitted));
+                Ok(against.unwrap_or_else(|| output(text)))
+            }
             Err(ToolError::Quota { .. }) => Err(Cut::Limit(Limit::Staged)),
             Err(error) => Ok(ToolOutcome::Error(error.to_string())),
         }
+    }
+
+    /// What the model reads where a host's own tool did more than its declaration and the rules let it: the gate knew only what it
+    /// was told of that tool, and the paths of its arguments.
+    fn against(
+        &self,
+        tool: &Declaration,
+        call: &ToolCall,
+        before: &ChangeSet,
+        view: &Overlay,
+        permitted: &Permitted,
+    ) -> Option<ToolOutcome> {
+        let now = view.change_set();
+        let mut staged = now.changes.iter().filter(|change| !before.changes.contains(change));
+        let why = if tool.stages_in(&call.args) {
+            let rules = GateContext { mode: ApprovalMode::AutoEdit, ..permitted.context.clone() };
+            let verdict = |path| self.gate.judge_path(Access::Write, path, &rules);
+            staged
+                .map(|change| verdict(&change.path))
+                .find(|verdict| verdict.decision == Decision::Boundary)?
+                .detail
+        } else {
+            format!("it is declared as a tool that only reads, and changed {}", staged.next()?.path)
+        };
+        Some(ToolOutcome::Error(format!("{} is not done: {why}", call.name)))
     }
 
     pub(crate) async fn run_in_view(

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
-use headstart_tool_gate::{BuiltinTool, Decision, Gate, GateContext, Reason, Verdict};
+use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{InView, TestSummary, Tier, ToolError, Toolbox, ViewCost, ViewId, ViewOutput};
 
-use crate::accept::judged;
 use crate::event::EventSender;
 use crate::footing::Footing;
 use crate::permit::{Cut, Permitted, Tools};
@@ -183,7 +182,7 @@ fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
 /// command's own verdict.
 fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
     changed.iter().find_map(|path| {
-        let (_, verdict) = judged(BuiltinTool::WriteFile, path, gate, &permitted.context);
+        let verdict = gate.judge_path(Access::Write, path, &permitted.context);
         if verdict.decision != Decision::Boundary {
             return None;
         }

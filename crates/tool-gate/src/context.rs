@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(doc)]
 use crate::Decision;
-use crate::DenyRules;
 #[cfg(feature = "shell")]
 use crate::Policies;
+use crate::{Declaration, DenyRules};
 
 /// How much the user lets an agent do without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -55,6 +55,8 @@ pub struct GateContext {
     pub workspace: String,
     /// Paths that no tool may touch. By default files that hold a secret by their name.
     pub deny: DenyRules,
+    /// The host's own tools that the gate may judge by what the host says of them. A call of any other is a boundary.
+    pub tools: Vec<Declaration>,
     /// What the user and the project add to what the gate knows of programs.
     #[cfg(feature = "shell")]
     pub policies: Policies,
@@ -67,6 +69,11 @@ impl GateContext {
             return Err(PathError::Outside { path: path.to_owned() });
         }
         WorkspacePath::resolve(path, &self.workspace)
+    }
+
+    /// What the host says of its own tool of this name. A built-in tool has no declaration.
+    pub fn declaration(&self, name: &str) -> Option<&Declaration> {
+        Declaration::of(name, &self.tools)
     }
 
     /// Whether a deny rule matches `path` or a folder that holds it, or it holds a secret by its name. Searches and listings leave such

@@ -42,6 +42,12 @@ pub enum GateError {
         /// What it must be.
         expected: &'static str,
     },
+    /// An argument of a declared tool that names paths is none.
+    #[error("argument {name:?} must be a path or a list of paths")]
+    InvalidPath {
+        /// Its name.
+        name: String,
+    },
 }
 
 impl GateError {

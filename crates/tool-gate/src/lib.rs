@@ -46,9 +46,11 @@ mod conditional;
 mod context;
 #[cfg(feature = "shell")]
 mod decide;
+mod declaration;
 mod deny;
 mod environment;
 mod error;
+mod files;
 #[cfg(any(all(test, feature = "shell"), feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -68,10 +70,12 @@ pub use conditional::{
     ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
 };
 pub use context::{AheadWrites, ApprovalMode, GateContext};
+pub use declaration::{Declaration, Does};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
-pub use gate::{Gate, PROTECTED_FOLDERS};
+pub use files::{Access, PROTECTED_FOLDERS};
+pub use gate::Gate;
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};

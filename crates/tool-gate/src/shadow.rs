@@ -7,7 +7,7 @@ mod needs_host;
 mod words;
 
 use crate::decide::secret;
-use crate::gate::protected;
+use crate::files::protected;
 use crate::policy::How;
 use crate::shell::Findings;
 use crate::{ApprovalMode, Decision, Effect, EffectKind, GateContext, Reason, Verdict};

@@ -105,8 +105,9 @@ impl From<TreeError> for ToolError {
 
 /// A tool that an agent can call.
 ///
-/// The gate knows what the built-in ones do. One of a host's own never runs ahead: there it is a boundary, and in a turn it
-/// asks (in `yolo` it runs, in `plan` it is refused).
+/// The gate knows what the built-in ones do. One of a host's own runs ahead where the host declares what it does
+/// ([`GateContext::tools`]). Otherwise it is a boundary there, and in a turn it asks (in `yolo` it runs, in `plan` it is
+/// refused).
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// How it is offered to the model.

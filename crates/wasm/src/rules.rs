@@ -44,6 +44,7 @@ impl Rules {
             mode: self.mode,
             workspace,
             deny,
+            tools: Vec::new(),
             #[cfg(feature = "shell")]
             policies,
         })

@@ -124,6 +124,7 @@ impl Config {
             views: self.shadow.enabled,
             workspace,
             deny,
+            tools: Vec::new(),
             policies: self.policies.clone(),
         })
     }

@@ -1,0 +1,101 @@
+//! Tools of the host's own that it declared to the gate: they run ahead, and do no more than was declared.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use headstart_forked_query::{Part, ToolOutcome, ToolSchema};
+use headstart_overlay_fs::Tree as _;
+use headstart_speculation::{Acceptance, Ending, Finished};
+use headstart_tool_gate::{ApprovalMode, Declaration, Reason};
+use headstart_toolbox::{Tool, ToolContext, ToolError};
+use serde_json::{Map, Value, json};
+
+use crate::support::{Bench, accepted, call, calls, path, says};
+
+/// Does what its call asks for, whatever was declared of it.
+struct Own(&'static str);
+
+#[async_trait]
+impl Tool for Own {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(self.0, "", &json!({ "writes": { "type": "string" } }), &[])
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        if let Some(name) = args.get("writes").and_then(Value::as_str) {
+            context.view.write(&path(name), b"own\n".to_vec()).await?;
+        }
+        let read = context.view.read(&path("README.md")).await?;
+        Ok(String::from_utf8_lossy(&read).into_owned())
+    }
+}
+
+fn bench(mode: ApprovalMode, args: &Value, declared: Option<Declaration>) -> Bench {
+    let mut bench = Bench::new(mode, [calls([call("own", args)]), says("Done.")]);
+    bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
+    bench.host.rules.lock().unwrap().tools.extend(declared);
+    bench
+}
+
+fn answers(finished: &Finished) -> Vec<ToolOutcome> {
+    let parts = finished.transcript.messages.iter().flat_map(|message| &message.parts);
+    let results = parts.filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result.outcome.clone()),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[test]
+fn one_that_is_not_declared_never_runs_ahead() {
+    let (_, finished) = bench(ApprovalMode::Yolo, &json!({}), None).speculate("do it");
+    let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
+    assert_eq!(verdict.reason, Reason::UnknownTool);
+}
+
+#[test]
+fn one_that_reads_runs_ahead_over_what_is_staged() {
+    let bench = bench(ApprovalMode::Default, &json!({}), Some(Declaration::reads("own", &[])));
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    assert!(matches!(&answers(&finished)[..], [ToolOutcome::Output(text)] if text == "# sample\n"));
+    accepted(block_on(speculation.accept()).unwrap());
+}
+
+#[test]
+fn one_that_is_declared_to_read_and_writes_is_an_error() {
+    for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit] {
+        let args = json!({ "writes": "NEW.md" });
+        let bench = bench(mode, &args, Some(Declaration::reads("own", &[])));
+        let (_, finished) = bench.speculate("do it");
+        assert!(
+            matches!(&answers(&finished)[..], [ToolOutcome::Error(why)] if why.contains("NEW.md")),
+            "{finished:?}"
+        );
+    }
+}
+
+#[test]
+fn what_one_stages_is_held_against_the_rules_path_by_path() {
+    for (name, is_open) in [("NEW.md", true), (".git/hooks/pre-commit", false), (".env", false)] {
+        let args = json!({ "writes": name });
+        let bench = bench(ApprovalMode::AutoEdit, &args, Some(Declaration::stages("own", &["path"])));
+        let (speculation, finished) = bench.speculate("do it");
+        assert_eq!(finished.ending, Ending::Completed);
+        assert_eq!(matches!(answers(&finished)[..], [ToolOutcome::Output(_)]), is_open, "{name}");
+        assert_eq!(finished.changes.changes.len(), usize::from(is_open), "{name}");
+        accepted(block_on(speculation.accept()).unwrap());
+        assert_eq!(bench.tree.snapshot().contains_key(name), is_open, "{name}");
+    }
+}
+
+/// Work that rests on a declaration is dropped where the host has taken that back.
+#[test]
+fn a_declaration_counts_when_the_work_is_taken() {
+    let bench = bench(ApprovalMode::AutoEdit, &json!({}), Some(Declaration::reads("own", &[])));
+    let (speculation, _) = bench.speculate("do it");
+    bench.host.rules.lock().unwrap().tools.clear();
+    assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Withdrawn { .. }));
+}

@@ -1,0 +1,83 @@
+use serde_json::{Map, Value};
+
+use crate::{BuiltinTool, GateError};
+
+/// What a host says of a tool that is its own, so that the gate can judge calls of it: which of its arguments are paths, and whether it
+/// does anything but read.
+///
+/// It is the host's word. The gate holds the paths that a call names against the workspace and the rules; what else the tool does is not
+/// looked at, so nothing that runs programs or reaches a network may be declared. Such a tool stays undeclared: in a turn it asks,
+/// and ahead of the user it is a boundary. No declaration changes what is known of a built-in tool, under none of its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// The tool's name, as a model calls it.
+    pub name: String,
+    /// What it does.
+    pub does: Does,
+    /// The arguments that name a path, or a list of paths. Others are never taken for a path.
+    pub paths: Vec<String>,
+}
+
+/// What a declared tool does, to the workspace and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Does {
+    /// It reads the merged view, and leaves out what the rules close ([`GateContext::denies`](crate::GateContext::denies)).
+    Reads,
+    /// It also stages changes, at the paths of its arguments or elsewhere in the workspace. They are held against the rules once more
+    /// when the work is taken.
+    Stages,
+    /// It stages where a call gives this argument, and only reads where that is absent or `null`.
+    StagesWith(String),
+}
+
+impl Declaration {
+    /// A tool that only reads.
+    pub fn reads(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::Reads, paths)
+    }
+
+    /// A tool that stages changes.
+    pub fn stages(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::Stages, paths)
+    }
+
+    /// A tool that stages changes where a call gives `argument`.
+    pub fn stages_with(name: &str, argument: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::StagesWith(argument.to_owned()), paths)
+    }
+
+    fn new(name: &str, does: Does, paths: &[&str]) -> Self {
+        Self { name: name.to_owned(), does, paths: paths.iter().map(|path| (*path).to_owned()).collect() }
+    }
+
+    /// The declaration of `name` among these. A built-in tool has none, whatever a host declares.
+    pub(crate) fn of<'a>(name: &str, declared: &'a [Self]) -> Option<&'a Self> {
+        let own = declared.iter().find(|declaration| declaration.name == name);
+        own.filter(|_| BuiltinTool::from_name(name).is_none())
+    }
+
+    /// Whether this call may stage something.
+    pub fn stages_in(&self, args: &Map<String, Value>) -> bool {
+        match &self.does {
+            Does::Reads => false,
+            Does::Stages => true,
+            Does::StagesWith(argument) => args.get(argument).is_some_and(|value| !value.is_null()),
+        }
+    }
+
+    /// The paths that a call names, as they are written.
+    pub(crate) fn paths_in<'a>(&self, args: &'a Map<String, Value>) -> Result<Vec<&'a str>, GateError> {
+        let mut paths = Vec::new();
+        for key in &self.paths {
+            match args.get(key) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(path)) => paths.push(path.as_str()),
+                Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
+                    paths.extend(list.iter().filter_map(Value::as_str));
+                }
+                Some(_) => return Err(GateError::InvalidPath { name: key.clone() }),
+            }
+        }
+        Ok(paths)
+    }
+}

@@ -1,0 +1,187 @@
+//! Tools of a host that the gate judges by what the host says of them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use headstart_tool_gate::{
+    Access, AheadWrites, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Gate, GateContext, Reason,
+};
+use headstart_workspace_path::WorkspacePath;
+use serde_json::{Value, json};
+
+const MODES: [ApprovalMode; 4] =
+    [ApprovalMode::Default, ApprovalMode::Plan, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+
+fn declaring(mode: ApprovalMode) -> GateContext {
+    let tools = vec![
+        Declaration::reads("find_code", &["path"]),
+        Declaration::stages("rename", &["path", "paths"]),
+        Declaration::stages_with("fix", "apply", &["path"]),
+    ];
+    GateContext { mode, tools, ..support::denying(&["closed/"]) }
+}
+
+fn judge(context: &GateContext, name: &str, args: &Value) -> (Decision, Reason, Vec<String>) {
+    let verdict = Gate::new().judge(CallRef { name, args: args.as_object().unwrap() }, context);
+    (verdict.decision, verdict.reason, verdict.writes)
+}
+
+#[test]
+fn one_that_reads_runs_in_every_mode_at_paths_that_are_open() {
+    use Decision::{Allow, Boundary};
+    let cases = [
+        (json!({}), Allow, Reason::ReadOnly),
+        (json!({"path": null, "query": "../.."}), Allow, Reason::ReadOnly),
+        (json!({"path": "src"}), Allow, Reason::ReadOnly),
+        (json!({"path": ["src", "/ws/tests"]}), Allow, Reason::ReadOnly),
+        (json!({"path": "../a"}), Boundary, Reason::OutsideWorkspace),
+        (json!({"path": ["src", "/etc"]}), Boundary, Reason::OutsideWorkspace),
+        (json!({"path": "closed/a"}), Boundary, Reason::DeniedPath),
+        (json!({"path": ["src", "closed"]}), Boundary, Reason::DeniedPath),
+        (json!({"path": ".env"}), Boundary, Reason::SecretPath),
+        (json!({"path": {"a": "src"}}), Allow, Reason::InvalidArgument),
+        (json!({"path": ["src", 3]}), Allow, Reason::InvalidArgument),
+        (json!({"path": ""}), Allow, Reason::InvalidArgument),
+    ];
+    for mode in MODES {
+        for (args, decision, reason) in &cases {
+            let verdict = judge(&declaring(mode), "find_code", args);
+            assert_eq!(verdict, (*decision, *reason, vec![]), "{mode:?} {args}");
+        }
+    }
+}
+
+#[test]
+fn one_that_stages_is_an_edit() {
+    use Decision::{Allow, Boundary, Redirect};
+    let cases = [
+        (json!({"path": "src/a.rs", "to": "b"}), Redirect, Reason::StagedWrite),
+        (json!({"to": "b"}), Redirect, Reason::StagedWrite),
+        (json!({"path": "a", "paths": [".git/hooks/pre-commit"]}), Boundary, Reason::ProtectedPath),
+        (json!({"path": ".headstart/config.toml"}), Boundary, Reason::ProtectedPath),
+        (json!({"paths": ["a", "closed/b"]}), Boundary, Reason::DeniedPath),
+        (json!({"path": "id_rsa"}), Boundary, Reason::SecretPath),
+        (json!({"path": "/etc/a"}), Boundary, Reason::OutsideWorkspace),
+        (json!({"path": 3}), Allow, Reason::InvalidArgument),
+    ];
+    for (args, decision, reason) in &cases {
+        for mode in [ApprovalMode::AutoEdit, ApprovalMode::Yolo] {
+            let verdict = judge(&declaring(mode), "rename", args);
+            assert_eq!((verdict.0, verdict.1), (*decision, *reason), "{args}");
+            assert_eq!(verdict.2.is_empty(), *decision != Redirect, "{args}");
+        }
+        for mode in [ApprovalMode::Default, ApprovalMode::Plan] {
+            let asks = if *decision == Redirect {
+                (Boundary, Reason::WriteToolNoAuto)
+            } else {
+                (*decision, *reason)
+            };
+            let verdict = judge(&declaring(mode), "rename", args);
+            let asked_with_a_warning = *reason == Reason::ProtectedPath;
+            let expected = if asked_with_a_warning { (Boundary, Reason::WriteToolNoAuto) } else { asks };
+            assert_eq!((verdict.0, verdict.1), expected, "{mode:?} {args}");
+        }
+    }
+}
+
+#[test]
+fn ahead_of_the_user_it_is_staged_where_an_edit_is() {
+    let args = json!({"path": "a"});
+    let call = |name| CallRef { name, args: args.as_object().unwrap() };
+    for mode in MODES {
+        for ahead_writes in [AheadWrites::Boundary, AheadWrites::Ask] {
+            let context = GateContext { ahead_writes, ..declaring(mode) };
+            let (own, edit) = (
+                Gate::new().judge_ahead(call("rename"), &context),
+                Gate::new().judge_ahead(call("edit"), &context),
+            );
+            assert_eq!((own.decision, own.reason), (edit.decision, edit.reason), "{mode:?} {ahead_writes:?}");
+            assert_eq!(Gate::new().judge_ahead(call("find_code"), &context).decision, Decision::Allow);
+        }
+    }
+}
+
+#[test]
+fn one_that_stages_with_an_argument_reads_without_it() {
+    let context = declaring(ApprovalMode::AutoEdit);
+    assert_eq!(judge(&context, "fix", &json!({"path": "a"})).1, Reason::ReadOnly);
+    assert_eq!(judge(&context, "fix", &json!({"path": "a", "apply": null})).1, Reason::ReadOnly);
+    assert_eq!(judge(&context, "fix", &json!({"path": "a", "apply": 0})).1, Reason::StagedWrite);
+    assert_eq!(judge(&context, "fix", &json!({"path": "a", "apply": false})).1, Reason::StagedWrite);
+}
+
+/// What a host declares adds verdicts on calls that had none, and changes no other.
+#[test]
+fn a_declaration_changes_no_verdict_but_its_own() {
+    let aliases = [
+        "read_file",
+        "Read",
+        "grep",
+        "glob",
+        "ls",
+        "LS",
+        "edit",
+        "replace",
+        "write_file",
+        "Write",
+        "shell",
+        "Bash",
+        "run_shell_command",
+    ];
+    let others = ["find", "FIND_CODE", "find_code ", "mcp__find_code", "MultiEdit", "task", ""];
+    let calls = [
+        json!({"file_path": ".git/config", "command": "rm -rf .", "path": ".."}),
+        json!({"command": "rm -rf ."}),
+        json!({"command": "cat .env"}),
+        json!({"file_path": ".env"}),
+        json!({"file_path": "src/a.rs", "pattern": "*"}),
+        json!({}),
+    ];
+    for mode in MODES {
+        let without = support::denying(&["closed/"]);
+        let without = GateContext { mode, views: true, ahead_writes: AheadWrites::Ask, ..without };
+        let mut tools: Vec<_> = aliases.iter().map(|name| Declaration::reads(name, &[])).collect();
+        tools.extend(aliases.iter().map(|name| Declaration::stages(name, &[])));
+        tools.push(Declaration::reads("find_code", &[]));
+        let with = GateContext { tools, ..without.clone() };
+        for name in aliases.into_iter().chain(others) {
+            for args in &calls {
+                let call = CallRef { name, args: args.as_object().unwrap() };
+                assert_eq!(
+                    Gate::new().judge(call, &with),
+                    Gate::new().judge(call, &without),
+                    "{name} {args}"
+                );
+                assert_eq!(
+                    Gate::new().judge_ahead(call, &with),
+                    Gate::new().judge_ahead(call, &without),
+                    "{name} {args}"
+                );
+            }
+        }
+        assert!(aliases.iter().all(|name| with.declaration(name).is_none()));
+    }
+}
+
+/// A path is judged as the built-in tool that would reach it.
+#[test]
+fn a_path_is_judged_as_the_plain_call_on_it() {
+    for mode in MODES {
+        for ahead_writes in [AheadWrites::Boundary, AheadWrites::Ask] {
+            let context = GateContext { ahead_writes, ..declaring(mode) };
+            for path in ["a", "closed/a", ".env", ".git/hooks/x", "sub/.Headstart/config.toml", "."] {
+                for (access, tool) in
+                    [(Access::Read, BuiltinTool::ReadFile), (Access::Write, BuiltinTool::WriteFile)]
+                {
+                    let args = json!({"file_path": path});
+                    let call = CallRef { name: tool.name(), args: args.as_object().unwrap() };
+                    assert_eq!(
+                        Gate::new().judge_path(access, &WorkspacePath::parse(path).unwrap(), &context),
+                        Gate::new().judge_ahead(call, &context),
+                        "{mode:?} {ahead_writes:?} {access:?} {path}"
+                    );
+                }
+            }
+        }
+    }
+}
