@@ -10,9 +10,11 @@ pub struct TestSummary {
 }
 
 impl TestSummary {
-    /// Reads the output of cargo, pytest, vitest, jest or `go test -v`; `None` where it is none of these, or was cut in between.
+    /// Reads the output of cargo, pytest, vitest, jest or `go test -v`; `None` where it is none of these, was cut in between, or speaks of no
+    /// test (of what cargo prints last, for the examples in the documentation, `tail` often leaves just that).
     pub fn of(output: &str) -> Option<Self> {
-        [cargo, pytest, vitest, jest, go].into_iter().find_map(|read| read(output))
+        let found = [cargo, pytest, vitest, jest, go].into_iter().find_map(|read| read(output));
+        found.filter(|found| *found != Self::default())
     }
 
     /// In a few words: `42 passed`, or `1 failed, 41 passed`.
@@ -41,7 +43,6 @@ fn pytest(output: &str) -> Option<TestSummary> {
         line.contains(" in ") && line.ends_with('s') && line.starts_with(|first: char| first.is_ascii_digit())
     })?;
     Some(counts(line.trim_matches('=').split(" in ").next()?, ','))
-        .filter(|found| *found != TestSummary::default())
 }
 
 /// `      Tests  1 failed | 41 passed (42)`.
@@ -104,6 +105,7 @@ mod tests {
                 "=== RUN   TestA\n--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\n",
                 Some("1 failed, 1 passed"),
             ),
+            ("running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored", None),
             ("ok  \texample.org/a\t0.002s\n", None),
             ("Finished in 3 s", None),
             ("", None),
