@@ -33,7 +33,8 @@ pub(crate) struct Views {
     options: Options,
     environment: Vec<(OsString, OsString)>,
     home: Option<PathBuf>,
-    quota: Quota,
+    /// What of a view comes back.
+    rules: ReadRules,
     most_held: usize,
     most_time: Duration,
     support: Support,
@@ -79,7 +80,7 @@ impl Views {
             options,
             environment: variables,
             home,
-            quota,
+            rules: ReadRules { build: settings.build.clone(), ..ReadRules::new(quota) },
             most_held: settings.views,
             most_time: settings.time,
             support,
@@ -113,7 +114,7 @@ impl Views {
         tree: &OsTree,
         keep: Vec<WorkspacePath>,
     ) -> Result<ReadBack, String> {
-        let rules = ReadRules { keep, ..ReadRules::new(self.quota) };
+        let rules = ReadRules { keep, ..self.rules.clone() };
         view.read_back(tree, &rules).map_err(|error| error.to_string())
     }
 
@@ -216,7 +217,7 @@ impl Views {
         if done.end == End::TimeUp {
             return Ok(ran);
         }
-        let back = view.read_back(&*request.base, &ReadRules::new(self.quota)).map_err(of_view)?;
+        let back = view.read_back(&*request.base, &self.rules).map_err(of_view)?;
         ran.changes = back.changes;
         ran.git = if back.git { vec!["it writes below .git".to_owned()] } else { Vec::new() };
         ran.warm = back.ignored;
@@ -322,6 +323,7 @@ fn not_staged(left: &NotStaged) -> String {
         WhyNot::SpecialBits => format!("{path} is kept without its set-user-ID, set-group-ID or sticky bit"),
         WhyNot::LinkLeadsOut => format!("{path} is a link that leads out of the workspace, and not kept"),
         WhyNot::Unreadable => format!("{path} cannot be read, and is not kept"),
+        WhyNot::BuildOutput => format!("{path} is build output, and not kept"),
     }
 }
 

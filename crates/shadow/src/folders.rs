@@ -56,24 +56,73 @@ pub const TOOL_FOLDERS: [ToolFolder; 37] = [
     open(".cache/zig"),
 ];
 
-/// Names of folders at depth one or two that hold build output, if git ignores them.
-pub const BUILD_FOLDERS: [&str; 16] = [
-    "target",
-    "node_modules",
-    ".venv",
-    "venv",
-    "dist",
-    "build",
-    "out",
-    ".next",
-    ".nuxt",
-    ".svelte-kit",
-    ".gradle",
-    ".tox",
-    ".mypy_cache",
-    ".pytest_cache",
-    "__pycache__",
-    ".turbo",
+/// A folder in which build tools keep what they can make again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildFolder {
+    /// Its name.
+    pub name: &'static str,
+    /// Files of which one has to be beside it, for the name alone says too little; empty where it says enough. A `CACHEDIR.TAG` in the folder does, too.
+    pub beside: &'static [&'static str],
+    /// Whether it is looked for at any depth, and not only at depth one and two.
+    pub is_deep: bool,
+    /// Whether people give this name to folders of their own as well.
+    pub is_common: bool,
+}
+
+const fn sure(name: &'static str) -> BuildFolder {
+    BuildFolder { name, beside: &[], is_deep: false, is_common: false }
+}
+
+const fn deep(name: &'static str) -> BuildFolder {
+    BuildFolder { is_deep: true, ..sure(name) }
+}
+
+const fn common(name: &'static str, beside: &'static [&'static str]) -> BuildFolder {
+    BuildFolder { beside, is_common: true, ..sure(name) }
+}
+
+/// Folders of build output, by their names: what is written there is no part of a change set where git tracks nothing in them, also if it
+/// does not ignore them.
+pub const BUILD_FOLDERS: [BuildFolder; 25] = [
+    BuildFolder { beside: &["Cargo.toml", "pom.xml", "build.sbt"], ..sure("target") },
+    deep("node_modules"),
+    deep("__pycache__"),
+    deep(".pytest_cache"),
+    deep(".mypy_cache"),
+    deep(".ruff_cache"),
+    sure(".venv"),
+    BuildFolder { beside: &["pyproject.toml", "requirements.txt", "setup.py"], ..sure("venv") },
+    sure(".tox"),
+    sure(".nox"),
+    sure(".eggs"),
+    sure(".next"),
+    sure(".nuxt"),
+    sure(".svelte-kit"),
+    sure(".angular"),
+    sure(".turbo"),
+    sure(".parcel-cache"),
+    sure(".gradle"),
+    sure(".dart_tool"),
+    sure(".zig-cache"),
+    BuildFolder { beside: &["build.zig"], ..sure("zig-out") },
+    BuildFolder { beside: &["mix.exs", "dune-project"], ..sure("_build") },
+    common("dist", &["package.json", "pyproject.toml", "setup.py"]),
+    common(
+        "build",
+        &[
+            "build.gradle",
+            "build.gradle.kts",
+            "settings.gradle",
+            "settings.gradle.kts",
+            "CMakeLists.txt",
+            "meson.build",
+            "package.json",
+            "pubspec.yaml",
+            "pyproject.toml",
+            "setup.py",
+        ],
+    ),
+    common("out", &["package.json", "foundry.toml"]),
 ];
 
 /// Folders of the system that a view shows read-only.
@@ -173,6 +222,12 @@ mod tests {
             for masked in tool.masked {
                 assert_eq!(WorkspacePath::parse(masked).unwrap().as_str(), Some(*masked));
             }
+        }
+        for (number, row) in BUILD_FOLDERS.iter().enumerate() {
+            assert!(
+                !row.name.contains('/') && BUILD_FOLDERS[..number].iter().all(|other| other.name != row.name)
+            );
+            assert!(!row.is_common || !row.beside.is_empty(), "{}", row.name);
         }
         for path in SYSTEM_FOLDERS.iter().chain(&EMPTY_FOLDERS).chain(&MASKED) {
             assert!(path.starts_with('/') && !path.ends_with('/'), "{path}");

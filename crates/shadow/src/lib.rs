@@ -79,7 +79,7 @@ mod report;
 #[cfg(all(feature = "os", not(target_os = "linux")))]
 pub use elsewhere::{Ender, View, entry, support};
 pub use error::{Refusal, ShadowError};
-pub use folders::{BUILD_FOLDERS, TOOL_FOLDERS, ToolFolder};
+pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
 pub use layout::{Place, Shown, Standing, layout};
 pub use limits::Limits;
 pub use options::{Command, Options, ReadRules, Streams};

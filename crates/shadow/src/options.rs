@@ -112,15 +112,18 @@ impl Command {
 pub struct ReadRules {
     /// How much it may hold.
     pub quota: Quota,
-    /// Whether paths that `.gitignore` files of the view leave out are left out; those that were shown are not.
+    /// Whether paths that `.gitignore` files of the view leave out are left out, and build output that none of them names
+    /// ([`BUILD_FOLDERS`](crate::BUILD_FOLDERS)); those that were shown are not.
     pub ignore: bool,
+    /// Further folders of build output, which are left out as well.
+    pub build: Vec<WorkspacePath>,
     /// Ignored paths that are read all the same, with all that is below them.
     pub keep: Vec<WorkspacePath>,
 }
 
 impl ReadRules {
-    /// Without what git ignores, up to this quota.
+    /// Without what git ignores and without build output, up to this quota.
     pub fn new(quota: Quota) -> Self {
-        Self { quota, ignore: true, keep: Vec::new() }
+        Self { quota, ignore: true, build: Vec::new(), keep: Vec::new() }
     }
 }

@@ -115,6 +115,8 @@ pub enum WhyNot {
     LinkLeadsOut,
     /// Nobody may read it.
     Unreadable,
+    /// It is build output by a name that a folder of a user's own may have as well.
+    BuildOutput,
 }
 
 /// A path and why it, or something of it, is not part of the change set.
@@ -135,7 +137,7 @@ pub struct ReadBack {
     pub changes: ChangeSet,
     /// What could not be staged, or lost something.
     pub not_staged: Vec<NotStaged>,
-    /// The uppermost ignored paths that were written: build output and caches, which are no part of the change set.
+    /// The uppermost paths that were written and that git ignores, or that are build output by their names: they are no part of the change set.
     pub ignored: Vec<WorkspacePath>,
     /// Whether something below `.git` was written: that is no part of the change set either.
     pub git: bool,

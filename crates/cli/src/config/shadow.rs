@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::Freshness;
 use serde::Deserialize;
 use toml::Spanned;
@@ -29,6 +30,8 @@ pub(crate) struct Shadow {
     pub(crate) show: Vec<PathBuf>,
     /// Further folders of tools: what is written there is forgotten.
     pub(crate) tools: Vec<PathBuf>,
+    /// Further folders of build output.
+    pub(crate) build: Vec<WorkspacePath>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -44,6 +47,7 @@ pub(super) struct ShadowTable {
     fresh: Option<Spanned<String>>,
     show: Vec<Spanned<PathBuf>>,
     tools: Vec<Spanned<PathBuf>>,
+    build: Vec<Spanned<String>>,
 }
 
 impl Default for Shadow {
@@ -59,6 +63,7 @@ impl Default for Shadow {
             fresh: Freshness::Tell,
             show: Vec::new(),
             tools: Vec::new(),
+            build: Vec::new(),
         }
     }
 }
@@ -100,6 +105,7 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     }
     shadow.show = folders(file, "shadow.show", &table.show)?;
     shadow.tools = folders(file, "shadow.tools", &table.tools)?;
+    shadow.build = table.build.iter().map(|folder| build_folder(file, folder)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -134,6 +140,10 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
             let problem = "a project cannot open folders of yours; set it in your own file";
             return Err(file.refuse(file.line(&folder.span()), name, problem));
         }
+    }
+    if let Some(folder) = table.build.first() {
+        let problem = "a project cannot leave out what commands write; set it in your own file";
+        return Err(file.refuse(file.line(&folder.span()), "shadow.build", problem));
     }
     Ok(())
 }
@@ -184,6 +194,18 @@ fn folders(file: &File, field: &str, folders: &[Spanned<PathBuf>]) -> Result<Vec
         Err(file.refuse(file.line(&folder.span()), field, format!("{} is not absolute", path.display())))
     };
     folders.iter().map(absolute).collect()
+}
+
+fn build_folder(file: &File, folder: &Spanned<String>) -> Result<WorkspacePath, CliError> {
+    let refuse = |problem: String| file.refuse(file.line(&folder.span()), "shadow.build", problem);
+    let path = WorkspacePath::parse(folder.get_ref()).map_err(|error| refuse(error.to_string()))?;
+    if path.is_root() || path.names().any(|name| name == b".git") {
+        return Err(refuse(format!(
+            "{:?} is no folder that a build tool could have for itself",
+            folder.get_ref()
+        )));
+    }
+    Ok(path)
 }
 
 /// `120s`, `2m` or `1h`.

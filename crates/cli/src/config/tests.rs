@@ -503,7 +503,7 @@ fn only_the_users_own_file_opens_what_holds_a_secret() {
 #[test]
 fn views_have_limits_and_a_project_can_only_lower_them() {
     let user = "[shadow]\ntime = '2m'\nviews = 8\nmemory = '2GiB'\nbytes = '64MiB'\nfiles = 1000\nprocesses = 64\nfresh = 'require'\n\
-                show = ['/srv/data']\ntools = ['/srv/tools']\n";
+                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\n";
     let shadow = Case::new(user, "").load().unwrap().shadow;
     let expected = Shadow {
         enabled: true,
@@ -516,6 +516,7 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
         fresh: headstart_speculation::Freshness::Require,
         show: vec!["/srv/data".into()],
         tools: vec!["/srv/tools".into()],
+        build: vec![headstart_overlay_fs::WorkspacePath::parse("gen/out").unwrap()],
     };
     assert_eq!(shadow, expected);
     let project = "[shadow]\nenabled = false\ntime = '90s'\nbytes = '1MiB'\n";
@@ -555,6 +556,16 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
             "",
             "[shadow]\ntools = ['/root/.ssh']\n",
             "project/.headstart/config.toml:2: shadow.tools: a project cannot open folders of yours; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\nbuild = ['src']\n",
+            "project/.headstart/config.toml:2: shadow.build: a project cannot leave out what commands write; set it in your own file",
+        ),
+        (
+            "[shadow]\nbuild = ['.']\n",
+            "",
+            "user/headstart/config.toml:2: shadow.build: \".\" is no folder that a build tool could have for itself",
         ),
         (
             "[shadow]\nmemory = '4GB'\n",

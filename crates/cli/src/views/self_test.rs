@@ -50,7 +50,7 @@ impl Views {
             return Err(format!("{} was written on disk", on_disk.display()));
         }
         let tree = OsTree::open(&self.options.workspace).map_err(|error| error.to_string())?;
-        let rules = ReadRules { ignore: false, ..ReadRules::new(self.quota) };
+        let rules = ReadRules { ignore: false, ..self.rules.clone() };
         let back = view.read_back(&tree, &rules).map_err(|error| error.to_string())?;
         let is_back = back.changes.changes.iter().any(|change| change.path.to_string() == WRITTEN);
         if is_back { Ok(()) } else { Err("what it wrote did not come back".to_owned()) }

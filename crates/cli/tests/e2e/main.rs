@@ -9,6 +9,7 @@ mod support;
 
 mod accept;
 mod bad_input;
+mod build_output;
 mod confinement;
 mod demo;
 mod dialects;

@@ -40,16 +40,11 @@ impl<'a> Ignored<'a> {
         self.patterns.retain(|(above, _)| folder.starts_with(above));
     }
 
-    /// Whether a path directly in the folder that was entered last is ignored.
-    pub(super) fn is_ignored(&self, path: &WorkspacePath, is_folder: bool) -> bool {
+    /// Whether a path directly in the folder that was entered last is ignored; `None` if no pattern says anything of it.
+    pub(super) fn says_of(&self, path: &WorkspacePath, is_folder: bool) -> Option<bool> {
         let absolute = absolute(path);
-        for (_, patterns) in self.patterns.iter().rev() {
-            match patterns.matched(&absolute, is_folder) {
-                ignore::Match::None => {}
-                found => return found.is_ignore(),
-            }
-        }
-        false
+        let said = self.patterns.iter().rev().map(|(_, patterns)| patterns.matched(&absolute, is_folder));
+        said.into_iter().find(|found| !found.is_none()).map(|found| found.is_ignore())
     }
 
     fn add(&mut self, folder: &WorkspacePath, name: &str) {

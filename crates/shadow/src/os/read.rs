@@ -4,11 +4,14 @@
 mod below;
 mod entry;
 mod moved;
+mod output;
 #[cfg(test)]
 mod tests;
+mod tracked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, EntryKind, Observation, Tree, TreeError};
 use headstart_workspace_path::WorkspacePath;
@@ -16,6 +19,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use self::below::{Base, Below};
 use self::entry::{Found, look};
+use self::output::BuildOutput;
 use super::again;
 use super::ignored::Ignored;
 use crate::reading::leads_out;
@@ -29,6 +33,8 @@ pub(super) struct From<'a> {
     pub(super) view: BorrowedFd<'a>,
     /// The tree below.
     pub(super) base: &'a dyn Tree,
+    /// Where the workspace is on disk: git's index in it is the user's own.
+    pub(super) workspace: &'a Path,
     /// When the view was started.
     pub(super) since: i64,
     /// What the view was told, or was found to hold.
@@ -55,6 +61,7 @@ pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, Shado
         rules,
         from,
         ignored: Ignored::new(from.view),
+        output: BuildOutput::new(from.view, from.workspace),
         changes: BTreeMap::new(),
         listed: BTreeMap::new(),
         bytes: 0,
@@ -81,6 +88,7 @@ struct Reader<'a> {
     rules: &'a ReadRules,
     below: Below<'a>,
     ignored: Ignored<'a>,
+    output: BuildOutput<'a>,
     changes: BTreeMap<WorkspacePath, Change>,
     /// Folders of which something was removed, with the names that the tree below has in them.
     listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
@@ -133,11 +141,11 @@ impl Reader<'_> {
             }
             kind => kind == FileType::Directory,
         };
-        if self.is_left_out(&path, is_folder, inside) {
+        if self.is_left_out(&path, is_folder, inside)? {
             return Ok(());
         }
         let Some(found) = look(folder.as_fd(), name, &path, limit)? else { return Ok(()) };
-        let is_ignored = inside.is_ignored || self.is_ignored(&path, is_folder);
+        let is_ignored = inside.is_ignored || self.is_ignored(&path, is_folder)?;
         let base = if inside.is_in_base { self.below.at(&path)? } else { None };
         match found {
             Found::Whiteout => match base {
@@ -193,20 +201,29 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether git ignores the path, and nobody asked for it or showed it: it is named if nothing above it is, and not read.
-    fn is_left_out(&mut self, path: &WorkspacePath, is_folder: bool, inside: Inside) -> bool {
-        if !(inside.is_ignored || self.is_ignored(path, is_folder)) {
-            return false;
+    /// Whether git ignores the path, or it is build output, and nobody asked for it or showed it: it is named if nothing above it is, and not read.
+    fn is_left_out(
+        &mut self,
+        path: &WorkspacePath,
+        is_folder: bool,
+        inside: Inside,
+    ) -> Result<bool, ShadowError> {
+        if !(inside.is_ignored || self.is_ignored(path, is_folder)?) {
+            return Ok(false);
         }
         let kept = &self.rules.keep;
         let is_kept = kept.iter().any(|kept| path.starts_with(kept) || kept.starts_with(path));
         if is_kept || self.from.known.contains_key(path) || self.knows_below(path) {
-            return false;
+            return Ok(false);
         }
         if !inside.is_ignored {
             self.back.ignored.push(path.clone());
+            let is_said = self.ignored.says_of(path, is_folder).is_some();
+            if !is_said && self.output.row(path, &self.below)?.is_some_and(|row| row.is_common) {
+                self.back.not_staged.push(NotStaged { path: path.clone(), why: WhyNot::BuildOutput });
+            }
         }
-        true
+        Ok(true)
     }
 
     /// Whether something below the path was shown.
@@ -215,8 +232,17 @@ impl Reader<'_> {
         from.find(|known| *known != path).is_some_and(|known| known.starts_with(path))
     }
 
-    fn is_ignored(&self, path: &WorkspacePath, is_folder: bool) -> bool {
-        self.rules.ignore && self.ignored.is_ignored(path, is_folder)
+    fn is_ignored(&mut self, path: &WorkspacePath, is_folder: bool) -> Result<bool, ShadowError> {
+        if !self.rules.ignore {
+            return Ok(false);
+        }
+        if self.rules.build.contains(path) {
+            return Ok(true);
+        }
+        if let Some(said) = self.ignored.says_of(path, is_folder) {
+            return Ok(said);
+        }
+        Ok(is_folder && self.output.row(path, &self.below)?.is_some())
     }
 
     /// What was below a folder that is a file or a link now.
@@ -255,7 +281,7 @@ impl Reader<'_> {
             let child = join(path, &name)?;
             let Some(base) = self.below.at(&child)? else { continue };
             let is_folder = base.kind() == EntryKind::Directory;
-            if self.is_ignored(&child, is_folder) && !self.from.known.contains_key(&child) {
+            if self.is_ignored(&child, is_folder)? && !self.from.known.contains_key(&child) {
                 keeps = true;
                 continue;
             }

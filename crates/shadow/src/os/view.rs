@@ -263,6 +263,7 @@ impl View {
             upper: read::folder(self.written.as_fd(), &written::upper(place))?,
             view: self.root.as_fd(),
             base,
+            workspace: &self.workspace,
             since: self.since,
             known: &self.known,
             hidden: &self.hidden,

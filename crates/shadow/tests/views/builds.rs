@@ -1,11 +1,11 @@
 //! Build tools in a view never give the result of another content, whatever was built before and however fast contents change.
 
-use std::path::PathBuf;
 use std::process;
 
 use headstart_overlay_fs::ChangeSet;
 use headstart_shadow::{Command, Options, View};
 
+use crate::output::sysroot;
 use crate::place::{PATIENCE, Place, Test, path};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -38,12 +38,6 @@ fn goes_through(place: &Place, mut view: View, file: &str, build: &Command, text
 
 fn shell(line: &str) -> Command {
     Command::shell(line, PATIENCE)
-}
-
-fn sysroot() -> PathBuf {
-    let output = process::Command::new("rustc").args(["--print", "sysroot"]).output();
-    let output = output.unwrap_or_else(|error| panic!("this test needs rustc: {error}"));
-    String::from_utf8(output.stdout).unwrap().trim().into()
 }
 
 fn plain(value: &str) -> String {

@@ -11,6 +11,7 @@
 mod builds;
 mod commands;
 mod histories;
+mod output;
 mod place;
 mod places;
 mod reading;
@@ -31,8 +32,15 @@ fn main() -> ExitCode {
         places::in_mounts(&arguments.next().unwrap());
         return ExitCode::SUCCESS;
     }
-    let groups =
-        [commands::TESTS, showing::TESTS, reading::TESTS, places::TESTS, histories::TESTS, builds::TESTS];
+    let groups = [
+        commands::TESTS,
+        showing::TESTS,
+        reading::TESTS,
+        places::TESTS,
+        histories::TESTS,
+        builds::TESTS,
+        output::TESTS,
+    ];
     let tests = groups.concat().into_iter().map(|test| (test, false));
     let long = histories::LONG.iter().map(|test| (*test, true));
     let trials = tests.chain(long).map(|((name, test), is_long)| {

@@ -29,6 +29,7 @@ fn read_upper(upper: &Path, files: &[(&str, &str)], quota: Quota) -> Result<Read
         upper: folder(fs::File::open(upper).unwrap().as_fd(), ".")?,
         view: view.as_fd(),
         base: &base,
+        workspace: upper,
         since: i64::MAX,
         known: &BTreeMap::new(),
         hidden: &BTreeSet::new(),

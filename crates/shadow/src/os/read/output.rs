@@ -1,0 +1,89 @@
+//! Which folders are build output, although no pattern of git's says so: by their names, by what is beside and in them, and by the index.
+
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use headstart_overlay_fs::EntryKind;
+use headstart_workspace_path::WorkspacePath;
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+
+use super::below::Below;
+use super::tracked::Tracked;
+use crate::ShadowError;
+use crate::folders::{BUILD_FOLDERS, BuildFolder};
+use crate::os::again;
+
+/// Files with which a tool marks a folder as its own.
+const MARKS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+/// So deep is looked for names that are not looked for at any depth.
+const DEEPEST: usize = 2;
+
+/// Answers for one reading.
+pub(super) struct BuildOutput<'a> {
+    view: BorrowedFd<'a>,
+    workspace: &'a Path,
+    /// Read when the first name of the table is met, which most commands do not write to.
+    tracked: Option<Tracked>,
+    answers: HashMap<WorkspacePath, Option<&'static BuildFolder>>,
+}
+
+impl<'a> BuildOutput<'a> {
+    pub(super) fn new(view: BorrowedFd<'a>, workspace: &'a Path) -> Self {
+        Self { view, workspace, tracked: None, answers: HashMap::new() }
+    }
+
+    /// The row by which a folder is build output.
+    pub(super) fn row(
+        &mut self,
+        path: &WorkspacePath,
+        base: &Below<'_>,
+    ) -> Result<Option<&'static BuildFolder>, ShadowError> {
+        let name = path.file_name().unwrap_or_default();
+        let Some(row) = BUILD_FOLDERS.iter().find(|row| row.name.as_bytes() == name) else { return Ok(None) };
+        if let Some(answer) = self.answers.get(path) {
+            return Ok(*answer);
+        }
+        let answer = Some(row).filter(|_| row.is_deep || path.names().count() <= DEEPEST);
+        let answer = match answer {
+            Some(row) if self.is_output(path, row, base)? => Some(row),
+            _ => None,
+        };
+        self.answers.insert(path.clone(), answer);
+        Ok(answer)
+    }
+
+    fn is_output(
+        &mut self,
+        path: &WorkspacePath,
+        row: &BuildFolder,
+        base: &Below<'_>,
+    ) -> Result<bool, ShadowError> {
+        let is_marked = MARKS.iter().any(|mark| self.has_file(path, mark));
+        let above = path.parent().unwrap_or_else(WorkspacePath::root);
+        let is_told = row.beside.is_empty() || row.beside.iter().any(|file| self.has_file(&above, file));
+        if !is_marked && !is_told {
+            return Ok(false);
+        }
+        match self.tracked.get_or_insert_with(|| Tracked::of(self.workspace)) {
+            Tracked::Unknown => Ok(false),
+            tracked @ Tracked::Paths(_) => Ok(!tracked.has_below(path)),
+            // Where git knows of no file yet, a folder that was there before may be its user's own work.
+            Tracked::Nothing => {
+                let may_be_theirs = row.is_common && !is_marked;
+                Ok(!may_be_theirs || base.kind(path)? != Some(EntryKind::Directory))
+            }
+        }
+    }
+
+    /// Whether the view has a regular file of this name in a folder. No link is followed.
+    fn has_file(&self, folder: &WorkspacePath, name: &str) -> bool {
+        let Ok(path) = folder.join(name) else { return false };
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let opened = again(|| rustix::fs::openat2(self.view, path.as_bytes(), flags, Mode::empty(), resolve));
+        opened
+            .and_then(|file| rustix::fs::fstat(&file))
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+    }
+}
