@@ -148,13 +148,18 @@ pub struct ReadBack {
 
 /// What programs say that cannot get the privileges they need.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
-const PRIVILEGES: [&str; 8] = [
+const PRIVILEGES: [&str; 13] = [
     "no new privileges\" flag is set",
     "sudo: effective uid is not 0",
     "sudo: unable to change to root gid",
     "sudo: PERM_SUDOERS",
     "su: Authentication failure",
     "su: must be suid",
+    "su: System error",
+    "runuser: cannot set groups",
+    "runuser: may not be used by non-root users",
+    "must be superuser to use",
+    "are you root?",
     "doas: not installed setuid",
     "pkexec must be setuid root",
 ];

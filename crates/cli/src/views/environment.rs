@@ -23,20 +23,28 @@ const TOOLCHAINS: [&str; 13] = [
     "VOLTA_HOME",
 ];
 
-/// There is neither a terminal nor a network; programs that are told so do not wait for one.
-const SET: [(&str, &str); 12] = [
+/// There is neither a terminal nor a network; programs that are told so do not wait for one. Those that would look for a newer version of
+/// themselves or tell how they are used are asked not to: a test that fails would look as if it had failed for want of a network.
+const SET: [(&str, &str); 19] = [
     ("CARGO_NET_OFFLINE", "true"),
+    ("CHECKPOINT_DISABLE", "1"),
     ("CI", "1"),
+    ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
+    ("DO_NOT_TRACK", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GOFLAGS", "-mod=mod"),
     ("GOPROXY", "off"),
+    ("NEXT_TELEMETRY_DISABLED", "1"),
+    ("NO_UPDATE_NOTIFIER", "1"),
     ("PAGER", "cat"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_NO_INDEX", "1"),
     ("TERM", "dumb"),
     ("UV_OFFLINE", "1"),
     ("npm_config_offline", "true"),
+    ("npm_config_update_notifier", "false"),
 ];
 
 /// All variables of a command in a view.

@@ -10,6 +10,7 @@
 
 mod builds;
 mod commands;
+mod given;
 mod histories;
 mod output;
 mod place;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     }
     let groups = [
         commands::TESTS,
+        given::TESTS,
         showing::TESTS,
         reading::TESTS,
         places::TESTS,

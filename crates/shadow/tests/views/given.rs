@@ -1,0 +1,88 @@
+//! What a view does not give is told apart from a failure of the command's own.
+
+use crate::place::{Place, Test, sh};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("programs_that_look_for_a_network_are_told", programs_that_look_for_a_network_are_told),
+    ("programs_that_stay_on_loopback_are_not", programs_that_stay_on_loopback_are_not),
+    ("programs_that_ask_for_privileges_are_told", programs_that_ask_for_privileges_are_told),
+];
+
+/// Programs of several kinds and families of addresses, with and without a look-up of a name. All fail, and that is why.
+const OUT: [&str; 14] = [
+    "bash -c 'exec 3<>/dev/tcp/192.0.2.7/80'",
+    "bash -c 'exec 3<>/dev/udp/192.0.2.7/53 && echo x >&3'",
+    "getent hosts example.com",
+    "git ls-remote https://example.com/a.git",
+    "git ls-remote git://192.0.2.7/a.git",
+    "python3 -c 'import socket; socket.create_connection((\"10.0.0.1\", 443), 1)'",
+    "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b\"x\", (\"8.8.8.8\", 53))'",
+    "python3 -c 'import socket; socket.create_connection((\"2001:db8::1\", 80), 1)'",
+    "python3 -c 'import urllib.request; urllib.request.urlopen(\"http://example.com\", timeout=1)'",
+    "perl -MIO::Socket::INET -e 'IO::Socket::INET->new(PeerAddr => \"192.0.2.7:80\") or die $!'",
+    "node -e 'fetch(\"https://example.com\").catch(() => process.exit(1))'",
+    "node -e 'require(\"net\").connect(80, \"2001:db8::1\").on(\"error\", () => process.exit(1))'",
+    "node -e 'require(\"dns\").resolve(\"example.com\", error => process.exit(error ? 1 : 0))'",
+    "npm_config_offline=false npm_config_fetch_retries=0 npm view left-pad",
+];
+
+/// The same programs among themselves: a server and its client on loopback, and sockets without a network. All succeed.
+const WITHIN: [&str; 13] = [
+    "python3 -m http.server --bind 127.0.0.1 8111 >log 2>&1 & until bash -c 'exec 3<>/dev/tcp/127.0.0.1/8111'; do :; done 2>/dev/null",
+    "bash -c 'exec 3<>/dev/udp/127.0.0.1/9 && echo x >&3'",
+    "getent ahosts localhost",
+    "git init -q a && git -C a -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m a && git ls-remote file://$PWD/a",
+    "git daemon --listen=127.0.0.1 --port=8112 --export-all --base-path=$PWD & until git ls-remote git://127.0.0.1:8112/a; do :; done",
+    "python3 -c 'import socket; a = socket.create_server((\"127.0.0.1\", 0)); socket.create_connection(a.getsockname()).send(b\"x\")'",
+    "python3 -c 'import socket; a = socket.create_server((\"::1\", 0), family=socket.AF_INET6); socket.create_connection(a.getsockname()[:2])'",
+    "python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\")'",
+    "python3 -c 'import socket; socket.getaddrinfo(\"localhost\", 80)'",
+    "perl -MIO::Socket::INET -e '$a = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\") or die; IO::Socket::INET->new(PeerAddr => \"127.0.0.1:\" . $a->sockport) or die'",
+    "node -e 'const s = require(\"http\").createServer((_, r) => r.end(\"x\")).listen(0, \"127.0.0.1\", async () => { const r = await fetch(\"http://127.0.0.1:\" + s.address().port); process.exit(r.ok ? 0 : 1) })'",
+    "node -e 'require(\"dns\").lookup(\"localhost\", error => process.exit(error ? 1 : 0))'",
+    "npm_config_update_notifier=false npm run nothing",
+];
+
+fn programs_that_look_for_a_network_are_told() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    for line in OUT {
+        let output = sh(&mut view, line);
+        assert!(!output.end.is_success() && 0 < output.refused.network, "{line}: {output:?}");
+    }
+}
+
+fn programs_that_stay_on_loopback_are_not() {
+    let place =
+        Place::with(&[("package.json", "{\"name\": \"a\", \"scripts\": {\"nothing\": \"node -e 0\"}}\n")]);
+    let mut view = place.view();
+    for line in WITHIN {
+        let output = sh(&mut view, line);
+        assert!(output.end.is_success() && output.refused.network == 0, "{line}: {output:?}");
+    }
+    // Nobody listens: a failure, but not one of the view.
+    for line in [
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'",
+        "python3 -c 'import socket; socket.create_connection((\"::1\", 9), 1)'",
+        "git ls-remote git://127.0.0.1:9/a",
+    ] {
+        let output = sh(&mut view, line);
+        assert!(!output.end.is_success() && output.refused.network == 0, "{line}: {output:?}");
+    }
+}
+
+/// Whoever starts the view, no program in it becomes another user; what they print of it differs by who they are.
+fn programs_that_ask_for_privileges_are_told() {
+    let place = Place::with(&[("ask.sh", "#!/bin/sh\n\"$@\"\n")]);
+    let mut view = place.view();
+    for line in
+        ["su -c true", "runuser -u nobody true", "./ask.sh su nobody -c true", "su -c true 2>&1 | tail -n 1"]
+    {
+        let output = sh(&mut view, line);
+        assert!(output.refused.privileges, "{line}: {output:?}");
+    }
+    for line in ["true", "id -u", "echo super; false", "cat /nowhere"] {
+        let output = sh(&mut view, line);
+        assert!(!output.refused.privileges, "{line}: {output:?}");
+    }
+}
