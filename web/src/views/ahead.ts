@@ -1,4 +1,4 @@
-import type { ChangeSummary } from "headstart";
+import type { ChangeSummary, Verdict } from "headstart";
 import { html, nothing } from "lit-html";
 import type { Ahead } from "../session/ahead.js";
 import type { Session } from "../session/session.js";
@@ -26,7 +26,8 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
       )}
     </div>
     ${ahead.ending?.status === "boundary"
-      ? html`<p class="quiet">It stopped before <code>${ahead.ending.verdict.detail}</code>. Take the suggestion, and the page asks you.</p>`
+      ? html`<p class="quiet">It stopped before <code>${ahead.ending.verdict.detail}</code>. Take the suggestion, and the page asks you.
+          ${IN_VIEWS.has(ahead.ending.verdict.reason) ? "A browser has no copy-on-write view of a project in which such a command could run ahead; in a terminal, headstart runs it in one." : nothing}</p>`
       : nothing}
     ${ahead.ending?.status === "failed" ? html`<p class="note bad">${ahead.ending.error}</p>` : nothing}
     ${changes.length
@@ -39,6 +40,9 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
     <p class="figures">${toolCalls} ${toolCalls === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${toolMs < 1 ? "under 1 ms" : seconds(toolMs)}</p>
   `;
 }
+
+/** Reasons for which a command stops here that runs in a view where there are any. */
+const IN_VIEWS: ReadonlySet<Verdict["reason"]> = new Set(["writes", "executes", "environment", "not_understood"]);
 
 function statusOf({ ending }: Ahead) {
   switch (ending?.status) {
