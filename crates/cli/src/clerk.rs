@@ -1,8 +1,9 @@
-use headstart_forked_query::{ModelError, Scrubber, Usage};
-use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree};
-use headstart_speculation::ledger::{
-    Decision, Entry, Kind, LeftOut, Money, Outcome, Prices, Source, Speculated, Suggested, Work,
+use headstart_budget::ledger::{
+    Decision, Entry, Kind, LeftOut, Outcome, Source, Speculated, Suggested, Work,
 };
+use headstart_forked_query::{ModelError, Scrubber, Usage};
+use headstart_forked_query::{Money, Prices};
+use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree};
 use headstart_speculation::{Acceptance, Cost, Status};
 
 use crate::clock;

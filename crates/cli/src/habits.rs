@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use headstart_speculation::policy::{Habits, Lesson};
+use headstart_budget::policy::{Habits, Lesson};
 
 use crate::error::CliError;
 use crate::store::{Store, create_private_folder};
@@ -97,8 +97,9 @@ fn wait_for(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use headstart_speculation::ledger::{Entry, Prices};
-    use headstart_speculation::policy::{Experience, Policy, Tariff};
+    use headstart_budget::ledger::Entry;
+    use headstart_budget::policy::{Experience, Policy, Tariff};
+    use headstart_forked_query::Prices;
 
     use super::*;
     use crate::environment::Environment;

@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use headstart_speculation::ledger::{self, Book, Entry};
+use headstart_budget::ledger::{self, Book, Entry};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::Keep;
@@ -133,7 +133,7 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use headstart_speculation::ledger::{Decision, Outcome};
+    use headstart_budget::ledger::{Decision, Outcome};
 
     use super::*;
     use crate::environment::Environment;

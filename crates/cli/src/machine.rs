@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headstart_speculation::policy::Hold;
+use headstart_budget::policy::Hold;
 
 use crate::environment::Environment;
 

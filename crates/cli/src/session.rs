@@ -3,13 +3,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use headstart_budget::policy::Allowance;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelError, ModelRequest, Role, SuppressionReason, ToolSchema,
     TurnEnd, Usage, generate_candidates,
 };
 use headstart_overlay_fs::WorkspacePath;
-use headstart_speculation::policy::Allowance;
 use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn, UndoWatch,
 };

@@ -61,6 +61,7 @@ mod model;
 pub mod ollama;
 pub mod openai;
 mod pairing;
+mod price;
 mod provider;
 mod provider_error;
 mod query;
@@ -89,6 +90,7 @@ pub use message::{Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult
 pub use model::with_yields;
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, repair_pairing};
+pub use price::{Money, Price, Prices};
 pub use provider::{Header, KeyNeed, Provider};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use recorder::{Clock, Recorder};

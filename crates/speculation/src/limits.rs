@@ -1,9 +1,9 @@
 use std::time::Duration;
 
+use headstart_forked_query::{Money, Price};
 use headstart_overlay_fs::Quota;
 use headstart_toolbox::Limits as ToolLimits;
 
-use crate::ledger::{Money, Price};
 use crate::{Cost, Limit};
 
 /// How much a run may spend before it is stopped. Every limit has an ending of its own
@@ -46,7 +46,7 @@ pub struct CostLimit {
 
 impl Limits {
     /// The limit that what was spent has reached.
-    pub(crate) fn spent(&self, cost: &Cost) -> Option<Limit> {
+    pub fn spent(&self, cost: &Cost) -> Option<Limit> {
         if self.tokens <= cost.spent_tokens() {
             return Some(Limit::Tokens);
         }

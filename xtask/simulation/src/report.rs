@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use headstart_budget::policy::{Mode, Tariff};
+use headstart_forked_query::Prices;
 use headstart_forked_query::Usage;
-use headstart_speculation::ledger::Prices;
-use headstart_speculation::policy::{Mode, Tariff};
 
 use crate::chart::{self, Line, Panel};
 use crate::inputs::{self, SESSIONS, TRACE, TURNS_OF_A_SESSION};

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
+use headstart_budget::ledger::{Decision, Entry, Outcome, Speculated, Suggested, Work};
+use headstart_budget::policy::{Allowance, Cap, Experience, Habits, Mode, Policy, Tariff};
 use headstart_followup_state::{
     AcceptMethod, Config, Effect, Event as Followup, FollowupController, RequestId, Suggestion,
 };
+use headstart_forked_query::Prices;
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, Guards, Message, Model, ModelRequest, ToolCall, Usage,
     generate_suggestion,
 };
 use headstart_overlay_fs::MemoryTree;
-use headstart_speculation::ledger::{Decision, Entry, Outcome, Prices, Speculated, Suggested, Work};
-use headstart_speculation::policy::{Allowance, Cap, Experience, Habits, Mode, Policy, Tariff};
 use headstart_speculation::{
     Acceptance, Consent, Cost, Ending, Engine, Host, Limits, Speculation, Status, Step, StepAbove, Transcript,
 };
@@ -518,8 +519,8 @@ impl<'a> World<'a> {
     fn suggested(&mut self, id: &str, text: &str, tokens: Usage, suppressed: Option<&str>) {
         let entry = Suggested {
             id: id.to_owned(),
-            source: headstart_speculation::ledger::Source::Chat,
-            kind: headstart_speculation::ledger::Kind::of(text),
+            source: headstart_budget::ledger::Source::Chat,
+            kind: headstart_budget::ledger::Kind::of(text),
             suppressed: suppressed.map(str::to_owned),
             code: None,
             beside: None,

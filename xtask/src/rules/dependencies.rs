@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 11] = [
+pub(crate) const PURE_CRATES: [&str; 12] = [
     "workspace-path",
     "followup-state",
     "tool-gate",
@@ -19,6 +19,7 @@ pub(crate) const PURE_CRATES: [&str; 11] = [
     "toolbox",
     "code-intel",
     "speculation",
+    "budget",
 ];
 
 /// The folders of the packages that join the pure crates with a world: nothing depends on them.

@@ -2,10 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use futures::FutureExt;
+use headstart_budget::ledger::{Book, Entry, Outcome, Source};
+use headstart_budget::policy::{Allowance, Experience, Habits, Hold, Mode, Policy, Room};
 use headstart_forked_query::{ModelError, Usage};
 use headstart_overlay_fs::ChangeKind;
-use headstart_speculation::ledger::{Book, Entry, Outcome, Source};
-use headstart_speculation::policy::{Allowance, Experience, Habits, Hold, Mode, Policy, Room};
 use headstart_speculation::{Cost, Speculation, Status};
 
 use crate::clerk::{self, Clerk, NotShown, QueryCost};

@@ -1,5 +1,5 @@
+use headstart_budget::policy::Mode;
 use headstart_followup_state::Event as Followup;
-use headstart_speculation::policy::Mode;
 use headstart_tool_gate::ApprovalMode;
 
 use super::Chat;

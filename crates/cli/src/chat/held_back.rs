@@ -1,5 +1,5 @@
-use headstart_speculation::ledger::Money;
-use headstart_speculation::policy::{Experience, Hold, Mode, Policy};
+use headstart_budget::policy::{Experience, Hold, Mode, Policy};
+use headstart_forked_query::Money;
 
 use super::Chat;
 use crate::error::CliError;
@@ -82,8 +82,9 @@ fn counted(tokens: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headstart_speculation::ledger::{Entry, Price, Prices};
-    use headstart_speculation::policy::{Habits, Measure, Scope, Tariff};
+    use headstart_budget::ledger::Entry;
+    use headstart_budget::policy::{Habits, Measure, Scope, Tariff};
+    use headstart_forked_query::{Price, Prices};
     use unicode_width::UnicodeWidthStr;
 
     use super::*;

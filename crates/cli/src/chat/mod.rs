@@ -25,10 +25,10 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::time::{Duration, Instant};
 
+use headstart_budget::ledger::Outcome;
+use headstart_budget::policy::Mode;
 use headstart_followup_state::{AcceptMethod, Config, Effect, Event as Followup, FollowupController};
 use headstart_speculation::Event;
-use headstart_speculation::ledger::Outcome;
-use headstart_speculation::policy::Mode;
 use tokio::sync::mpsc;
 
 use crate::config::{Config as Settings, TabKey};

@@ -1,8 +1,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use headstart_speculation::ledger::Outcome;
-use headstart_speculation::{Candidate, Candidates};
+use headstart_budget::ledger::Outcome;
+use headstart_budget::{Candidate, Candidates};
 
 use super::Chat;
 use super::ahead::Ahead;

@@ -1,5 +1,5 @@
 use futures::FutureExt;
-use headstart_speculation::ledger::Outcome;
+use headstart_budget::ledger::Outcome;
 use headstart_speculation::{Speculation, Status, StepAbove};
 
 use super::Chat;

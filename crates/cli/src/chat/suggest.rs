@@ -1,11 +1,11 @@
 use std::future::pending;
 use std::time::Instant;
 
+use headstart_budget::ledger::Outcome;
 use headstart_followup_state::{
     Config, Effect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
 };
 use headstart_speculation::Speculation;
-use headstart_speculation::ledger::Outcome;
 use tokio::task::JoinHandle;
 
 use super::Chat;

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use headstart_budget::ledger::Outcome;
 use headstart_overlay_fs::{ChangeSet, Choice};
-use headstart_speculation::ledger::Outcome;
 use headstart_speculation::{Answers, AsksFirst, Event, Events, Speculation, Status};
 
 use super::ahead::Ahead;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
-use headstart_speculation::ledger::Outcome;
+use headstart_budget::ledger::Outcome;
 use headstart_speculation::{
     AcceptError, Acceptance, Accepted, Ending, Event, Events, Limit, Speculation, Status, Transcript, Turn,
 };

@@ -1,8 +1,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use headstart_budget::ledger::Outcome;
 use headstart_overlay_fs::{OsTree, Workspace};
-use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};

@@ -2,9 +2,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::StreamExt;
+use headstart_budget::ledger::{Outcome, Source};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::ChangeSummary;
-use headstart_speculation::ledger::{Outcome, Source};
 use headstart_speculation::{Cost, Ending, Event, Finished, Speculation, Status};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;

@@ -2,8 +2,9 @@
 
 mod page;
 
-use headstart_speculation::ledger::{Book, Day, Entry, Figures, Kind, Money, Outcome, Statistics};
-use headstart_speculation::policy::{Experience, Habits, Hold, Policy, Room};
+use headstart_budget::ledger::{Book, Day, Entry, Figures, Kind, Outcome, Statistics};
+use headstart_budget::policy::{Experience, Habits, Hold, Policy, Room};
+use headstart_forked_query::Money;
 use serde::Serialize;
 
 use crate::args::Stats;

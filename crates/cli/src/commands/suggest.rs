@@ -1,11 +1,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use headstart_budget::ledger::Source;
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_candidates,
 };
-use headstart_speculation::ledger::Source;
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 

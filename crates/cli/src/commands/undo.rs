@@ -1,8 +1,8 @@
 use std::path::Path;
 
+use headstart_budget::ledger::Outcome;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, ContentHash, OsTree, UndoOutcome, WorkspacePath};
-use headstart_speculation::ledger::Outcome;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use headstart_speculation::ledger::Money;
-use headstart_speculation::policy::{Cap, Mode, Policy};
+use headstart_budget::policy::{Cap, Mode, Policy};
+use headstart_forked_query::Money;
 use toml::Spanned;
 
 use super::Config;

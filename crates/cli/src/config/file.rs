@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_budget::policy::Mode;
 use headstart_speculation::AtBoundary;
-use headstart_speculation::policy::Mode;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
 use serde::Deserialize;
 use toml::Spanned;

@@ -18,8 +18,8 @@ mod shadow;
 
 use std::path::{Path, PathBuf};
 
+use headstart_budget::policy::Policy;
 use headstart_forked_query::ForkLimits;
-use headstart_speculation::policy::Policy;
 use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headstart_speculation::ledger::{Money, Price, Prices};
+use headstart_forked_query::{Money, Price, Prices};
 use serde::Deserialize;
 use toml::Spanned;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use headstart_speculation::ledger::{Money, Price, Prices};
-use headstart_speculation::policy::Tariff;
+use headstart_budget::policy::Tariff;
+use headstart_forked_query::{Money, Price, Prices};
 use serde::Deserialize;
 use url::{Host, Url};
 

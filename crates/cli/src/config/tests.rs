@@ -229,8 +229,8 @@ fn a_recording_named_in_the_users_file_lies_beside_it() {
 
 #[test]
 fn background_work_has_one_switch_a_budget_and_prices() {
-    use headstart_speculation::ledger::Money;
-    use headstart_speculation::policy::Mode;
+    use headstart_budget::policy::Mode;
+    use headstart_forked_query::Money;
 
     let user = "background = 'always'\nledger = 'prompts'\n[budget]\nsecond_is_worth = 9000\nday_money = 2.5\n\
                 turn_seconds = 30\n[models.'openai:m'.prices]\ninput = 1.5\noutput = 6";
@@ -359,7 +359,7 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
     let example = example.split("```").next().unwrap();
     let told = Case::new(example, "").load().unwrap();
     let silent = Case::new("", "").load().unwrap();
-    let day = headstart_speculation::policy::Cap { money: None, ..told.background.day };
+    let day = headstart_budget::policy::Cap { money: None, ..told.background.day };
     assert_eq!(Policy { day, ..told.background }, silent.background);
     assert_eq!(told.ledger, silent.ledger);
     assert!(told.prices().get("openai:NAME").is_some() && told.background.day.money.is_some());

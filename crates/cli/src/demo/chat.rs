@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use headstart_speculation::policy::{Mode, Policy};
+use headstart_budget::policy::{Mode, Policy};
 use headstart_tool_gate::ApprovalMode;
 
 use super::REQUEST;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::executor::{LocalPool, block_on};
-use headstart_followup_state::{Suggestion, filter};
-use headstart_speculation::ledger::Outcome;
-use headstart_speculation::{Acceptance, Candidates, Limits, Speculation, Status};
+use headstart_followup_state::Suggestion;
+use headstart_speculation::{Acceptance, Limits, Speculation, Status};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::json;
 
@@ -20,18 +19,13 @@ fn writes(content: &str) -> Answer {
 }
 
 /// Starts both, the first as far as it goes before the second begins.
-fn start_both(bench: &Bench, pool: &mut LocalPool) -> Candidates<Speculation> {
-    let named = TEXTS.map(|text| (text.replace(' ', "-"), filter(text).unwrap()));
-    let mut candidates = Candidates::new(named);
-    for candidate in &mut candidates {
-        let prompt = candidate.suggestion.as_str();
-        let (speculation, driver, _events) =
-            bench.engine.start(&*candidate.id, &bench.params(), prompt).unwrap();
-        candidate.work = Some(speculation);
+fn start_both(bench: &Bench, pool: &mut LocalPool) -> [Speculation; 2] {
+    TEXTS.map(|prompt| {
+        let (speculation, driver, _events) = bench.engine.start(prompt, &bench.params(), prompt).unwrap();
         spawn(pool, driver);
         pool.run_until_stalled();
-    }
-    candidates
+        speculation
+    })
 }
 
 #[test]
@@ -42,34 +36,24 @@ fn each_has_an_overlay_of_its_own_and_taking_one_drops_the_request_of_the_other(
     let bench = Bench::new(ApprovalMode::AutoEdit, script);
     let before = bench.tree.snapshot();
     let mut pool = LocalPool::new();
-    let mut candidates = start_both(&bench, &mut pool);
+    let [first, second] = start_both(&bench, &mut pool);
 
-    let staged = |text: &str| {
-        let work = candidates.get(text).and_then(|candidate| candidate.work.clone()).unwrap();
-        (work.status(), work.changes().diff())
-    };
-    let (first, second) = (staged(TEXTS[0]), staged(TEXTS[1]));
-    assert_eq!((first.0, second.0), (Status::Running, Status::Completed));
-    assert!(first.1.contains("+one") && !first.1.contains("two"), "{}", first.1);
-    assert!(second.1.contains("+two") && !second.1.contains("one"), "{}", second.1);
+    assert_eq!((first.status(), second.status()), (Status::Running, Status::Completed));
+    let [one, two] = [&first, &second].map(|work| work.changes().diff());
+    assert!(one.contains("+one") && !one.contains("two"), "{one}");
+    assert!(two.contains("+two") && !two.contains("one"), "{two}");
     assert_eq!(bench.tree.snapshot(), before);
 
-    candidates.saw(TEXTS[0]);
-    for (given_up, outcome) in candidates.keep_only(" add another note.") {
-        let work = given_up.work.unwrap();
-        work.abort();
-        assert_eq!((outcome, work.status()), (Outcome::Replaced, Status::Aborted));
-        assert!(work.changes().is_empty());
-        assert_eq!(block_on(work.accept()).unwrap(), Acceptance::Nothing);
-    }
+    first.abort();
+    assert_eq!(first.status(), Status::Aborted);
+    assert!(first.changes().is_empty());
+    assert_eq!(block_on(first.accept()).unwrap(), Acceptance::Nothing);
     assert!(dropped.load(Ordering::SeqCst), "its request ends with it");
     assert_eq!(bench.tree.snapshot(), before);
 
-    let taken = candidates.take(TEXTS[1]).unwrap().work.unwrap();
-    let Acceptance::Accepted(accepted) = block_on(taken.accept()).unwrap() else { panic!("taken") };
+    let Acceptance::Accepted(accepted) = block_on(second.accept()).unwrap() else { panic!("taken") };
     assert_eq!(accepted.transcript.messages[0].to_text(), TEXTS[1]);
     assert_eq!(bench.tree.snapshot()["note.txt"], b"two\n");
-    assert!(candidates.is_empty());
 }
 
 #[test]
@@ -79,9 +63,8 @@ fn giving_all_up_leaves_nothing_of_any() {
     let bench = Bench::new(ApprovalMode::AutoEdit, [writes("one\n"), first, writes("two\n"), second]);
     let before = bench.tree.snapshot();
     let mut pool = LocalPool::new();
-    let mut candidates = start_both(&bench, &mut pool);
-    for (given_up, _) in candidates.give_up(Outcome::Aborted) {
-        given_up.work.unwrap().abort();
+    for work in start_both(&bench, &mut pool) {
+        work.abort();
     }
     assert!(flags.iter().all(|flag| flag.load(Ordering::SeqCst)));
     pool.run();

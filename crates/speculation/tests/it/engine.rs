@@ -9,8 +9,8 @@ use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
     FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
 };
+use headstart_forked_query::{Money, Price};
 use headstart_overlay_fs::{Choice, Keep, Tree};
-use headstart_speculation::ledger::{Money, Price};
 use headstart_speculation::{
     AcceptError, Acceptance, Consent, CostLimit, Ending, Finished, Kept, Limit, Limits, StartError, Status,
     Transcript,

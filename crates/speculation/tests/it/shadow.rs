@@ -9,9 +9,7 @@ use futures::StreamExt;
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::ModelEvent;
 use headstart_forked_query::{Part, ToolOutcome, check_pairing};
-use headstart_speculation::{
-    Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status, ledger,
-};
+use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Policies, PolicyRule, Reason};
 use headstart_toolbox::{MemoryViews, Played, Toolbox, ViewOutput};
 use serde_json::json;
@@ -449,16 +447,4 @@ fn an_abort_ends_the_view_and_leaves_nothing() {
     speculation.abort();
     assert!(hangs.load(Ordering::SeqCst) && views.held().is_empty());
     assert!(speculation.changes().is_empty());
-}
-
-#[test]
-fn the_ledger_counts_what_views_took() {
-    let cost =
-        headstart_speculation::Cost { view_ms: 5, view_cpu_ms: 9, ..headstart_speculation::Cost::default() };
-    let line = r#"{"type":"speculation","id":"a","at":1,"model":"m","inputTokens":1,"outputTokens":1}"#;
-    let book = ledger::read(format!("{line}\n").as_bytes());
-    let [ledger::Entry::Speculation(entry)] = &book.entries[..] else { panic!("{book:?}") };
-    assert_eq!((entry.view_ms, entry.view_cpu_ms), (0, 0));
-    let text = ledger::Entry::Speculation(entry.clone().with_cost(&cost)).to_line();
-    assert!(text.contains(r#""viewMs":5,"viewCpuMs":9"#), "{text}");
 }

@@ -1,7 +1,8 @@
 use std::fmt::Write;
 
-use headstart_speculation::ledger::{Bill, Figures, Money};
-use headstart_speculation::policy::Mode;
+use headstart_budget::ledger::{Bill, Figures};
+use headstart_budget::policy::Mode;
+use headstart_forked_query::Money;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Report, is_free, outcomes, whole};

@@ -3,8 +3,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use headstart_forked_query::Usage;
 use serde::{Serialize, Serializer};
 
-use super::{Day, Decision, Entry, Kind, Money, Outcome, Suggested, Work};
+use super::{Day, Decision, Entry, Kind, Outcome, Suggested, Work};
 use crate::policy::{Hold, Tariff};
+use headstart_forked_query::Money;
 
 /// A ledger added up.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -289,7 +290,8 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Prices, read};
+    use crate::ledger::read;
+    use headstart_forked_query::Prices;
 
     const DAY: u64 = 24 * 60 * 60 * 1_000;
 

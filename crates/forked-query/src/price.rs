@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::iter::Sum;
 
-use headstart_forked_query::Usage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+use crate::Usage;
 
 const NANOS: f64 = 1_000_000_000.0;
 /// Far more than anybody pays, and small enough that no sum overflows.

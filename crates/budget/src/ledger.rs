@@ -5,8 +5,9 @@
 //! there. [`read()`] takes the lines back, also when a killed process tore the last one; [`Statistics`] adds them up.
 //!
 //! ```
-//! use headstart_speculation::ledger::{self, Prices, Statistics};
-//! use headstart_speculation::policy::Tariff;
+//! use headstart_budget::ledger::{self, Statistics};
+//! use headstart_forked_query::Prices;
+//! use headstart_budget::policy::Tariff;
 //!
 //! let lines = r#"{"type":"speculation","id":"a","at":0,"source":"chat","kind":"verify","model":"m","inputTokens":900,"workMs":4000}
 //! {"type":"outcome","id":"a","at":9000,"outcome":"accepted","savedMs":4000}
@@ -27,12 +28,10 @@ mod book;
 mod day;
 mod entry;
 mod kind;
-mod money;
 mod statistics;
 
 pub use book::{Book, Damage, read};
 pub use day::Day;
 pub use entry::{Decision, Entry, LeftOut, Outcome, Source, Speculated, Suggested, Work};
 pub use kind::Kind;
-pub use money::{Money, Price, Prices};
 pub use statistics::{Bill, Figures, OfKind, Statistics};

@@ -7,12 +7,12 @@ use crate::ledger::Outcome;
 ///
 /// It says who is given up when one is taken or all are refused, and what the ledger is told of each: of several
 /// suggestions at most one counts as ignored, and one that the user has not seen teaches nothing. What becomes of the
-/// work (`W`, a [`Speculation`](crate::Speculation) for example) is up to the host: it aborts what it is given back.
+/// work (`W`, a [`Speculation`](headstart_speculation::Speculation) for example) is up to the host: it aborts what it is given back.
 ///
 /// ```
 /// use headstart_followup_state::filter;
-/// use headstart_speculation::Candidates;
-/// use headstart_speculation::ledger::Outcome;
+/// use headstart_budget::Candidates;
+/// use headstart_budget::ledger::Outcome;
 ///
 /// let texts = [("a", filter("run the tests")?), ("b", filter("commit this")?)];
 /// let mut candidates = Candidates::<()>::new(texts.map(|(id, text)| (id.to_owned(), text)));

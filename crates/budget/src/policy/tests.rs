@@ -3,7 +3,8 @@ mod life;
 mod several;
 
 use super::*;
-use crate::ledger::{Day, Entry, Outcome, Price, Prices, read};
+use crate::ledger::{Day, Entry, Outcome, read};
+use headstart_forked_query::{Price, Prices};
 
 const NOW: u64 = 1_000_000_000_000;
 const DAY: u64 = 24 * 60 * 60 * 1_000;

@@ -2,9 +2,10 @@ use headstart_forked_query::Usage;
 use headstart_overlay_fs::ContentHash;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Money};
+use super::Kind;
 use crate::policy::Hold;
-use crate::{Cost, Status};
+use headstart_forked_query::Money;
+use headstart_speculation::{Cost, Status};
 
 /// One line of a ledger. Later lines speak of earlier ones by their id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -323,4 +324,21 @@ fn yes() -> bool {
 
 fn aborted() -> Status {
     Status::Aborted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::read;
+
+    #[test]
+    fn what_views_took_is_counted_and_left_out_where_there_were_none() {
+        let cost = Cost { view_ms: 5, view_cpu_ms: 9, ..Cost::default() };
+        let line = r#"{"type":"speculation","id":"a","at":1,"model":"m","inputTokens":1,"outputTokens":1}"#;
+        let book = read(format!("{line}\n").as_bytes());
+        let [Entry::Speculation(entry)] = &book.entries[..] else { panic!("{book:?}") };
+        assert_eq!((entry.view_ms, entry.view_cpu_ms), (0, 0));
+        let text = Entry::Speculation(entry.clone().with_cost(&cost)).to_line();
+        assert!(text.contains(r#""viewMs":5,"viewCpuMs":9"#), "{text}");
+    }
 }

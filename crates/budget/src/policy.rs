@@ -11,8 +11,8 @@
 //! one suggestion taken brings everything back.
 //!
 //! ```
-//! use headstart_speculation::ledger::Prices;
-//! use headstart_speculation::policy::{Experience, Habits, Hold, Mode, Policy, Tariff};
+//! use headstart_forked_query::Prices;
+//! use headstart_budget::policy::{Experience, Habits, Hold, Mode, Policy, Tariff};
 //!
 //! let experience = Experience::of(Tariff::new("m", Prices::default()), Habits::default(), &[]);
 //! let policy = Policy::default();
@@ -48,9 +48,9 @@ pub use hold::Hold;
 pub use room::Room;
 pub use tariff::Tariff;
 
-use crate::Limits;
-use crate::ledger::Money;
-use crate::limits::CostLimit;
+use headstart_forked_query::Money;
+use headstart_speculation::CostLimit;
+use headstart_speculation::Limits;
 
 /// So many suggestions are decided before a run is judged by what it is worth.
 const EXPLORED: u32 = 8;

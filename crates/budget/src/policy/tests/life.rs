@@ -4,8 +4,8 @@
 use headstart_forked_query::Usage;
 
 use super::*;
-use crate::Cost;
 use crate::ledger::{Decision, Source, Speculated, Suggested, Work};
+use headstart_speculation::Cost;
 
 /// A small generator of numbers that look random: the same ones in every run.
 pub(super) struct Random(pub(super) u64);

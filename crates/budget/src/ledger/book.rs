@@ -44,7 +44,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ledger::{Decision, Money, Outcome, Speculated, Suggested, Work};
+    use crate::ledger::{Decision, Outcome, Speculated, Suggested, Work};
+    use headstart_forked_query::Money;
 
     fn entries() -> Vec<Entry> {
         let work = Work { at: 7, model: "openai:m".into(), work_ms: 9, unmeasured: 1, ..Work::default() };

@@ -3,8 +3,9 @@ use std::collections::BTreeSet;
 use headstart_forked_query::Usage;
 
 use super::Policy;
-use crate::ledger::{Money, Price, Prices, Work};
-use crate::limits::CostLimit;
+use crate::ledger::Work;
+use headstart_forked_query::{Money, Price, Prices};
+use headstart_speculation::CostLimit;
 
 const MILLION: f64 = 1_000_000.0;
 

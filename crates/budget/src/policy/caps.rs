@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::ledger::Money;
+use headstart_forked_query::Money;
 
 /// What may be spent in some span of time. Nothing goes beyond it, whatever the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
