@@ -3,7 +3,7 @@
 //! A view holds what a command writes, so a command that only writes there, or runs programs that do, need not stop work ahead. What
 //! a view does not hold, or does not have, still does.
 
-mod needs_host;
+pub(crate) mod needs_host;
 mod words;
 
 use crate::decide::secret;
@@ -27,13 +27,19 @@ pub(crate) struct Facts {
     closed: Option<Verdict>,
     /// Whether programs in it were looked up, so that the policies about them were asked.
     is_judged: bool,
+    /// A program that needs the machine itself, also where quotes part its name.
+    on_host: Option<(String, (usize, usize))>,
 }
 
 impl Facts {
     pub(crate) fn of(findings: &Findings, context: &GateContext) -> Self {
         let read = || secret(findings.accesses.iter().chain(&findings.judged.kept), context);
         let written = || findings.writes.iter().find_map(|path| closed_write(path, context));
-        Self { closed: read().or_else(written), is_judged: !findings.judged.commands.is_empty() }
+        Self {
+            closed: read().or_else(written),
+            is_judged: !findings.judged.commands.is_empty(),
+            on_host: findings.judged.on_host.clone(),
+        }
     }
 }
 
@@ -48,8 +54,10 @@ pub(crate) fn instead_of_boundary(
         return verdict;
     }
     let words = words::words(command);
-    if let Some(word) = words.iter().find(|word| needs_host::is_listed(word.name())) {
-        return needs_host(verdict, word);
+    // The words are searched as well, because the walk stops at what it does not understand.
+    let listed = words.iter().find(|word| needs_host::is_listed(word.name()));
+    if let Some((name, span)) = facts.on_host.or(listed.map(|word| (word.name().to_owned(), word.span))) {
+        return needs_host(verdict, &name, span);
     }
     if let Some(closed) = facts.closed {
         let effects = [closed.effects, verdict.effects].concat();
@@ -103,10 +111,9 @@ fn closed_write(path: &headstart_workspace_path::WorkspacePath, context: &GateCo
     Some(Verdict::boundary(Reason::SecretPath, detail))
 }
 
-fn needs_host(verdict: Verdict, word: &Word<'_>) -> Verdict {
-    let name = word.name();
+fn needs_host(verdict: Verdict, name: &str, span: (usize, usize)) -> Verdict {
     let detail = format!("{name} needs this machine itself, of which a view is only a part");
-    let effect = Effect { kind: EffectKind::Executes, detail: format!("runs {name}"), span: Some(word.span) };
+    let effect = Effect { kind: EffectKind::Executes, detail: format!("runs {name}"), span: Some(span) };
     let effects = [vec![effect], verdict.effects].concat();
     Verdict { reason: Reason::NeedsHost, detail, effects, ..verdict }
 }

@@ -54,6 +54,11 @@ fn what_a_view_does_not_hold_stays_a_boundary() {
         "ps aux > a",
         "env -i FOO=1 ssh-add -l",
         "if docker ps; then touch a; fi",
+        "d\"\"ocker ps",
+        "touch a; 'sud'o make install",
+        "\\docker ps",
+        "$'\\x64ocker' ps",
+        "make | xargs s\"\"udo",
         // Not understood, and still seen.
         "docker run 'unclosed",
         "open --args 'x",

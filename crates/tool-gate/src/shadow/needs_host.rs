@@ -114,7 +114,7 @@ const NEEDS_HOST: &[&str] = &[
 ];
 
 /// Whether a program is in the table.
-pub(super) fn is_listed(name: &str) -> bool {
+pub(crate) fn is_listed(name: &str) -> bool {
     NEEDS_HOST.binary_search(&name).is_ok()
 }
 

@@ -2,12 +2,15 @@
 
 use super::value::Arg;
 use super::{Access, Span};
+use crate::shadow::needs_host;
 
 /// The commands of a text that were judged, and the policies that decided about them, by their places.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     /// Where they stand; what a wrapper starts is part of it.
     pub(crate) commands: Vec<Span>,
+    /// The first program, as the shell spells it, that needs the machine itself ([`needs_host`]).
+    pub(crate) on_host: Option<(String, Span)>,
     pub(crate) allowed: Vec<usize>,
     pub(crate) stopped: Vec<usize>,
     /// Those that would have allowed what needs none; only examples are judged so.
@@ -23,8 +26,11 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Remembers a command by its name and arguments.
-    pub(super) fn command(&mut self, name: Span, args: &[Arg]) {
+    /// Remembers a command by its program, where that stands, and its arguments.
+    pub(super) fn command(&mut self, program: &str, name: Span, args: &[Arg]) {
+        if self.on_host.is_none() && needs_host::is_listed(program) {
+            self.on_host = Some((program.to_owned(), name));
+        }
         let end = args.iter().map(|arg| arg.span.1).fold(name.1, usize::max);
         let within = |outer: &Span| outer.0 <= name.0 && end <= outer.1;
         if !self.commands.last().is_some_and(within) {

@@ -64,7 +64,7 @@ fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], ca
         }
         _ => (name, caller),
     };
-    judge.judged.command(span, args);
+    judge.judged.command(name, span, args);
     judge.note_closed(args);
     if name == "git" {
         judge.note_kept(args);
