@@ -1,18 +1,32 @@
 //! The index of a workspace on this machine: where it is, how it follows the files, what past commits add to it.
 
 mod history;
+mod upkeep;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use headstart_code_index::{IndexError, Store, StoreLimits, Updated, update};
-use headstart_overlay_fs::{OsTree, WorkspacePath};
-use headstart_tool_gate::GateContext;
+use headstart_code_index::{IndexError, Progress, Store, StoreLimits, Updated, update, update_paths};
+use headstart_overlay_fs::{OsOptions, OsTree, WorkspacePath};
+use headstart_tool_gate::{Declaration, GateContext};
 
+pub(crate) use self::upkeep::Upkeep;
 use crate::config::IndexConfig;
 use crate::error::CliError;
-use crate::output;
+use crate::store::create_private_folder;
+
+/// The note in an index that its user has paused it, if it is not empty.
+pub(crate) const PAUSED: &str = "paused";
+
+/// The note how many files are current, and how many there are.
+const PROGRESS: &str = "progress";
+
+/// What the gate is told of the tools of an index: they read, and name no path that a rule closes.
+pub(crate) fn declarations() -> Vec<Declaration> {
+    vec![Declaration::reads("codebase", &["path"]), Declaration::reads("repo_map", &["path"])]
+}
 
 /// The index of one workspace.
 pub(crate) struct Index {
@@ -24,42 +38,68 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens it, or begins an empty one; tells where an old one could not be used.
+    /// Opens it, or begins an empty one; with it, why an old one could not be used, for the user.
     pub(crate) fn open(
         state: &Path,
         workspace: &str,
         gate: GateContext,
         config: IndexConfig,
-    ) -> Result<Self, CliError> {
+    ) -> Result<(Self, Option<String>), CliError> {
         let limits = StoreLimits { bytes: config.max_bytes, ..StoreLimits::default() };
-        let opened = Store::open(&place(state, workspace), limits)?;
-        if let Some(told) = opened.told {
-            output::note(&told);
-        }
+        let place = place(state, workspace);
+        place.parent().map_or(Ok(()), create_private_folder)?;
+        let opened = Store::open(&place, limits)?;
         let workspace = PathBuf::from(workspace);
-        let tree = OsTree::open(&workspace)
-            .map_err(|error| CliError::Workspace { path: workspace.clone(), message: error.to_string() })?;
-        Ok(Self { store: opened.store, workspace, tree, gate, config })
+        let tree = files(&workspace, state)?;
+        Ok((Self { store: opened.store, workspace, tree, gate, config }, opened.told))
     }
 
-    /// Brings it to what the files are, for so long at most. A full disk, or a limit, is told and is no error: what is there answers.
+    /// The folder that is indexed.
+    fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Brings it to what the files are, for so long at most. A full disk, or a limit, is no error: it is among what is told, and
+    /// what is there answers.
     pub(crate) async fn follow(&self, most: Option<Duration>) -> Result<Updated, CliError> {
-        if self.config.history {
-            self.follow_history()?;
-        }
+        self.follow_history()?;
         let start = Instant::now();
-        let closes = |path: &WorkspacePath| self.gate.denies(path);
         let mut keep_going = |_| match most {
             Some(most) if most < start.elapsed() => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
-        match update(&self.store, &self.tree, &closes, &mut keep_going).await {
+        match self.update(&mut keep_going).await {
             Err(error) if error.is_full() => {
-                output::note(&format!("the index is full: {error}"));
-                Ok(Updated::default())
+                Ok(Updated { told: vec![format!("the index is full: {error}")], ..Updated::default() })
             }
             done => Ok(done?),
         }
+    }
+
+    /// Compares all files with the index, and writes what is another.
+    async fn update(
+        &self,
+        keep_going: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    ) -> Result<Updated, IndexError> {
+        let updated = update(&self.store, &self.tree, &|path| self.gate.denies(path), keep_going).await?;
+        let Progress { current, all } = updated.progress;
+        self.store.set_note(PROGRESS, &format!("{current} {all}"))?;
+        Ok(updated)
+    }
+
+    /// How far the last look at all files came, of whichever process.
+    fn progress(&self) -> Result<Option<Progress>, IndexError> {
+        let note = self.store.note(PROGRESS)?.unwrap_or_default();
+        let numbers = note.split_once(' ').map(|(current, all)| (current.parse(), all.parse()));
+        Ok(match numbers {
+            Some((Ok(current), Ok(all))) => Some(Progress { current, all }),
+            _ => None,
+        })
+    }
+
+    /// Writes what became of these paths; whether all files have to be looked at.
+    async fn update_paths(&self, paths: &BTreeSet<WorkspacePath>) -> Result<bool, IndexError> {
+        update_paths(&self.store, &self.tree, &|path| self.gate.denies(path), paths).await
     }
 
     /// The files of the last commits, the newest first, and how much each counts.
@@ -67,7 +107,11 @@ impl Index {
         Ok(history::read_recent(&self.store.note("recent")?.unwrap_or_default()))
     }
 
+    /// Brings what it knows of past commits to what git tells.
     fn follow_history(&self) -> Result<(), IndexError> {
+        if !self.config.history {
+            return Ok(());
+        }
         let Some(head) = history::head(&self.workspace) else { return Ok(()) };
         if self.store.note("head")?.as_ref() == Some(&head) {
             return Ok(());
@@ -79,6 +123,13 @@ impl Index {
         self.store.set_note("recent", &history::recent(&commits))?;
         self.store.set_note("head", &head)
     }
+}
+
+/// The files of a workspace, without the state folder if that is among them.
+fn files(workspace: &Path, state: &Path) -> Result<OsTree, CliError> {
+    let options = OsOptions { state: Some(state.to_owned()), ..OsOptions::default() };
+    OsTree::open_with(workspace, options)
+        .map_err(|error| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
 /// `STATE/index/NAME-HASH.sqlite`: the name for people, the hash of the whole path for the machine.

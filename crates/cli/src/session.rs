@@ -17,6 +17,7 @@ use headstart_tool_gate::{ApprovalMode, GateContext};
 use tokio::sync::mpsc;
 
 use crate::host::{AskStep, NativeHost};
+use crate::index::Upkeep;
 
 /// What the model is told it is, and how to work here.
 pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
@@ -41,6 +42,7 @@ pub(crate) struct Session {
     /// What else the model has to know before the user's next words, and whether the turn that runs tells it.
     note: Option<String>,
     tells_note: bool,
+    index: Option<Arc<Upkeep>>,
 }
 
 /// The answer to the question what comes next.
@@ -104,7 +106,18 @@ impl Session {
             telling,
             note: None,
             tells_note: false,
+            index: None,
         }
+    }
+
+    /// Whose index begins with the first turn.
+    pub(crate) fn with_index(self, index: Option<Arc<Upkeep>>) -> Self {
+        Self { index, ..self }
+    }
+
+    /// What the index has to tell the user, each once.
+    pub(crate) fn index_notices(&self) -> Vec<String> {
+        self.index.as_ref().map(|index| index.notices()).unwrap_or_default()
     }
 
     /// What the provider calls the model of the conversation.
@@ -153,6 +166,10 @@ impl Session {
     /// A foreground turn over a transcript: a new one, or one that an accept gave.
     pub(crate) fn turn(&self, transcript: Transcript) -> (Turn, Events) {
         let limits = self.foreground_limits();
+        // After the first prompt, so that the beginning of a chat waits for nothing.
+        if let Some(index) = &self.index {
+            index.begin();
+        }
         self.engine.turn(Arc::clone(&self.model), self.request(), transcript, limits)
     }
 

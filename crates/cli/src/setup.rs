@@ -3,16 +3,19 @@ use std::sync::Arc;
 
 use headstart_forked_query::{BackgroundModel, Message, Recording};
 use headstart_git_ahead::{Git, Repository};
-use headstart_overlay_fs::{Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit};
+use headstart_overlay_fs::{
+    Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit, Workspace,
+};
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
-use headstart_toolbox::Toolbox;
+use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools};
 use tokio::sync::mpsc;
 
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::host::{Ask, NativeHost};
+use crate::index::Upkeep;
 use crate::models::Models;
 use crate::output;
 use crate::runner::BashRunner;
@@ -92,20 +95,35 @@ pub(crate) fn engine(
     host: Arc<NativeHost>,
     limits: Limits,
     views: Option<Arc<Views>>,
+    index: Option<&Arc<Upkeep>>,
 ) -> Engine {
+    let tree: Arc<dyn Workspace> = Arc::new(tree);
     Engine {
         background,
-        toolbox: toolbox(Path::new(workspace), views),
-        workspace: Arc::new(tree),
+        toolbox: toolbox(Path::new(workspace), views, index),
+        workspace: index.map_or_else(|| Arc::clone(&tree), |index| index.follow(Arc::clone(&tree))),
         gate: Arc::new(Gate::new()),
         host: host as Arc<dyn Host>,
         limits,
     }
 }
 
-/// The built-in tools, commands in the real shell.
-pub(crate) fn toolbox(workspace: &Path, views: Option<Arc<Views>>) -> Toolbox {
-    Toolbox::standard(Some(Arc::new(BashRunner::new(workspace.to_owned()).with_views(views))))
+/// The built-in tools, commands in the real shell, and those of an index.
+pub(crate) fn toolbox(workspace: &Path, views: Option<Arc<Views>>, index: Option<&Arc<Upkeep>>) -> Toolbox {
+    let runner = BashRunner::new(workspace.to_owned()).with_views(views);
+    let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
+    of_index.into_iter().flatten().fold(Toolbox::standard(Some(Arc::new(runner))), Toolbox::with)
+}
+
+/// The index of a workspace, where it is switched on and there is a place for it. Nothing of it is opened yet.
+pub(crate) fn index(
+    config: &Config,
+    workspace: &str,
+    state: Option<&Path>,
+) -> Result<Option<Arc<Upkeep>>, CliError> {
+    let Some(state) = state.filter(|_| config.index.enabled) else { return Ok(None) };
+    let rules = config.gate_context(workspace.to_owned())?;
+    Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index)?)))
 }
 
 /// The views in which work ahead may run commands, where they are switched on. Whether this system has any, one of them is made to find out.
@@ -130,8 +148,11 @@ pub(crate) fn session(
     let host = Arc::new(host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
     let limits = Limits { candidates: config.candidates, ..config.limits };
-    let engine = engine(tree, workspace, models.background.clone(), Arc::clone(&host), limits, views);
-    Ok((Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history), asks))
+    let index = index(config, workspace, state)?;
+    let background = models.background.clone();
+    let engine = engine(tree, workspace, background, Arc::clone(&host), limits, views, index.as_ref());
+    let session = Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history);
+    Ok((session.with_index(index), asks))
 }
 
 /// The demo's conversation: a recording for a model, edits without questions.

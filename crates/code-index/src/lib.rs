@@ -41,6 +41,7 @@
 
 mod catalogue;
 mod chunk;
+mod delta;
 mod fields;
 mod index;
 mod language;
@@ -60,6 +61,7 @@ mod view;
 mod walk;
 
 pub use catalogue::Catalogue;
+pub use delta::{CutContents, Delta};
 pub use fields::{ChunkFields, ContentFields, Field, LARGEST_FILE, PathFields, PathOnly};
 pub use index::{ChunkPosting, FileChange, FilePosting, IndexError, Snapshot};
 pub use language::Language;
@@ -73,6 +75,6 @@ pub use store::{Applied, Entry, Opened, Stamp, Store, StoreLimits, StoreSnapshot
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 #[cfg(feature = "sqlite")]
-pub use update::{Progress, Updated, update};
+pub use update::{Progress, Updated, update, update_paths};
 pub use view::{Staged, View};
-pub use walk::{DEFAULT_IGNORED, Files, IGNORE_FILE, project_files};
+pub use walk::{DEFAULT_IGNORED, Files, IGNORE_FILE, is_rule_file, project_files};

@@ -21,8 +21,13 @@ const MOST_NAMES: usize = 20_000;
 /// The files below a folder that most others rest on, with their definitions, in at most `bytes` of text; a file counts more for
 /// each name that it defines and others use.
 ///
-/// The first line of a file is its path, the others are ` line: kind name`.
-pub fn repo_map(view: &View<'_>, below: &WorkspacePath, bytes: usize) -> Result<String, IndexError> {
+/// The first line of a file is its path, the others are ` line: kind name`. What `closes` is not named.
+pub fn repo_map(
+    view: &View<'_>,
+    below: &WorkspacePath,
+    bytes: usize,
+    closes: &dyn Fn(&WorkspacePath) -> bool,
+) -> Result<String, IndexError> {
     let files = files(view)?;
     let ranks = ranks(view, &files)?;
     let mut order: Vec<usize> = (0..files.len()).filter(|at| files[*at].path.starts_with(below)).collect();
@@ -31,6 +36,9 @@ pub fn repo_map(view: &View<'_>, below: &WorkspacePath, bytes: usize) -> Result<
     });
     let mut text = String::new();
     for file in order.into_iter().map(|at| &files[at]).filter(|file| !file.symbols.is_empty()) {
+        if closes(&file.path) {
+            continue;
+        }
         let entry = entry(file);
         if bytes < text.len() + entry.len() {
             break;

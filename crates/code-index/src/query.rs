@@ -103,6 +103,11 @@ impl Query {
         self.terms.is_empty()
     }
 
+    /// The names of code in it, as they are written.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
     /// The words as they are to be looked up by other means.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|(term, _)| term.as_str())

@@ -1,14 +1,14 @@
 //! Brings an index on disk to what the files are.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use headstart_overlay_fs::{ContentHash, EntryKind, Fingerprint, Tree, WorkspacePath};
 
 use crate::fields::LARGEST_FILE;
-use crate::walk::project_files;
-use crate::{Applied, ContentFields, Entry, IndexError, Store};
+use crate::walk::{ProjectRules, is_rule_file, project_files};
+use crate::{Applied, ContentFields, Entry, IndexError, Snapshot as _, Store};
 
 /// So many files are written at once.
 const BATCH: usize = 200;
@@ -36,6 +36,8 @@ pub struct Updated {
     pub progress: Progress,
     /// What was written.
     pub applied: Applied,
+    /// The folders in which the files are.
+    pub folders: Vec<WorkspacePath>,
     /// What is not indexed, for the user.
     pub told: Vec<String>,
 }
@@ -53,7 +55,7 @@ pub async fn update(
 ) -> Result<Updated, IndexError> {
     let found = project_files(tree, closes).await?;
     let known = store.stamps()?;
-    let mut updated = Updated { told: found.told, ..Updated::default() };
+    let mut updated = Updated { folders: found.folders, told: found.told, ..Updated::default() };
     updated.progress.all = found.files.len() as u64;
 
     let there: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
@@ -78,14 +80,12 @@ pub async fn update(
         if keep_going(updated.progress).is_break() {
             break;
         }
-        // It may have gone meanwhile: the next update sees that.
         let Some((content, stamp)) = read(tree, path, known.get(path).map(|known| known.digest)).await else {
+            // It has gone meanwhile, or nobody may read it: there is nothing to wait for.
+            updated.progress.all -= 1;
             continue;
         };
-        batch.push(match content {
-            Some(content) => Entry::Put { path: path.clone(), content: Arc::new(content), stamp },
-            None => Entry::Same { path: path.clone(), stamp },
-        });
+        batch.push(entry(path, content, stamp));
         updated.progress.current += 1;
         if batch.len() == BATCH {
             updated.add(store.apply(&batch)?);
@@ -96,6 +96,46 @@ pub async fn update(
         updated.add(store.apply(&batch)?);
     }
     Ok(updated)
+}
+
+/// Writes what became of these paths, without a look at any other. Says whether [`update`] has to look at all of them: a folder
+/// is among the paths, or a file that says what is indexed.
+pub async fn update_paths(
+    store: &Store,
+    tree: &dyn Tree,
+    closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<bool, IndexError> {
+    let mut rules = ProjectRules::of(tree, closes).await;
+    let mut all = false;
+    let mut batch = Vec::new();
+    for path in paths {
+        all |= is_rule_file(path);
+        let is_folder = tree.metadata(path).await.is_ok_and(|metadata| metadata.kind == EntryKind::Directory);
+        if is_folder {
+            all = true;
+        } else if !rules.includes(path).await {
+            batch.push(Entry::Remove { path: path.clone() });
+        } else {
+            let known = store.snapshot()?.catalogue().digest(path);
+            batch.extend(read(tree, path, known).await.map(|(content, stamp)| entry(path, content, stamp)));
+        }
+        if BATCH <= batch.len() {
+            store.apply(&batch)?;
+            batch.clear();
+        }
+    }
+    if !batch.is_empty() {
+        store.apply(&batch)?;
+    }
+    Ok(all)
+}
+
+fn entry(path: &WorkspacePath, content: Option<ContentFields>, stamp: String) -> Entry {
+    match content {
+        Some(content) => Entry::Put { path: path.clone(), content: Arc::new(content), stamp },
+        None => Entry::Same { path: path.clone(), stamp },
+    }
 }
 
 impl Updated {

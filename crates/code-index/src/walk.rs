@@ -1,5 +1,7 @@
 //! The files of a project that are indexed.
 
+use std::collections::HashMap;
+
 use headstart_overlay_fs::{EntryKind, Fingerprint, IgnoreRules, Tree, TreeError, WorkspacePath};
 
 use crate::fields::LARGEST_FILE;
@@ -33,6 +35,8 @@ Pipfile.lock\nGemfile.lock\ncomposer.lock\ngo.sum\nflake.lock\nmix.lock\npubspec
 pub struct Files {
     /// Path and fingerprint of each.
     pub files: Vec<(WorkspacePath, Fingerprint)>,
+    /// The folders in which they were looked for: those that somebody watches who wants to hear of new ones.
+    pub folders: Vec<WorkspacePath>,
     /// Why some are not among them, for the user.
     pub told: Vec<String>,
 }
@@ -43,15 +47,10 @@ pub async fn project_files(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
 ) -> Result<Files, TreeError> {
-    let root = WorkspacePath::root();
-    let usual = IgnoreRules::default().with(&root, DEFAULT_IGNORED);
-    let usual = match read_rules(tree, closes, &root, IGNORE_FILE).await {
-        Some(text) => usual.with(&root, &text),
-        None => usual,
-    };
+    let project = ProjectRules::of(tree, closes).await;
     let mut found = Files::default();
     let mut unreadable = 0;
-    let mut open = vec![(root, IgnoreRules::default())];
+    let mut open = vec![(WorkspacePath::root(), IgnoreRules::default())];
     'folders: while let Some((folder, above)) = open.pop() {
         let entries = match tree.list(&folder).await {
             Ok(entries) => entries,
@@ -61,13 +60,11 @@ pub async fn project_files(
                 continue;
             }
         };
-        let has_rules = entries.iter().any(|entry| entry.name == b".gitignore");
-        let own = if has_rules { read_rules(tree, closes, &folder, ".gitignore").await } else { None };
-        let rules = own.map_or(above.clone(), |text| above.with(&folder, &text));
+        let has_rules = entries.iter().any(|entry| entry.name == GITIGNORE);
+        let rules = if has_rules { project.enter(&folder, &above).await } else { above };
         for entry in entries {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            let ignored = usual.decide(&path, entry.kind).unwrap_or_else(|| rules.ignores(&path, entry.kind));
-            if ignored || entry.name == b".git" || closes(&path) {
+            if project.leaves_out(&path, entry.kind, &rules) {
                 continue;
             }
             match entry.kind {
@@ -83,6 +80,7 @@ pub async fn project_files(
                 EntryKind::Symlink | EntryKind::Other => {}
             }
         }
+        found.folders.push(folder);
     }
     if 0 < unreadable {
         found.told.push(format!("files and folders that could not be read: {unreadable}"));
@@ -91,18 +89,92 @@ pub async fn project_files(
     Ok(found)
 }
 
-async fn read_rules(
-    tree: &dyn Tree,
-    closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
-    folder: &WorkspacePath,
-    name: &str,
-) -> Option<String> {
-    let path = folder.join(name).ok().filter(|path| !closes(path))?;
-    // git itself does not follow a link here.
-    let metadata = tree.metadata(&path).await.ok()?;
-    if metadata.kind != EntryKind::File || LARGEST_FILE < metadata.len {
-        return None;
+const GITIGNORE: &[u8] = b".gitignore";
+
+/// Whether a change of this file changes which files are indexed.
+pub fn is_rule_file(path: &WorkspacePath) -> bool {
+    path.file_name() == Some(GITIGNORE) || path.as_bytes() == IGNORE_FILE.as_bytes()
+}
+
+/// Which paths of a tree are indexed, asked path by path: as [`project_files`], without a walk over all of them.
+pub(crate) struct ProjectRules<'a> {
+    tree: &'a dyn Tree,
+    closes: &'a (dyn Fn(&WorkspacePath) -> bool + Sync),
+    usual: IgnoreRules,
+    /// The rules in a folder that was asked about; `None`: nothing in it is indexed.
+    folders: HashMap<WorkspacePath, Option<IgnoreRules>>,
+}
+
+impl<'a> ProjectRules<'a> {
+    /// The rules of a tree, as long as it does not change.
+    pub(crate) async fn of(tree: &'a dyn Tree, closes: &'a (dyn Fn(&WorkspacePath) -> bool + Sync)) -> Self {
+        let root = WorkspacePath::root();
+        let usual = IgnoreRules::default().with(&root, DEFAULT_IGNORED);
+        let mut rules = Self { tree, closes, usual, folders: HashMap::new() };
+        if let Some(text) = rules.read(&root, IGNORE_FILE).await {
+            rules.usual = rules.usual.with(&root, &text);
+        }
+        rules
     }
-    let bytes = tree.read(&path).await.ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+
+    /// Whether a file is indexed that is at this path.
+    pub(crate) async fn includes(&mut self, path: &WorkspacePath) -> bool {
+        let Some(folder) = path.parent() else { return false };
+        let Some(rules) = self.inside(&folder).await else { return false };
+        !self.leaves_out(path, EntryKind::File, &rules)
+            && self.tree.metadata(path).await.is_ok_and(|metadata| metadata.kind == EntryKind::File)
+    }
+
+    /// The rules in a folder; `None` where nothing in it is indexed.
+    async fn inside(&mut self, folder: &WorkspacePath) -> Option<IgnoreRules> {
+        let mut above: Option<IgnoreRules> = None;
+        let mut current = WorkspacePath::root();
+        let mut names = folder.names();
+        loop {
+            let known = self.folders.get(&current).cloned();
+            let rules =
+                if let Some(known) = known { known } else { self.look(&current, above.as_ref()).await };
+            self.folders.insert(current.clone(), rules.clone());
+            above = Some(rules?);
+            match names.next() {
+                Some(name) => current = current.join_bytes(name).ok()?,
+                None => return above,
+            }
+        }
+    }
+
+    async fn look(&self, folder: &WorkspacePath, above: Option<&IgnoreRules>) -> Option<IgnoreRules> {
+        let Some(above) = above else { return Some(self.enter(folder, &IgnoreRules::default()).await) };
+        if self.leaves_out(folder, EntryKind::Directory, above) {
+            return None;
+        }
+        let metadata = self.tree.metadata(folder).await.ok()?;
+        (metadata.kind == EntryKind::Directory).then_some(())?;
+        Some(self.enter(folder, above).await)
+    }
+
+    fn leaves_out(&self, path: &WorkspacePath, kind: EntryKind, rules: &IgnoreRules) -> bool {
+        self.usual.decide(path, kind).unwrap_or_else(|| rules.ignores(path, kind))
+            || path.file_name() == Some(b".git")
+            || (self.closes)(path)
+    }
+
+    /// The rules of a folder with those of its own file.
+    async fn enter(&self, folder: &WorkspacePath, above: &IgnoreRules) -> IgnoreRules {
+        match self.read(folder, ".gitignore").await {
+            Some(text) => above.with(folder, &text),
+            None => above.clone(),
+        }
+    }
+
+    async fn read(&self, folder: &WorkspacePath, name: &str) -> Option<String> {
+        let path = folder.join(name).ok().filter(|path| !(self.closes)(path))?;
+        // git itself does not follow a link here.
+        let metadata = self.tree.metadata(&path).await.ok()?;
+        if metadata.kind != EntryKind::File || LARGEST_FILE < metadata.len {
+            return None;
+        }
+        let bytes = self.tree.read(&path).await.ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
 }

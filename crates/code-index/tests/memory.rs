@@ -221,14 +221,14 @@ fn the_map_begins_with_what_others_rest_on() {
         ("b/notes.md", "Storage\n"),
     ]);
     let view = View::new(&index, []);
-    let map = repo_map(&view, &WorkspacePath::root(), 10_000).unwrap();
+    let map = repo_map(&view, &WorkspacePath::root(), 10_000, &|_| false).unwrap();
     assert!(map.starts_with("b/storage.kt\n 1: type Storage\n 2: function save\n"), "{map}");
     assert!(map.contains("a/user.kt\n") && !map.contains("notes.md"), "{map}");
-    assert!(!repo_map(&view, &path("a"), 10_000).unwrap().contains("storage.kt"));
-    assert_eq!(repo_map(&view, &WorkspacePath::root(), 10).unwrap(), "");
+    assert!(!repo_map(&view, &path("a"), 10_000, &|_| false).unwrap().contains("storage.kt"));
+    assert_eq!(repo_map(&view, &WorkspacePath::root(), 10, &|_| false).unwrap(), "");
 
     // What is staged takes part in it, what is removed does not.
     let staged = Staged { index: MemoryIndex::new(), hidden: vec![path("b")] };
     let view = View::new(&index, [&staged]);
-    assert!(!repo_map(&view, &WorkspacePath::root(), 10_000).unwrap().contains("storage"));
+    assert!(!repo_map(&view, &WorkspacePath::root(), 10_000, &|_| false).unwrap().contains("storage"));
 }

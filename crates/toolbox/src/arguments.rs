@@ -8,8 +8,27 @@ use crate::ToolError;
 /// A key that the tool does not have is an error: a model that meant something by it should hear that it was not
 /// heard. `null` counts as absent.
 pub(crate) struct Arguments<'a> {
-    tool: BuiltinTool,
+    tool: Named,
     args: &'a Map<String, Value>,
+}
+
+/// Whose arguments they are.
+#[derive(Clone, Copy)]
+enum Named {
+    Builtin(BuiltinTool),
+    /// One that the gate knows by its declaration: its path is what is declared, `path`.
+    #[cfg(feature = "codebase")]
+    Declared(&'static str),
+}
+
+impl Named {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Builtin(tool) => tool.name(),
+            #[cfg(feature = "codebase")]
+            Self::Declared(name) => name,
+        }
+    }
 }
 
 impl<'a> Arguments<'a> {
@@ -19,10 +38,24 @@ impl<'a> Arguments<'a> {
         args: &'a Map<String, Value>,
         known: &[&str],
     ) -> Result<Self, ToolError> {
-        let arguments = Self { tool, args };
+        Self { tool: Named::Builtin(tool), args }.checked(known)
+    }
+
+    /// The same of a tool that is declared to the gate.
+    #[cfg(feature = "codebase")]
+    pub(crate) fn declared(
+        name: &'static str,
+        args: &'a Map<String, Value>,
+        known: &[&str],
+    ) -> Result<Self, ToolError> {
+        Self { tool: Named::Declared(name), args }.checked(known)
+    }
+
+    fn checked(self, known: &[&str]) -> Result<Self, ToolError> {
+        let (arguments, args) = (&self, self.args);
         let unknown = args.keys().find(|key| !known.contains(&key.as_str()) && !arguments.is_path_name(key));
         match unknown {
-            None => Ok(arguments),
+            None => Ok(self),
             Some(key) => {
                 Err(arguments
                     .invalid(&format!("there is no argument {key:?}; it takes {}", known.join(", "))))
@@ -32,7 +65,13 @@ impl<'a> Arguments<'a> {
 
     /// The path of the call as the gate takes it (for the shell: the folder), if one is given.
     pub(crate) fn path(&self) -> Result<Option<&'a str>, ToolError> {
-        self.tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
+        match self.tool {
+            Named::Builtin(tool) => {
+                tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
+            }
+            #[cfg(feature = "codebase")]
+            Named::Declared(_) => self.text("path"),
+        }
     }
 
     /// The path of a call that cannot do without; `name` is how the tool calls it.
@@ -75,7 +114,7 @@ impl<'a> Arguments<'a> {
     /// Whether the gate takes an argument of this name as the path: asked with a call that has no other.
     fn is_path_name(&self, name: &str) -> bool {
         let probe = Map::from_iter([(name.to_owned(), Value::from("."))]);
-        self.tool.path_arg(&probe).is_some()
+        matches!(self.tool, Named::Builtin(tool) if tool.path_arg(&probe).is_some())
     }
 
     fn value(&self, name: &str) -> Option<&'a Value> {

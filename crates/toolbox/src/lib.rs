@@ -56,10 +56,13 @@
 //!
 //! # Features
 //!
+//! - `codebase`: the tools `codebase` and `repo_map`, which [`codebase_tools`] makes over an index that the host keeps.
 //! - `ripgrep`: `grep` through ripgrep's libraries. Without it a small engine searches, whose `\w`, `\d`, `\s`, `\b` and
 //!   `(?i)` know ASCII only.
 
 mod arguments;
+#[cfg(feature = "codebase")]
+mod codebase;
 mod command;
 mod content;
 mod ignore_rules;
@@ -74,6 +77,8 @@ mod tools;
 mod views;
 mod walk;
 
+#[cfg(feature = "codebase")]
+pub use codebase::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, codebase_tools};
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};

@@ -18,6 +18,16 @@ pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<Works
     follow_links(&named, context).await
 }
 
+/// The same for a path that an index knows.
+#[cfg(feature = "codebase")]
+pub(crate) async fn locate_path(
+    path: &WorkspacePath,
+    context: ToolContext<'_>,
+) -> Result<WorkspacePath, ToolError> {
+    refuse_denied(path, path, context)?;
+    follow_links(path, context).await
+}
+
 /// As [`locate`], for a path that is written: a link must not lead into a folder of which the gate has judged by name.
 pub(crate) async fn locate_for_write(
     path: &str,

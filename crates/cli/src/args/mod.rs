@@ -274,8 +274,12 @@ pub(crate) enum IndexAction {
     Status,
     /// Make it anew
     Rebuild,
+    /// Have no chat keep it until it is resumed
+    Pause,
+    /// Have chats keep it again
+    Resume,
     /// Take everything out
-    Clean,
+    Clear,
 }
 
 #[derive(Debug, Args)]

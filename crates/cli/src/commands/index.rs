@@ -1,4 +1,4 @@
-//! `headstart index`: brings the index of a project to what its files are; shows, makes anew or removes it.
+//! `headstart index`: brings the index of a project to what its files are; shows, pauses, makes anew or empties it.
 
 use serde::Serialize;
 
@@ -7,6 +7,7 @@ use crate::args::{IndexAction, IndexArgs};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::index::{Index, PAUSED};
 use crate::{output, workspace};
 
 /// With `--json`, the one line.
@@ -23,6 +24,15 @@ struct Line {
     /// Files that are not current, where that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     indexed_percent: Option<u64>,
+    /// Whether no process follows the files by itself.
+    paused: bool,
+}
+
+/// Takes everything out. Whether it is paused stays.
+fn empty(index: &Index) -> Result<(), CliError> {
+    let paused = index.store.note(PAUSED)?.unwrap_or_default();
+    index.store.clean()?;
+    Ok(index.store.set_note(PAUSED, &paused)?)
 }
 
 pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus, CliError> {
@@ -31,10 +41,12 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
     let mut percent = None;
     match args.action {
         Some(IndexAction::Status) => {}
-        Some(IndexAction::Clean) => index.store.clean()?,
+        Some(IndexAction::Pause) => index.store.set_note(PAUSED, "yes")?,
+        Some(IndexAction::Resume) => index.store.set_note(PAUSED, "")?,
+        Some(IndexAction::Clear) => empty(&index)?,
         action => {
             if action == Some(IndexAction::Rebuild) {
-                index.store.clean()?;
+                empty(&index)?;
             }
             let updated = index.follow(None).await?;
             for told in &updated.told {
@@ -45,6 +57,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
         }
     }
     let status = index.store.status()?;
+    let paused = index.store.note(PAUSED)?.is_some_and(|value| !value.is_empty());
     let line = Line {
         workspace,
         database: index.store.path().display().to_string(),
@@ -53,6 +66,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
         unused_contents: status.unused_contents,
         bytes: status.bytes,
         indexed_percent: percent,
+        paused,
     };
     if context.output.is_json() {
         output::print_json(&line)?;
@@ -66,6 +80,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
             megabytes % 10,
             line.database
         );
+        let text = if line.paused { format!("{text} (paused)") } else { text };
         output::print(&(output::printable(&text) + "\n"))?;
     }
     Ok(ExitStatus::Done)

@@ -40,6 +40,9 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let index = open(&workspace, context)?;
     let updated = index.follow(Some(PATIENCE)).await?;
+    for told in &updated.told {
+        output::note(told);
+    }
     if updated.progress.percent() < 100 {
         let percent = updated.progress.percent();
         output::note(&format!("indexed {percent} % of the files so far; headstart index does the rest"));
@@ -66,7 +69,11 @@ pub(super) fn open(workspace: &str, context: &Context) -> Result<Index, CliError
         ));
     }
     let gate = config.gate_context(workspace.to_owned())?;
-    Index::open(context.store()?.state_folder(), workspace, gate, config.index)
+    let (index, told) = Index::open(context.store()?.state_folder(), workspace, gate, config.index)?;
+    if let Some(told) = told {
+        output::note(&told);
+    }
+    Ok(index)
 }
 
 fn found(index: &Index, args: &Search) -> Result<Vec<Hit>, CliError> {

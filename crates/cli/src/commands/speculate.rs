@@ -62,7 +62,9 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let host = Arc::new(NativeHost::unattended(rules));
     let store = context.store()?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
-    let engine = setup::engine(tree, &workspace, models.background.clone(), host, config.limits, views);
+    let index = setup::index(&config, &workspace, Some(store.state_folder()))?;
+    let background = models.background.clone();
+    let engine = setup::engine(tree, &workspace, background, host, config.limits, views, index.as_ref());
     let tools = engine.toolbox.schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
@@ -88,6 +90,9 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
             return Err(error.into());
         }
     };
+    if let Some(index) = &index {
+        index.begin();
+    }
     let driver = tokio::spawn(driver);
     let finished = watch(&speculation, events, &running, context).await;
     let finished = match finished {
@@ -103,6 +108,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     };
     // The driver has told everything; what is left of it is to go.
     let _ = driver.await;
+    index.iter().flat_map(|index| index.notices()).for_each(|notice| output::note(&notice));
     let record = running.finish(finished)?;
     if let Some(finished) = &record.finished {
         let status = finished.ending.status();

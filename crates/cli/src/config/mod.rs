@@ -124,7 +124,7 @@ impl Config {
             views: self.shadow.enabled,
             workspace,
             deny,
-            tools: Vec::new(),
+            tools: crate::index::declarations(),
             policies: self.policies.clone(),
         })
     }

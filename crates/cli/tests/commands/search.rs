@@ -96,7 +96,7 @@ fn a_damaged_index_is_made_anew_and_a_clean_one_is_empty() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stderr.contains("is damaged; it is made anew"), "{outcome}");
     assert!(outcome.stdout.starts_with("src/auth.rs"), "{outcome}");
-    let cleaned = session.run(&["index", "clean", "--json"]);
+    let cleaned = session.run(&["index", "clear", "--json"]);
     assert_eq!(lines(&cleaned.stdout)[0]["files"], 0, "{cleaned}");
 }
 

@@ -10,6 +10,7 @@ mod support;
 mod accept;
 mod bad_input;
 mod build_output;
+mod codebase;
 mod confinement;
 mod demo;
 mod dialects;

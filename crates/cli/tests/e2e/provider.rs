@@ -124,7 +124,10 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
     assert_eq!(forked["messages"][5]["content"], "add the farewell");
     let tools = forked["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["read_file", "grep", "glob", "ls", "edit", "write_file", "shell"]);
+    assert_eq!(
+        names,
+        ["read_file", "grep", "glob", "ls", "edit", "write_file", "shell", "codebase", "repo_map"]
+    );
     insta::assert_snapshot!(session.redact(&shown(&requests[1..])));
 }
 

@@ -131,6 +131,11 @@ fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<headstart_overlay_fs
 }
 
 impl StoreSnapshot<'_> {
+    /// Another number after each change of what a search sees.
+    pub fn generation(&self) -> u64 {
+        self.reader.generation.unsigned_abs()
+    }
+
     /// Calls `each` with every row that a statement gives for one value.
     fn rows(
         &self,

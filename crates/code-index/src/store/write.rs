@@ -112,10 +112,48 @@ impl Store {
 
     /// Keeps such a word.
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), IndexError> {
-        self.write(|connection| {
-            let sql = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
-            connection.execute(sql, [&format!("host.{key}"), value]).map(drop)
+        self.write_aside(|connection| set_meta(connection, &format!("host.{key}"), value))
+    }
+
+    /// Whether `owner` is the one who brings the index to what the files are, from now on or still: nobody else said so in the
+    /// last `stale_ms` milliseconds. `now_ms` is the time of a clock that all processes share.
+    pub fn lease(&self, owner: &str, now_ms: u64, stale_ms: u64) -> Result<bool, IndexError> {
+        self.write_aside(|connection| {
+            let held: Option<String> = connection
+                .query_row("SELECT value FROM meta WHERE key = 'lease'", [], |row| row.get(0))
+                .optional()?;
+            let is_free =
+                held.as_deref().and_then(|held| held.split_once(' ')).is_none_or(|(beat, holder)| {
+                    let beat: u64 = beat.parse().unwrap_or(0);
+                    // A clock that was set back must not keep everybody out.
+                    holder == owner || stale_ms < now_ms.abs_diff(beat)
+                });
+            if is_free {
+                set_meta(connection, "lease", &format!("{now_ms} {owner}"))?;
+            }
+            Ok(is_free)
         })
+    }
+
+    /// `owner` does not do that any more.
+    pub fn release(&self, owner: &str) -> Result<(), IndexError> {
+        self.write_aside(|connection| {
+            let sql = "DELETE FROM meta WHERE key = 'lease' AND substr(value, instr(value, ' ') + 1) = ?1";
+            connection.execute(sql, [owner]).map(drop)
+        })
+    }
+
+    /// A little of what [`compact`](Self::compact) does, in some milliseconds.
+    pub fn tend(&self) -> Result<(), IndexError> {
+        self.write_aside(|connection| {
+            connection.execute_batch(
+                "INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('merge', 64); \
+                 INSERT INTO file_fts (file_fts, rank) VALUES ('merge', 64);",
+            )
+        })?;
+        let connection = self.writer()?;
+        let done = connection.execute_batch("PRAGMA incremental_vacuum (64);");
+        done.map_err(|source| self.failed(source))
     }
 
     /// Takes everything out.
@@ -146,11 +184,19 @@ impl Store {
 
     /// Runs `work` in a transaction of its own: all of it counts, or nothing.
     fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, IndexError> {
+        self.write_aside(|connection| {
+            let done = work(connection)?;
+            connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
+            Ok(done)
+        })
+    }
+
+    /// The same of what no search sees: the index is of the same generation.
+    fn write_aside<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, IndexError> {
         let connection = self.writer()?;
         let run = || {
             connection.execute_batch("BEGIN IMMEDIATE")?;
             let done = work(&connection)?;
-            connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
             connection.execute_batch("COMMIT")?;
             Ok(done)
         };
@@ -182,6 +228,10 @@ impl Store {
         }
         Ok(())
     }
+}
+
+fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [key, value]).map(drop)
 }
 
 fn put(

@@ -1,0 +1,151 @@
+//! The index of a chat or of work ahead: built beside it after the first prompt, and brought to what the files are as they change.
+
+mod shared;
+mod watch;
+mod work;
+mod workspace;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_code_index::MemoryIndex;
+use headstart_overlay_fs::{OsTree, Tree, Workspace, WorkspacePath};
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::{IndexMoment, IndexWork, ProjectIndex};
+
+use self::shared::Shared;
+use self::workspace::FollowedWorkspace;
+use super::files;
+use crate::config::IndexConfig;
+use crate::error::CliError;
+
+/// So long a query waits until the index is opened, on a machine that does everything slowly; and for a look at the files, which
+/// in most projects is done by then.
+const OPENING: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Where nothing tells of changes, a look that is older is repeated before a query.
+const FRESH: Duration = Duration::from_secs(2);
+/// So long a process that ends lets the index end its batch.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// What is needed to open the index, when it is time.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) state: PathBuf,
+    pub(super) workspace: String,
+    pub(super) gate: GateContext,
+    pub(super) config: IndexConfig,
+}
+
+/// Keeps the index of a workspace while this process works on it. Dropping it ends that.
+pub(crate) struct Upkeep {
+    shared: Arc<Shared>,
+    files: Arc<OsTree>,
+    plan: Plan,
+}
+
+impl Upkeep {
+    /// Nothing is opened or read before [`begin`](Self::begin).
+    pub(crate) fn new(
+        state: PathBuf,
+        workspace: &str,
+        gate: GateContext,
+        config: IndexConfig,
+    ) -> Result<Self, CliError> {
+        let files = files(Path::new(workspace), &state)?;
+        let plan = Plan { state, workspace: workspace.to_owned(), gate, config };
+        Ok(Self { shared: Arc::default(), files: Arc::new(files), plan })
+    }
+
+    /// Begins, in a thread of its own and at the lowest priority. Only the first call counts.
+    pub(crate) fn begin(&self) {
+        if !self.shared.change(|state| std::mem::replace(&mut state.begun, true)) {
+            work::begin(&self.shared, self.plan.clone());
+        }
+    }
+
+    /// A workspace whose commits the index hears of.
+    pub(crate) fn follow(self: &Arc<Self>, workspace: Arc<dyn Workspace>) -> Arc<dyn Workspace> {
+        Arc::new(FollowedWorkspace { workspace, upkeep: Arc::clone(self) })
+    }
+
+    /// These paths are not what they were.
+    fn note_changed<'a>(&self, paths: impl IntoIterator<Item = &'a WorkspacePath>) {
+        self.shared.note_changed(paths.into_iter().cloned());
+    }
+
+    /// What is to be told to the user, each once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        self.shared.change(|state| std::mem::take(&mut state.notices))
+    }
+}
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        self.shared.change(|state| state.over = true);
+        self.shared.wait(FAREWELL, |state| !state.begun || state.ended);
+    }
+}
+
+#[async_trait]
+impl ProjectIndex for Upkeep {
+    fn files(&self) -> Arc<dyn Tree> {
+        Arc::clone(&self.files) as Arc<dyn Tree>
+    }
+
+    async fn changed(&self) -> BTreeSet<WorkspacePath> {
+        self.begin();
+        let waits = self.shared.change(|state| {
+            let is_old = |at: std::time::Instant| !state.watched && FRESH < at.elapsed();
+            if state.looked_at.is_some_and(is_old) {
+                state.wants_look = true;
+            }
+            state.is_worth_a_wait()
+        });
+        if waits {
+            let shared = Arc::clone(&self.shared);
+            let wait = move || {
+                shared.wait(OPENING, |state| !state.is_opening());
+                shared.wait(PATIENCE, |state| !state.is_worth_a_wait())
+            };
+            let came = tokio::task::spawn_blocking(wait).await.unwrap_or(false);
+            // Who waited in vain once does not wait again for the same work.
+            self.shared.change(|state| state.waited_in_vain = !came);
+        }
+        self.shared.change(|state| state.changed.keys().cloned().collect())
+    }
+
+    async fn read(&self, work: IndexWork) {
+        let shared = Arc::clone(&self.shared);
+        let read = tokio::task::spawn_blocking(move || {
+            let (index, edited) = shared.change(|state| (state.index.clone(), state.edited.recent()));
+            let Some(index) = index else { return without(&shared, work) };
+            let opened = index.recent().and_then(|recent| Ok((index.store.snapshot()?, recent)));
+            match opened {
+                Ok((snapshot, recent)) => {
+                    let (recent, moment) = edited.with(recent);
+                    let generation = snapshot.generation().wrapping_mul(1 << 20).wrapping_add(moment);
+                    let standing = shared.standing(&snapshot);
+                    let (recent, standing) = (&recent[..], &standing);
+                    work(&IndexMoment { snapshot: &snapshot, recent, generation, standing });
+                }
+                Err(error) => {
+                    shared.fail(&error.to_string());
+                    without(&shared, work);
+                }
+            }
+        });
+        // A panic of the work is the caller's to see: no answer came.
+        let _ = read.await;
+    }
+}
+
+/// Where there is no index, all files are those that it does not know.
+fn without(shared: &Shared, work: IndexWork) {
+    let nothing = MemoryIndex::new();
+    let standing = shared.standing(&nothing);
+    work(&IndexMoment { snapshot: &nothing, recent: &[], generation: 0, standing: &standing });
+}

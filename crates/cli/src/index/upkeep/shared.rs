@@ -1,0 +1,210 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use headstart_code_index::{Progress, Snapshot};
+use headstart_overlay_fs::WorkspacePath;
+use headstart_toolbox::IndexStanding;
+
+use crate::index::Index;
+
+/// More changes at once are found by a look at all files.
+const MOST_CHANGED: usize = 2_000;
+/// As many files count as edited a moment ago.
+const MOST_EDITED: usize = 100;
+
+/// What the thread of an index and everybody else know of each other.
+#[derive(Default)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    turned: Condvar,
+}
+
+#[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is set and heard by another thread, and none excludes another"
+)]
+pub(super) struct State {
+    pub(super) begun: bool,
+    /// The thread is to end, and has ended.
+    pub(super) over: bool,
+    pub(super) ended: bool,
+    pub(super) index: Option<Arc<Index>>,
+    /// Why there is no index, or no complete one.
+    pub(super) trouble: Option<String>,
+    /// How far a look at all files is; `None` before the first.
+    pub(super) progress: Option<Progress>,
+    /// Paths that may not be in the index as they are, each with the number of its last change.
+    pub(super) changed: BTreeMap<WorkspacePath, u64>,
+    changes: u64,
+    /// When the first of them changed that nobody has written yet.
+    pub(super) changed_at: Option<Instant>,
+    pub(super) wants_look: bool,
+    pub(super) looked_at: Option<Instant>,
+    pub(super) wants_history: bool,
+    /// Whether changes are told.
+    pub(super) watched: bool,
+    pub(super) waited_in_vain: bool,
+    pub(super) edited: Edited,
+    pub(super) notices: Vec<String>,
+}
+
+/// The files that changed last while this process ran, the newest first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Edited {
+    paths: VecDeque<WorkspacePath>,
+    version: u64,
+}
+
+impl State {
+    /// Whether the index is not opened yet, which takes some milliseconds.
+    pub(super) fn is_opening(&self) -> bool {
+        self.begun && self.index.is_none() && !self.ended
+    }
+
+    /// Whether a query may wait a moment, for the index will be complete.
+    pub(super) fn is_worth_a_wait(&self) -> bool {
+        let is_behind = self.progress.is_none_or(|progress| progress.percent() < 100);
+        let is_behind = is_behind || self.wants_look && !self.watched;
+        self.trouble.is_none() && is_behind && !self.ended && !self.waited_in_vain
+    }
+}
+
+impl Shared {
+    /// Changes the state, and wakes whoever waits for that.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.lock());
+        self.turned.notify_all();
+        changed
+    }
+
+    /// Waits until the state is so; whether it came to that.
+    pub(super) fn wait(&self, most: Duration, is_so: impl Fn(&State) -> bool) -> bool {
+        let waited = self.turned.wait_timeout_while(self.lock(), most, |state| !is_so(state));
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        is_so(&state)
+    }
+
+    /// Asks `next` again after each change, and at the latest at the time that it says, until it breaks with an answer.
+    pub(super) fn turn<T>(&self, mut next: impl FnMut(&mut State) -> ControlFlow<T, Instant>) -> T {
+        let mut state = self.lock();
+        loop {
+            let until = match next(&mut state) {
+                ControlFlow::Break(answer) => return answer,
+                ControlFlow::Continue(until) => until,
+            };
+            let most = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            let waited = self.turned.wait_timeout(state, most);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(super) fn note_changed(&self, paths: impl IntoIterator<Item = WorkspacePath>) {
+        self.change(|state| {
+            for path in paths {
+                state.changes += 1;
+                state.edited.note(path.clone());
+                state.changed.insert(path, state.changes);
+                state.changed_at.get_or_insert_with(Instant::now);
+            }
+            if MOST_CHANGED < state.changed.len() {
+                state.changed.clear();
+                state.wants_look = true;
+            }
+        });
+    }
+
+    /// The index is as good as it gets.
+    pub(super) fn fail(&self, trouble: &str) {
+        self.change(|state| {
+            if state.trouble.as_deref() != Some(trouble) {
+                state.notices.push(trouble.to_owned());
+                state.trouble = Some(trouble.to_owned());
+            }
+        });
+    }
+
+    /// How far the index is of which this is a snapshot.
+    pub(super) fn standing(&self, snapshot: &dyn Snapshot) -> IndexStanding {
+        self.change(|state| {
+            let there = snapshot.catalogue().files();
+            let percent = match state.progress {
+                None => 0,
+                // Somebody emptied it, or made it anew.
+                Some(progress) if there < progress.current / 2 => {
+                    state.wants_look = true;
+                    (100 * there).checked_div(progress.all).unwrap_or(0)
+                }
+                // What changed before this process began is not known yet.
+                Some(progress) if state.looked_at.is_none() => progress.percent().min(99),
+                Some(progress) => progress.percent(),
+            };
+            IndexStanding { percent: percent.min(100), trouble: state.trouble.clone() }
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is whole: a panic elsewhere leaves nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Edited {
+    fn note(&mut self, path: WorkspacePath) {
+        self.version += 1;
+        self.paths.retain(|known| *known != path);
+        self.paths.truncate(MOST_EDITED - 1);
+        self.paths.push_front(path);
+    }
+
+    pub(super) fn recent(&self) -> Self {
+        self.clone()
+    }
+
+    /// These together with files of past commits, each with the larger of its shares; and the number of this state.
+    pub(super) fn with(self, commits: Vec<(WorkspacePath, f32)>) -> (Vec<(WorkspacePath, f32)>, u64) {
+        let mut recent: BTreeMap<WorkspacePath, f32> = commits.into_iter().collect();
+        let mut share = 1.0_f32;
+        for path in self.paths {
+            let known = recent.entry(path).or_default();
+            *known = known.max(share);
+            share *= (-1.0_f32 / 20.0).exp();
+        }
+        (recent.into_iter().collect(), self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_was_edited_last_counts_most_and_the_oldest_is_forgotten() {
+        let mut edited = Edited::default();
+        for number in 0..150 {
+            edited.note(path(&format!("{number}.rs")));
+        }
+        edited.note(path("140.rs"));
+        let (recent, version) = edited.with(vec![(path("140.rs"), 0.5), (path("old.rs"), 0.25)]);
+        let share =
+            |name: &str| recent.iter().find(|(known, _)| *known == path(name)).map(|(_, share)| *share);
+        assert_eq!((share("140.rs"), share("old.rs"), share("3.rs")), (Some(1.0), Some(0.25), None));
+        assert!(share("149.rs") > share("120.rs"));
+        assert_eq!((recent.len(), version), (101, 151));
+    }
+
+    #[test]
+    fn too_many_changes_are_one_look_at_everything() {
+        let shared = Shared::default();
+        shared.note_changed((0..MOST_CHANGED).map(|number| path(&number.to_string())));
+        assert!(shared.change(|state| !state.wants_look && state.changed.len() == MOST_CHANGED));
+        shared.note_changed([path("one more")]);
+        assert!(shared.change(|state| state.wants_look && state.changed.is_empty()));
+    }
+}

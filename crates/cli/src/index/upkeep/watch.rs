@@ -1,0 +1,117 @@
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Weak;
+
+use headstart_overlay_fs::WorkspacePath;
+use notify::event::{AccessKind, AccessMode, CreateKind, EventKind};
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::shared::Shared;
+
+/// More folders are not watched: the kernel has a limit that the user's other programs need, too.
+const MOST_FOLDERS: usize = 20_000;
+/// Whether one watch is for all that is below a folder.
+const RECURSIVE: bool = !cfg!(target_os = "linux");
+/// Files of git that change with a commit.
+const HISTORY: [&[u8]; 3] = [b"HEAD", b"ORIG_HEAD", b"COMMIT_EDITMSG"];
+
+/// Hears of changes of the files that are indexed.
+pub(super) struct Watch {
+    watcher: RecommendedWatcher,
+    root: PathBuf,
+    folders: HashSet<WorkspacePath>,
+}
+
+impl Watch {
+    /// Watches these folders of a workspace, and where its history is. An error where the system has no more watches, or none for this
+    /// file system.
+    pub(super) fn start(
+        root: &Path,
+        folders: &[WorkspacePath],
+        shared: Weak<Shared>,
+    ) -> Result<Self, notify::Error> {
+        let of = root.to_owned();
+        let watcher = RecommendedWatcher::new(
+            move |event: notify::Result<Event>| {
+                if let Some(shared) = shared.upgrade() {
+                    hear(&shared, &of, event);
+                }
+            },
+            Config::default().with_follow_symlinks(false),
+        )?;
+        let mut watch = Self { watcher, root: root.to_owned(), folders: HashSet::new() };
+        if RECURSIVE {
+            watch.watcher.watch(root, RecursiveMode::Recursive)?;
+        } else {
+            // Where it is a file, or not there, no commit is heard of: the next start finds it.
+            let _ = watch.watcher.watch(&root.join(".git"), RecursiveMode::NonRecursive);
+        }
+        watch.follow(folders)?;
+        Ok(watch)
+    }
+
+    /// Watches these folders instead; whether one of them is new.
+    pub(super) fn follow(&mut self, folders: &[WorkspacePath]) -> Result<bool, notify::Error> {
+        if RECURSIVE {
+            return Ok(false);
+        }
+        if MOST_FOLDERS < folders.len() {
+            return Err(notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+        }
+        let wanted: HashSet<WorkspacePath> = folders.iter().cloned().collect();
+        for folder in self.folders.difference(&wanted) {
+            // One that is gone is not watched any more.
+            let _ = self.watcher.unwatch(&on_disk(&self.root, folder));
+        }
+        for folder in wanted.difference(&self.folders) {
+            match self.watcher.watch(&on_disk(&self.root, folder), RecursiveMode::NonRecursive) {
+                Err(error) if !matches!(error.kind, notify::ErrorKind::PathNotFound) => return Err(error),
+                _ => {}
+            }
+        }
+        let is_new = !wanted.is_subset(&self.folders);
+        self.folders = wanted;
+        Ok(is_new)
+    }
+}
+
+fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
+    if path.is_root() { root.to_owned() } else { root.join(OsStr::from_bytes(path.as_bytes())) }
+}
+
+/// Notes what an event says. One that says that others were lost is a look at everything.
+fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
+    let Ok(event) = event else {
+        shared.change(|state| state.wants_look = true);
+        return;
+    };
+    let is_only_read = match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
+        EventKind::Access(_) => true,
+        _ => false,
+    };
+    if is_only_read && !event.need_rescan() {
+        return;
+    }
+    let is_folder = event.kind == EventKind::Create(CreateKind::Folder);
+    if event.need_rescan() || is_folder {
+        shared.change(|state| state.wants_look = true);
+    }
+    let paths: Vec<WorkspacePath> = event
+        .paths
+        .iter()
+        .filter_map(|path| {
+            WorkspacePath::from_bytes(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
+        })
+        .collect();
+    let (of_git, paths): (Vec<_>, Vec<_>) =
+        paths.into_iter().partition(|path| path.names().any(|name| name == b".git"));
+    if of_git.iter().filter_map(WorkspacePath::file_name).any(|name| HISTORY.contains(&name)) {
+        shared.change(|state| state.wants_history = true);
+    }
+    // Of a folder, what is in it changed, and is heard of by itself.
+    let is_file = |path: &WorkspacePath| !path.is_root() && !on_disk(root, path).is_dir();
+    shared.note_changed(paths.into_iter().filter(is_file));
+}

@@ -1,0 +1,165 @@
+//! The index as the model of work ahead has it: over what is staged, without what is closed, and never in anybody's way.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Outcome, Session};
+
+fn call(name: &str, args: impl Into<Value>) -> Value {
+    let args = args.into();
+    json!({"toolCalls": [{"name": name, "args": args}]})
+}
+
+fn codebase(query: &str) -> Value {
+    call("codebase", json!({"query": query}))
+}
+
+fn recording(turns: &[Value]) -> Value {
+    let turns = [turns, &[json!({"text": "Done."})]].concat();
+    json!({"turns": turns})
+}
+
+/// What the model read of each call.
+fn results(outcome: &Outcome) -> Vec<String> {
+    let lines = outcome.json().into_iter().filter(|line| line["type"] == "toolResult");
+    let text = |line: Value| {
+        let result = &line["result"];
+        result["output"].as_str().or(result["error"].as_str()).unwrap_or_default().to_owned()
+    };
+    lines.map(text).collect()
+}
+
+fn project() -> Session {
+    let session = Session::with_project();
+    session
+        .write("project/src/auth.rs", "/// Checks a password.\npub fn check_login() -> bool {\n    true\n}\n")
+        .write("project/src/cart.rs", "pub fn total() -> u64 {\n    0\n}\n")
+        .write("project/.env", "PASSWORD=check_login\n")
+        .write("project/private/login.rs", "pub fn check_login_of_boss() {}\n");
+    session.write("home/.config/headstart/config.toml", "deny = [\"private/**\"]\n");
+    session
+}
+
+fn index_of(session: &Session) -> std::path::PathBuf {
+    session.home().join(".local/state/headstart/index")
+}
+
+#[test]
+fn a_staged_edit_is_found_by_the_very_next_call() {
+    let mut session = project();
+    session.run(&["index"]);
+    let before = session.hash();
+    let (outcome, _) = session.speculate(
+        &recording(&[
+            codebase("where is check_login defined?"),
+            call("write_file", json!({"file_path": "src/pay.rs", "content": "pub fn retry_payment() {}\n"})),
+            codebase("retry_payment"),
+            call(
+                "edit",
+                json!({"file_path": "src/auth.rs", "old_string": "check_login", "new_string": "verify_login"}),
+            ),
+            codebase("verify_login"),
+            codebase("check_login"),
+            call("repo_map", json!({"path": "src"})),
+        ]),
+        "auto-edit",
+    );
+    let results = results(&outcome);
+    assert_eq!(results.len(), 7, "{outcome}");
+    assert!(
+        results[0].starts_with("src/auth.rs:1-4 check_login\n```\n/// Checks a password.\n"),
+        "{}",
+        results[0]
+    );
+    assert!(
+        results[2].starts_with("src/pay.rs:1-1 retry_payment\n```\npub fn retry_payment() {}\n```"),
+        "{}",
+        results[2]
+    );
+    assert!(results[4].starts_with("src/auth.rs:1-4 verify_login\n"), "{}", results[4]);
+    assert!(!results[5].contains("fn check_login"), "{}", results[5]);
+    assert!(results[6].contains("src/auth.rs\n 2: function verify_login"), "{}", results[6]);
+    assert_eq!(session.hash(), before);
+}
+
+#[test]
+fn a_closed_file_is_never_named() {
+    let mut session = project();
+    let (outcome, _) = session.speculate(
+        &recording(&[
+            codebase("check_login_of_boss"),
+            codebase("PASSWORD check_login"),
+            call("repo_map", json!({})),
+            call("codebase", json!({"query": "boss", "path": "private/login.rs"})),
+        ]),
+        "auto-edit",
+    );
+    let results = results(&outcome);
+    assert_eq!(results.len(), 3, "{outcome}");
+    for result in &results {
+        assert!(
+            !result.contains("boss()") && !result.contains("private") && !result.contains(".env"),
+            "{result}"
+        );
+    }
+    let finished = outcome.finished();
+    assert_eq!(finished["status"], "boundary", "{outcome}");
+    assert_eq!(finished["boundary"]["verdict"]["reason"], "denied_path", "{outcome}");
+}
+
+#[test]
+fn what_a_link_in_the_place_of_a_folder_leads_to_is_not_shown() {
+    let mut session = project();
+    session.run(&["index"]);
+    fs::remove_dir_all(session.workspace().join("src")).unwrap();
+    std::os::unix::fs::symlink("private", session.workspace().join("src")).unwrap();
+    session.write("project/private/auth.rs", "pub fn check_login_by_link() {}\n");
+    let (outcome, _) = session.speculate(&recording(&[codebase("check_login")]), "auto-edit");
+    let results = results(&outcome);
+    assert!(!results[0].contains("auth.rs"), "{}", results[0]);
+}
+
+/// What is told, and how it comes to that.
+type Harm = (&'static str, fn(&Session));
+
+#[test]
+fn an_index_that_cannot_be_used_is_told_and_the_work_goes_on() {
+    let cases: [Harm; 3] = [
+        ("searches do without an index", |session| {
+            fs::create_dir_all(index_of(session).parent().unwrap()).unwrap();
+            fs::write(index_of(session), "in the place of the folder").unwrap();
+        }),
+        ("is damaged; it is made anew", |session| {
+            session.run(&["index"]);
+            let mut files = fs::read_dir(index_of(session)).unwrap().map(|entry| entry.unwrap().path());
+            let database = files.find(|file| file.extension().is_some_and(|it| it == "sqlite")).unwrap();
+            fs::write(database, "no database").unwrap();
+        }),
+        ("paused", |session| {
+            session.run(&["index", "clear"]);
+            session.run(&["index", "pause"]);
+        }),
+    ];
+    for (words, harm) in cases {
+        let mut session = project();
+        harm(&session);
+        let (outcome, _) = session.speculate(&recording(&[codebase("check_login")]), "auto-edit");
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = results(&outcome);
+        assert!(results[0].contains("check_login"), "{words}: {}", results[0]);
+        assert!(results[0].contains("src/auth.rs"), "{words}: {}", results[0]);
+        let all = format!("{}\n{}", outcome.stderr, results[0]);
+        assert!(all.contains(words), "{words}: {all}");
+    }
+}
+
+#[test]
+fn without_an_index_there_are_no_tools_of_one() {
+    let mut session = project();
+    session.write("home/.config/headstart/config.toml", "[code-index]\nenabled = false\n");
+    let (outcome, _) = session.speculate(&recording(&[codebase("check_login")]), "auto-edit");
+    let results = results(&outcome);
+    assert!(results[0].contains("no tool \"codebase\""), "{outcome}");
+    assert!(!index_of(&session).exists());
+}

@@ -1,0 +1,132 @@
+//! What lies over an index: paths that work has staged, and paths that changed on the disk since they were indexed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use headstart_overlay_fs::{ChangeSet, ContentHash, EntryKind, Tree, TreeError, WorkspacePath};
+
+use crate::fields::LARGEST_FILE;
+use crate::walk::{ProjectRules, project_files};
+use crate::{ContentFields, IndexError, Language, MemoryIndex, Snapshot, Staged};
+
+/// As many files lie over an index at once; what is more is left out, and told.
+const MOST_FILES: usize = 2_000;
+/// As many contents are kept cut for the next delta, besides those of the last.
+const MOST_KEPT: usize = 4_000;
+
+/// Contents that were cut before: a file that is staged for many queries is cut once.
+#[derive(Debug, Default)]
+pub struct CutContents(HashMap<(ContentHash, Language), Arc<ContentFields>>);
+
+/// Which paths of an index do not count, and which files count instead.
+#[derive(Debug, Clone, Default)]
+pub struct Delta {
+    hidden: Vec<WorkspacePath>,
+    files: Vec<(WorkspacePath, Arc<ContentFields>)>,
+    /// Files that are over the limit: neither they nor what the index has of them is found.
+    pub left_out: usize,
+}
+
+impl Delta {
+    /// What `staged` and, below it, `changed` make another than it is in an index.
+    ///
+    /// `merged` shows all of it; whoever may not note a read passes a tree that notes none. A folder among `changed` says
+    /// nothing: what is in it has to be named.
+    pub async fn of(
+        merged: &dyn Tree,
+        staged: &ChangeSet,
+        changed: &BTreeSet<WorkspacePath>,
+        closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+        cut: &mut CutContents,
+    ) -> Self {
+        let mut delta = Self::default();
+        let staged: BTreeSet<&WorkspacePath> = staged.changes.iter().map(|change| &change.path).collect();
+        let mut rules = ProjectRules::of(merged, closes).await;
+        let mut used = HashMap::new();
+        for path in staged.iter().copied().chain(changed.iter().filter(|path| !staged.contains(path))) {
+            let kind = merged.metadata(path).await.map(|metadata| metadata.kind);
+            if kind == Ok(EntryKind::Directory) && !staged.contains(path) {
+                continue;
+            }
+            delta.hidden.push(path.clone());
+            if kind != Ok(EntryKind::File) || !rules.includes(path).await {
+                continue;
+            }
+            if delta.files.len() == MOST_FILES {
+                delta.left_out += 1;
+            } else if let Some(content) = cut.read(merged, path, &mut used).await {
+                delta.files.push((path.clone(), content));
+            }
+        }
+        cut.keep(used);
+        delta
+    }
+
+    /// The paths that are indexed in `merged` and not in `known`, or the other way round: what a change of a file that says what is
+    /// indexed ([`is_rule_file`](crate::is_rule_file)) comes to.
+    pub async fn of_rules(
+        merged: &dyn Tree,
+        known: &BTreeSet<WorkspacePath>,
+        closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+    ) -> Result<BTreeSet<WorkspacePath>, TreeError> {
+        let there = project_files(merged, closes).await?.files.into_iter().map(|(path, _)| path).collect();
+        Ok(known.symmetric_difference(&there).cloned().collect())
+    }
+
+    /// Whether the index counts as it is.
+    pub fn is_empty(&self) -> bool {
+        self.hidden.is_empty()
+    }
+
+    /// The same for equal deltas.
+    pub fn key(&self) -> ContentHash {
+        let mut text = Vec::new();
+        let mut add = |path: &WorkspacePath, digest: &str| {
+            text.extend_from_slice(path.as_bytes());
+            text.push(0);
+            text.extend_from_slice(digest.as_bytes());
+            text.push(0);
+        };
+        self.hidden.iter().for_each(|path| add(path, ""));
+        self.files.iter().for_each(|(path, content)| add(path, &content.digest.to_string()));
+        ContentHash::of(&text)
+    }
+
+    /// What lies over this index, with what past commits say of the paths.
+    pub fn over(&self, base: &dyn Snapshot) -> Result<Staged, IndexError> {
+        let mut index = MemoryIndex::new();
+        for (path, content) in &self.files {
+            index.set_history_field(path, base.history(path)?);
+            index.put(path.clone(), Arc::clone(content));
+        }
+        Ok(Staged { index, hidden: self.hidden.clone() })
+    }
+}
+
+impl CutContents {
+    async fn read(
+        &self,
+        merged: &dyn Tree,
+        path: &WorkspacePath,
+        used: &mut HashMap<(ContentHash, Language), Arc<ContentFields>>,
+    ) -> Option<Arc<ContentFields>> {
+        let metadata = merged.metadata(path).await.ok()?;
+        if LARGEST_FILE < metadata.len {
+            let digest = ContentHash::of(metadata.len.to_string().as_bytes());
+            return Some(Arc::new(ContentFields::too_large(path, digest)));
+        }
+        let bytes = merged.read(path).await.ok()?;
+        let key = (ContentHash::of(&bytes), Language::of_name(path.file_name().unwrap_or_default()));
+        let known = used.get(&key).or_else(|| self.0.get(&key)).cloned();
+        let content = known.unwrap_or_else(|| Arc::new(ContentFields::of(path, &bytes)));
+        used.insert(key, Arc::clone(&content));
+        Some(content)
+    }
+
+    fn keep(&mut self, used: HashMap<(ContentHash, Language), Arc<ContentFields>>) {
+        if MOST_KEPT < self.0.len() {
+            self.0.clear();
+        }
+        self.0.extend(used);
+    }
+}

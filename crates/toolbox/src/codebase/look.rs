@@ -1,0 +1,122 @@
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use headstart_code_index::{CutContents, Delta, Hit, IndexError, Staged, is_rule_file};
+use headstart_overlay_fs::{ContentHash, Overlay, Quota, Tree as _, WorkspacePath};
+
+use super::port::{IndexMoment, ProjectIndex};
+use crate::{ToolContext, ToolError};
+
+/// As many staged states are kept as an index, and as many answers.
+const MOST_STAGED: usize = 4;
+const MOST_ANSWERS: usize = 32;
+/// The overlay that is searched is a copy of one that was within its limits.
+const UNLIMITED: Quota = Quota { files: u64::MAX, bytes: u64::MAX, file_bytes: u64::MAX, depth: u64::MAX };
+
+/// Looks at the index as calls see it, and what is kept between them.
+pub(super) struct Looks {
+    pub(super) index: Arc<dyn ProjectIndex>,
+    cut: Mutex<CutContents>,
+    staged: Mutex<VecDeque<(Generation, Arc<Staged>)>>,
+    answers: Mutex<VecDeque<(Question, Vec<Hit>)>>,
+}
+
+/// What identifies what a call sees: the index, and what lies over it.
+pub(super) type Generation = (u64, ContentHash);
+
+/// A query and what it was asked of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) query: String,
+    pub(super) below: Option<WorkspacePath>,
+    pub(super) generation: Generation,
+}
+
+/// What one call sees.
+pub(super) struct Look {
+    /// The merged view once more, where a read is noted nowhere: what is only searched is not what the work rests on.
+    pub(super) tree: Arc<Overlay>,
+    pub(super) delta: Delta,
+}
+
+impl Looks {
+    pub(super) fn new(index: Arc<dyn ProjectIndex>) -> Self {
+        Self { index, cut: Mutex::default(), staged: Mutex::default(), answers: Mutex::default() }
+    }
+
+    /// What a call sees over the index. To be asked before the index is.
+    pub(super) async fn look(&self, context: ToolContext<'_>) -> Result<Look, ToolError> {
+        let staged = context.view.staged_changes();
+        let mut changed = self.index.changed().await;
+        let tree = Arc::new(Overlay::from_change_set(self.index.files(), UNLIMITED, &staged)?);
+        let closes = |path: &WorkspacePath| context.closes(path);
+        let staged_paths = staged.changes.iter().map(|change| &change.path);
+        if staged_paths.chain(&changed).any(is_rule_file) {
+            let known = self.ask(|moment| {
+                let paths: BTreeSet<_> = moment.snapshot.catalogue().paths().cloned().collect();
+                (paths, moment.standing.percent)
+            });
+            let (known, percent) = known.await?;
+            let differing = Delta::of_rules(tree.as_ref(), &known, &closes).await?;
+            // What the index still lacks is searched for by other means.
+            changed.extend(differing.into_iter().filter(|path| percent == 100 || known.contains(path)));
+        }
+        let mut cut = std::mem::take(&mut *lock(&self.cut));
+        let delta = Delta::of(tree.as_ref(), &staged, &changed, &closes, &mut cut).await;
+        *lock(&self.cut) = cut;
+        Ok(Look { tree, delta })
+    }
+
+    /// What `work` says of the index at one moment.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&IndexMoment<'_>) -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let answer = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&answer);
+        self.index.read(Box::new(move |moment| *lock(&slot) = Some(work(moment)))).await;
+        let answer = lock(&answer).take();
+        answer.ok_or_else(|| failed("the index gave no answer; grep searches without it"))
+    }
+
+    /// What lies over the index, as one.
+    pub(super) fn over(&self, moment: &IndexMoment<'_>, delta: &Delta) -> Result<Arc<Staged>, IndexError> {
+        let generation = (moment.generation, delta.key());
+        if let Some(known) = find(&self.staged, &generation) {
+            return Ok(known);
+        }
+        let staged = Arc::new(delta.over(moment.snapshot)?);
+        keep(&self.staged, MOST_STAGED, generation, Arc::clone(&staged));
+        Ok(staged)
+    }
+
+    /// What was answered to the same question about the same state.
+    pub(super) fn answered(&self, question: &Question) -> Option<Vec<Hit>> {
+        find(&self.answers, question)
+    }
+
+    pub(super) fn keep_answer(&self, question: Question, hits: Vec<Hit>) {
+        keep(&self.answers, MOST_ANSWERS, question, hits);
+    }
+}
+
+fn find<K: PartialEq, V: Clone>(kept: &Mutex<VecDeque<(K, V)>>, key: &K) -> Option<V> {
+    lock(kept).iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())
+}
+
+fn keep<K: PartialEq, V>(kept: &Mutex<VecDeque<(K, V)>>, most: usize, key: K, value: V) {
+    let mut kept = lock(kept);
+    kept.retain(|(known, _)| *known != key);
+    kept.truncate(most - 1);
+    kept.push_front((key, value));
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is kept here is whole after each step.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A failure that ends this call only.
+pub(super) fn failed(message: &str) -> ToolError {
+    ToolError::Failed { message: message.to_owned() }
+}

@@ -1,0 +1,84 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_code_index::{View, repo_map};
+use headstart_forked_query::ToolSchema;
+use headstart_overlay_fs::{Tree as _, WorkspacePath};
+use serde_json::{Map, Value, json};
+
+use super::look::{Looks, failed};
+use crate::arguments::Arguments;
+use crate::location::locate;
+use crate::output::Output;
+use crate::{Tool, ToolContext, ToolError};
+
+const NAME: &str = "repo_map";
+/// So much of a map is one token, in bytes: names and numbers come in short ones.
+const BYTES_OF_TOKEN: usize = 3;
+const USUAL_TOKENS: usize = 1_000;
+
+/// Shows the files on which most of the project rests, and what they define.
+pub(super) struct RepoMap {
+    pub(super) looks: Arc<Looks>,
+}
+
+#[async_trait]
+impl Tool for RepoMap {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(
+            NAME,
+            "Shows a map of the project or of a folder: the files on which most of the rest is built, most important \
+             first, each with its definitions as line: kind name. For a first look at what is where.",
+            &json!({
+                "tokens": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "How long the map may be, in tokens. Default: 1000."
+                },
+                "path": {
+                    "type": "string",
+                    "description": "The folder to show: relative to the workspace, or absolute inside it. Default: the \
+                                    workspace."
+                },
+            }),
+            &[],
+        )
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let arguments = Arguments::declared(NAME, args, &["tokens", "path"])?;
+        let tokens = arguments.count("tokens")?.unwrap_or(USUAL_TOKENS);
+        let bytes = tokens.saturating_mul(BYTES_OF_TOKEN).min(context.limits.output_bytes);
+        let below = locate(arguments.path()?.unwrap_or("."), context).await?;
+        context.view.metadata(&below).await?;
+        let look = self.looks.look(context).await?;
+        let (looks, delta, asked) = (Arc::clone(&self.looks), look.delta.clone(), below.clone());
+        let (deny, consented) = (context.gate.deny.clone(), context.consented);
+        let answer = self.looks.ask(move |moment| {
+            let closes = |path: &WorkspacePath| {
+                deny.matching(path).is_some() || !consented && deny.secret(path).is_some()
+            };
+            let staged = looks.over(moment, &delta)?;
+            let view = View::new(moment.snapshot, [staged.as_ref()]);
+            let map = repo_map(&view, &asked, bytes, &closes)?;
+            Ok::<_, headstart_code_index::IndexError>((map, moment.standing.clone()))
+        });
+        let (map, standing) = answer.await?.map_err(|error| failed(&error.to_string()))?;
+        let mut output = Output::new(context.limits.output_bytes);
+        for line in map.lines() {
+            output.push_line(line);
+        }
+        if map.is_empty() {
+            output.note(&format!(
+                "no definition is known in {below}, or none fits in so few tokens; ls and glob show files"
+            ));
+        }
+        if let Some(trouble) = &standing.trouble {
+            output.note(trouble);
+        }
+        if standing.percent < 100 {
+            output.note(&format!("indexed {} % of the files so far", standing.percent));
+        }
+        Ok(output.finish())
+    }
+}

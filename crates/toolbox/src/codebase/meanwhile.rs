@@ -1,0 +1,92 @@
+use std::collections::HashSet;
+
+use headstart_code_index::{LARGEST_FILE, Query, project_files};
+use headstart_overlay_fs::{Tree as _, WorkspacePath};
+use memchr::memmem::Finder;
+
+use super::look::Look;
+use crate::content::{cut, is_binary};
+use crate::{ToolContext, ToolError};
+
+/// As many files and bytes are looked through.
+const MOST_FILES: usize = 20_000;
+const MOST_BYTES: u64 = 64 << 20;
+/// As many lines are shown, and as many of one file.
+const MOST_LINES: usize = 24;
+const MOST_OF_ONE: usize = 4;
+const LINE_BYTES: usize = 200;
+/// A shorter word is in every file.
+const LEAST_WORD: usize = 4;
+
+/// A search without the index, through the files that it does not know yet.
+pub(super) struct Meanwhile<'a> {
+    pub(super) look: &'a Look,
+    pub(super) known: &'a HashSet<WorkspacePath>,
+    pub(super) below: Option<&'a WorkspacePath>,
+}
+
+/// A line that was found.
+pub(super) struct Line {
+    pub(super) path: WorkspacePath,
+    pub(super) number: usize,
+    pub(super) text: String,
+}
+
+impl Meanwhile<'_> {
+    /// The lines with the names that the query has, or else with its words, those of the files first that have most of them; and
+    /// what to say of it.
+    pub(super) async fn search(
+        &self,
+        query: &Query,
+        context: ToolContext<'_>,
+    ) -> Result<(Vec<Line>, String), ToolError> {
+        let mut words: Vec<&str> = query.names().collect();
+        if words.is_empty() {
+            words = query.terms().filter(|word| LEAST_WORD <= word.len()).collect();
+        }
+        if words.is_empty() {
+            return Ok((Vec::new(), String::new()));
+        }
+        let finders: Vec<Finder<'_>> = words.iter().map(|word| Finder::new(word.as_bytes())).collect();
+        let ignores_case = query.names().next().is_none();
+        let closes = |path: &WorkspacePath| context.closes(path);
+        let files = project_files(self.look.tree.as_ref(), &closes).await?.files;
+        let (mut found, mut looked, mut bytes) = (Vec::new(), 0, 0);
+        for (path, seen) in files {
+            let is_asked = self.below.is_none_or(|below| path.starts_with(below));
+            if !is_asked || self.known.contains(&path) || LARGEST_FILE < seen.len {
+                continue;
+            }
+            if looked == MOST_FILES || MOST_BYTES < bytes + seen.len {
+                break;
+            }
+            looked += 1;
+            bytes += seen.len;
+            let Ok(text) = self.look.tree.read(&path).await else { continue };
+            if is_binary(&text) {
+                continue;
+            }
+            let searched = if ignores_case { text.to_ascii_lowercase() } else { text.clone() };
+            let there = finders.iter().filter(|finder| finder.find(&searched).is_some()).count();
+            if 0 < there {
+                found.push((there, path, text, searched));
+                found.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+                found.truncate(MOST_LINES);
+            }
+        }
+        let lines = found.iter().flat_map(|(_, path, text, searched)| {
+            let both = text.split(|byte| *byte == b'\n').zip(searched.split(|byte| *byte == b'\n'));
+            let fits = both
+                .zip(1..)
+                .filter(|((_, searched), _)| finders.iter().any(|finder| finder.find(searched).is_some()));
+            fits.take(MOST_OF_ONE).map(|((line, _), number)| Line {
+                path: path.clone(),
+                number,
+                text: cut(&String::from_utf8_lossy(line), LINE_BYTES).to_owned(),
+            })
+        });
+        let lines = lines.take(MOST_LINES).collect();
+        let note = format!("{looked} other files were searched for: {}", words.join(", "));
+        Ok((lines, if looked == 0 { String::new() } else { note }))
+    }
+}

@@ -1,0 +1,54 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_code_index::Snapshot;
+use headstart_overlay_fs::{Tree, WorkspacePath};
+
+/// The index of a workspace's own files, as a host keeps it: built, and brought to what the files are, beside everything else.
+///
+/// # Guarantees
+///
+/// * No method waits until the index holds all files, or for a lock that another process may hold for long.
+/// * What was committed through this host's workspace before [`changed`](Self::changed) was called is either in every later
+///   [`read`](Self::read) or among the paths that `changed` gave.
+///
+/// # Not guaranteed
+///
+/// That an edit of another program's is known at once: its host hears of it a moment later.
+#[async_trait]
+pub trait ProjectIndex: Send + Sync {
+    /// The files as they are on the disk now. Reading them is noted nowhere.
+    fn files(&self) -> Arc<dyn Tree>;
+
+    /// Paths that the index may not hold as they are.
+    async fn changed(&self) -> BTreeSet<WorkspacePath>;
+
+    /// Calls `work` once with the index at one moment, where it may block; with an empty one where there is none. An index
+    /// that cannot be used is no error but a [`standing`](IndexMoment::standing): what asks has other means.
+    async fn read(&self, work: IndexWork);
+}
+
+/// What is done with an index at one moment.
+pub type IndexWork = Box<dyn FnOnce(&IndexMoment<'_>) + Send>;
+
+/// An index at one moment.
+pub struct IndexMoment<'a> {
+    /// What it answers.
+    pub snapshot: &'a dyn Snapshot,
+    /// Files that were changed a moment ago, and how much each counts, from 0 to 1.
+    pub recent: &'a [(WorkspacePath, f32)],
+    /// Another number after each change of the index.
+    pub generation: u64,
+    /// How far it is.
+    pub standing: &'a IndexStanding,
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStanding {
+    /// How much of the project it holds as it is, in hundredths, rounded down.
+    pub percent: u64,
+    /// Why no more is to be expected, in words for the model.
+    pub trouble: Option<String>,
+}

@@ -1,0 +1,139 @@
+use std::fmt::Write as _;
+
+use headstart_code_index::{Budget, Hit, MemoryIndex, Query, View, Weights, search};
+use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
+
+use super::look::Look;
+use super::meanwhile::Line;
+use crate::ToolContext;
+use crate::content::cut;
+use crate::location::locate_path;
+use crate::output::Output;
+
+/// As much text of places is shown in all, in bytes; of the rest the model is told where they are.
+const MOST_TEXT: usize = 12 * 1024;
+/// As many lines of one place.
+const MOST_LINES: usize = 60;
+
+/// The places that a query found, as they are read now.
+pub(super) struct Places<'a> {
+    context: ToolContext<'a>,
+    look: &'a Look,
+    output: Output,
+    shown: usize,
+    text: usize,
+    /// Lines that were found without the index.
+    lines: usize,
+    notes: Vec<String>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(context: ToolContext<'a>, look: &'a Look) -> Self {
+        let output = Output::new(context.limits.output_bytes);
+        Self { context, look, output, shown: 0, text: 0, lines: 0, notes: Vec::new() }
+    }
+
+    /// Shows a place as it is now. One that is closed, or where nothing of it is left, is not named.
+    pub(super) async fn add(&mut self, hit: &Hit, query: &Query) {
+        // Also by another name: a folder above it may have become a link.
+        let unnoted = ToolContext { view: &self.look.tree, ..self.context };
+        let is_open = !self.context.closes(&hit.path)
+            && locate_path(&hit.path, unnoted).await.is_ok_and(|path| path == hit.path);
+        if !is_open {
+            return;
+        }
+        let Ok(bytes) = self.look.tree.read(&hit.path).await else { return };
+        let Some(hit) = current(hit, &bytes, query) else { return };
+        let text = String::from_utf8_lossy(&bytes);
+        let with_text = hit.lines != (0, 0) && self.text < MOST_TEXT;
+        // What the model reads of a file is what its work rests on.
+        if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != bytes) {
+            return;
+        }
+        let entry = entry(&hit, with_text.then_some(&*text));
+        if self.output.push_line(&entry) {
+            self.shown += 1;
+            self.text += if with_text { entry.len() } else { 0 };
+        }
+    }
+
+    /// Shows lines that were found where the index does not know the files yet.
+    pub(super) async fn meanwhile(&mut self, found: (Vec<Line>, String)) {
+        let (lines, note) = found;
+        let mut before: Option<WorkspacePath> = None;
+        for line in lines {
+            if before.as_ref() != Some(&line.path) && self.context.view.read(&line.path).await.is_err() {
+                continue;
+            }
+            if self.output.push_line(&format!("{}:{}:{}", line.path, line.number, line.text)) {
+                self.lines += 1;
+            }
+            before = Some(line.path);
+        }
+        self.notes.extend(Some(note).filter(|note| !note.is_empty()));
+    }
+
+    pub(super) fn finish(mut self, percent: u64, trouble: Option<&str>) -> String {
+        if self.shown + self.lines == 0 {
+            self.output.note("nothing fits; grep finds what is spelled in another way");
+        }
+        if let Some(trouble) = trouble {
+            self.output.note(trouble);
+        }
+        if percent < 100 {
+            self.output.note(&format!("indexed {percent} % of the files so far"));
+        }
+        for note in self.notes {
+            self.output.note(&note);
+        }
+        if 0 < self.look.delta.left_out {
+            let count = self.look.delta.left_out;
+            self.output
+                .note(&format!("changed files that are too many to be searched here: {count}; use grep"));
+        }
+        self.output.finish()
+    }
+}
+
+/// The place in this content: where it is another than the one that was indexed, the place that fits best now.
+fn current(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
+    if hit.digest == ContentHash::of(bytes) || hit.lines == (0, 0) {
+        return Some(hit.clone());
+    }
+    let index = MemoryIndex::of([(&hit.path, bytes)]);
+    let view = View::new(&index, []);
+    search(&view, query, Budget { hits: 1, least: 0.0 }, &[], &Weights::default()).ok()?.into_iter().next()
+}
+
+/// `src/auth.rs:10-32 login`, and the lines between fences.
+fn entry(hit: &Hit, text: Option<&str>) -> String {
+    let mut entry = hit.path.to_string();
+    if hit.lines != (0, 0) {
+        let _ = write!(entry, ":{}-{}", hit.lines.0, hit.lines.1);
+    }
+    if let Some(symbol) = &hit.symbol {
+        let _ = write!(entry, " {symbol}");
+    }
+    let Some(text) = text else { return entry };
+    let (first, last) = (hit.lines.0 as usize, hit.lines.1 as usize);
+    let lines: Vec<&str> = text.lines().skip(first - 1).take(last + 1 - first).collect();
+    let fence = "`".repeat(longest_run(&lines).max(2) + 1);
+    let _ = write!(entry, "\n{fence}");
+    let mut bytes = 0;
+    for (count, line) in lines.iter().enumerate() {
+        if count == MOST_LINES || MOST_TEXT / 2 < bytes + line.len() {
+            let _ = write!(entry, "\n{fence}\n[{} of {} lines are shown]", count, lines.len());
+            return entry;
+        }
+        bytes += line.len();
+        let _ = write!(entry, "\n{}", cut(line, MOST_TEXT / 2));
+    }
+    let _ = write!(entry, "\n{fence}");
+    entry
+}
+
+/// The most backticks in a row, so that no text ends its own fence.
+fn longest_run(lines: &[&str]) -> usize {
+    let runs = lines.iter().flat_map(|line| line.split(|sign| sign != '`'));
+    runs.map(str::len).max().unwrap_or(0)
+}
