@@ -29,6 +29,16 @@ pub fn entry(_arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
     None
 }
 
+/// There is no view that could keep build output anywhere.
+pub fn build_folders(_workspace: &Path, _more: &[WorkspacePath]) -> Vec<WorkspacePath> {
+    Vec::new()
+}
+
+/// Removes a folder and all that is in it.
+pub fn remove_folder(path: &Path) -> std::io::Result<()> {
+    std::fs::remove_dir_all(path)
+}
+
 /// Says that there is none.
 pub fn support(_options: &Options) -> Support {
     Support::None { why: why().to_string() }
@@ -74,6 +84,11 @@ impl View {
 
     /// Writes what the steps below staged into the view.
     pub fn lay(&mut self, _below: &ChangeSet) -> Result<(), ShadowError> {
+        match *self {}
+    }
+
+    /// Gives paths a later time.
+    pub fn renew(&mut self, _built: i64, _changed: &[WorkspacePath]) -> Result<(), ShadowError> {
         match *self {}
     }
 

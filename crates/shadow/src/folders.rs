@@ -67,14 +67,20 @@ pub struct BuildFolder {
     pub is_deep: bool,
     /// Whether people give this name to folders of their own as well.
     pub is_common: bool,
+    /// Whether it is worth a place on a disk: tools write much to it, and seldom remove it as a whole.
+    pub is_large: bool,
 }
 
 const fn sure(name: &'static str) -> BuildFolder {
-    BuildFolder { name, beside: &[], is_deep: false, is_common: false }
+    BuildFolder { name, beside: &[], is_deep: false, is_common: false, is_large: false }
 }
 
 const fn deep(name: &'static str) -> BuildFolder {
     BuildFolder { is_deep: true, ..sure(name) }
+}
+
+const fn large(folder: BuildFolder) -> BuildFolder {
+    BuildFolder { is_large: true, ..folder }
 }
 
 const fn common(name: &'static str, beside: &'static [&'static str]) -> BuildFolder {
@@ -84,16 +90,16 @@ const fn common(name: &'static str, beside: &'static [&'static str]) -> BuildFol
 /// Folders of build output, by their names: what is written there is no part of a change set where git tracks nothing in them, also if it
 /// does not ignore them.
 pub const BUILD_FOLDERS: [BuildFolder; 25] = [
-    BuildFolder { beside: &["Cargo.toml", "pom.xml", "build.sbt"], ..sure("target") },
-    deep("node_modules"),
+    large(BuildFolder { beside: &["Cargo.toml", "pom.xml", "build.sbt"], ..sure("target") }),
+    large(deep("node_modules")),
     deep("__pycache__"),
     deep(".pytest_cache"),
     deep(".mypy_cache"),
     deep(".ruff_cache"),
-    sure(".venv"),
-    BuildFolder { beside: &["pyproject.toml", "requirements.txt", "setup.py"], ..sure("venv") },
-    sure(".tox"),
-    sure(".nox"),
+    large(sure(".venv")),
+    large(BuildFolder { beside: &["pyproject.toml", "requirements.txt", "setup.py"], ..sure("venv") }),
+    large(sure(".tox")),
+    large(sure(".nox")),
     sure(".eggs"),
     sure(".next"),
     sure(".nuxt"),
@@ -101,7 +107,7 @@ pub const BUILD_FOLDERS: [BuildFolder; 25] = [
     sure(".angular"),
     sure(".turbo"),
     sure(".parcel-cache"),
-    sure(".gradle"),
+    large(sure(".gradle")),
     sure(".dart_tool"),
     sure(".zig-cache"),
     BuildFolder { beside: &["build.zig"], ..sure("zig-out") },

@@ -31,6 +31,13 @@ pub enum Shown {
     },
     /// The workspace, copy-on-write; what is written in it is read back.
     Workspace,
+    /// A folder of the workspace, copy-on-write, over finished layers; what is written in it is kept on a disk.
+    Build {
+        /// Where it is kept.
+        room: PathBuf,
+        /// The layers, the topmost first; the machine's own folder, where there is one, is below them.
+        below: Vec<PathBuf>,
+    },
 }
 
 /// What the machine has at a path.
@@ -93,6 +100,17 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace);
+    for (room, layer) in options.build.iter().flat_map(|build| build.rooms()) {
+        let Some(path) = layer.path.as_str().filter(|_| !layer.path.is_root()) else { continue };
+        let at = workspace.join(path);
+        let mut above = at.ancestors().skip(1).take_while(|above| *above != workspace);
+        // A link on the way to it would lead elsewhere.
+        if above.all(|above| look(above) == Standing::Folder)
+            && matches!(look(&at), Standing::Folder | Standing::Nothing)
+        {
+            places.insert(at, Shown::Build { room, below: layer.below.clone() });
+        }
+    }
     Ok(places.into_iter().map(|(at, shown)| Place { at, shown }).collect())
 }
 
@@ -166,6 +184,7 @@ mod tests {
             Shown::Empty => "empty".to_owned(),
             Shown::Tool { masked } => format!("tool without {}", masked.len()),
             Shown::Workspace => "workspace".to_owned(),
+            Shown::Build { room, below } => format!("{} over {}", room.display(), below.len()),
         };
         let places = layout(options, &debian).unwrap();
         places.iter().map(|place| (place.at.display().to_string(), word(&place.shown))).collect()

@@ -48,7 +48,7 @@
 //! * The workspace must not be edited in place while a command reads it: overlayfs calls what is seen then undefined. What was edited
 //!   since the view started, and changed in the view as well, is named in [`ReadBack::changed_meanwhile`] and not read back.
 //! * Renaming a folder of the workspace that is not new gives `EXDEV` in a view; `mv` copes, `rename(2)` alone does not.
-//! * All that is written lies in memory, build output too, and is gone with the view: each view builds anew what the workspace does not have.
+//! * All that is written lies in memory and is gone with the view, build output too, unless [`Options::build`] gives it a folder on a disk.
 //! * Debuggers and `strace` do not work in a view. Files of other owners than the user cannot be changed in it.
 //! * `.git` is shown, and may be written in the view; it is never read back. [`ReadBack::git`] says that it was written.
 //! * As uid 0 the kernel holds less than for other users: before Linux 6.15 the number of processes is only counted, by the view's own first process,
@@ -77,13 +77,13 @@ mod reading;
 mod report;
 
 #[cfg(all(feature = "os", not(target_os = "linux")))]
-pub use elsewhere::{Ender, View, entry, support};
+pub use elsewhere::{Ender, View, build_folders, entry, remove_folder, support};
 pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
 pub use layout::{Place, Shown, Standing, layout};
 pub use limits::Limits;
-pub use options::{Command, Options, ReadRules, Streams};
+pub use options::{BuildLayer, BuildRoom, Command, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
-pub use os::{Ender, View, entry, keep_attributes, support};
+pub use os::{Ender, View, build_folders, entry, keep_attributes, remove_folder, support};
 pub use reading::{Entry, Look, classify};
 pub use report::{End, NotStaged, Output, ReadBack, Refused, Stream, Support, WhyNot};

@@ -20,6 +20,8 @@ pub struct Options {
     pub show: Vec<PathBuf>,
     /// Further folders of tools, absolute: shown copy-on-write, what is written there is forgotten.
     pub tools: Vec<PathBuf>,
+    /// Folders of build output that are kept on a disk; what is written to others is kept in memory.
+    pub build: Option<BuildRoom>,
     /// How much the view may use.
     pub limits: Limits,
     /// The program that becomes the processes of the view: its `main` calls `entry` of this crate first. By default this program.
@@ -37,6 +39,7 @@ impl Options {
             programs: Vec::new(),
             show: Vec::new(),
             tools: Vec::new(),
+            build: None,
             limits: Limits::default(),
             program: PathBuf::from("/proc/self/exe"),
             patience: Duration::from_secs(10),
@@ -50,6 +53,39 @@ impl Options {
         self.programs = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
         self
     }
+}
+
+/// Where a view keeps build output on a disk.
+///
+/// The caller makes the folder and removes it when the view has ended ([`remove_folder`](crate::remove_folder)). Build tools compare times, so what one
+/// view built is never shown to another, but for finished layers that rest on the workspace as it is on disk: whoever names one in
+/// [`below`](BuildLayer::below) has to [`renew`](crate::View::renew) what changed on disk since.
+#[derive(Debug, Clone)]
+pub struct BuildRoom {
+    /// A folder for this view alone, empty at its start, outside the workspace.
+    pub folder: PathBuf,
+    /// What is kept in it.
+    pub layers: Vec<BuildLayer>,
+    /// Bytes that may be in [`measured`](Self::measured), looked at once a second while a command runs; beyond them the view is ended.
+    pub bytes: u64,
+    /// The folder that holds all such rooms.
+    pub measured: PathBuf,
+}
+
+impl BuildRoom {
+    /// Each layer, with where it is kept.
+    pub(crate) fn rooms(&self) -> impl Iterator<Item = (PathBuf, &BuildLayer)> {
+        self.layers.iter().enumerate().map(|(number, layer)| (self.folder.join(number.to_string()), layer))
+    }
+}
+
+/// One folder of build output.
+#[derive(Debug, Clone)]
+pub struct BuildLayer {
+    /// The folder, relative to the workspace; it need not be there, but the one above it.
+    pub path: WorkspacePath,
+    /// Finished layers that lie between the folder on disk and what the view writes, the topmost first.
+    pub below: Vec<PathBuf>,
 }
 
 /// What of a command's output goes where.

@@ -4,6 +4,7 @@
 //! them ([`init`]), which builds the root folder, locks itself in, and runs commands. They talk over one socket ([`channel`]).
 
 mod attributes;
+mod build;
 mod channel;
 mod collect;
 mod filter;
@@ -15,6 +16,7 @@ mod outside;
 mod read;
 mod show;
 mod view;
+mod watch;
 mod written;
 
 use std::ffi::OsString;
@@ -24,6 +26,7 @@ use rustix::io::Errno;
 
 use crate::Refusal;
 pub use attributes::keep_attributes;
+pub use build::{build_folders, remove_folder};
 pub use view::{Ender, View, support};
 
 /// The first argument of the process that makes the namespaces, and of the first one in them.

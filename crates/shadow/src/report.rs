@@ -40,6 +40,8 @@ pub enum End {
     Memory,
     /// There were more processes than there may be; what was running was ended.
     Processes,
+    /// Build output on the disk reached its limit, or the disk its last two percent; the view has ended with it.
+    Disk,
 }
 
 impl End {

@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use self::below::{Base, Below};
 use self::entry::{Found, look};
-use self::output::BuildOutput;
+pub(super) use self::output::BuildOutput;
 use super::again;
 use super::ignored::Ignored;
 use crate::reading::leads_out;
@@ -29,6 +29,8 @@ use crate::{NotStaged, ReadBack, ReadRules, ShadowError, WhyNot};
 pub(super) struct From<'a> {
     /// The upper layer.
     pub(super) upper: OwnedFd,
+    /// Upper layers of folders that have one of their own: build output.
+    pub(super) separate: BTreeMap<WorkspacePath, OwnedFd>,
     /// The root of the mounted view.
     pub(super) view: BorrowedFd<'a>,
     /// The tree below.
@@ -69,6 +71,9 @@ pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, Shado
     };
     let root = Inside { is_in_base: true, hides_base: false, is_ignored: false };
     reader.folder(&from.upper, &WorkspacePath::root(), root)?;
+    for (path, upper) in &from.separate {
+        reader.separate(path, upper)?;
+    }
     Ok(reader.finish())
 }
 
@@ -118,6 +123,21 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// A folder of build output: named if something was written there, and read as far as it was shown or asked for.
+    fn separate(&mut self, path: &WorkspacePath, upper: &OwnedFd) -> Result<(), ShadowError> {
+        if names(upper).map_err(|error| read_error(path, error))?.is_empty() {
+            return Ok(());
+        }
+        let keep = &self.rules.keep;
+        let is_kept = keep.iter().any(|kept| path.starts_with(kept) || kept.starts_with(path));
+        if !is_kept && !self.knows_below(path) {
+            self.back.ignored.push(path.clone());
+            return Ok(());
+        }
+        let is_in_base = self.below.kind(path)? == Some(EntryKind::Directory);
+        self.folder(upper, path, Inside { is_in_base, hides_base: false, is_ignored: true })
+    }
+
     fn entry(
         &mut self,
         folder: &OwnedFd,
@@ -125,7 +145,8 @@ impl Reader<'_> {
         path: WorkspacePath,
         inside: Inside,
     ) -> Result<(), ShadowError> {
-        if self.from.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+        let is_hidden = self.from.hidden.iter().any(|hidden| path.starts_with(hidden));
+        if is_hidden || self.from.separate.contains_key(&path) {
             return Ok(());
         }
         if path.as_bytes() == b".git" {

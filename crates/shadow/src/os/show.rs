@@ -61,6 +61,25 @@ impl<'a> Show<'a> {
         Ok(())
     }
 
+    /// Gives what is at these paths a time that is later than the last command; that nothing is there is no error.
+    pub(super) fn renew(&self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
+        let now = clock_gettime(ClockId::Realtime);
+        let time = self.later_time().unwrap_or(now);
+        let times = Timestamps { last_access: time, last_modification: time };
+        for path in paths {
+            let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
+            let folder = match self.folder(&folder) {
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                opened => opened.map_err(|error| failed(path, error))?,
+            };
+            match rustix::fs::utimensat(&folder, name, &times, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(failed(path, error)),
+            }
+        }
+        Ok(())
+    }
+
     /// Removes what is at a path, with all that is in it; that nothing is there is no error.
     pub(super) fn remove(&self, path: &WorkspacePath) -> Result<(), ShadowError> {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };

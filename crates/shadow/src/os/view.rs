@@ -17,10 +17,11 @@ use rustix::time::{ClockId, clock_gettime};
 use super::channel::{Channel, Message};
 use super::collect::{Collected, collect};
 use super::show::Show;
+use super::watch::Watch;
 use super::{OUTER, again, init, mountinfo, outside, read, written};
 use crate::{
-    Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError, Shown,
-    Standing, Stream, Support, layout,
+    BuildRoom, Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError,
+    Shown, Standing, Stream, Support, layout,
 };
 
 const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
@@ -44,7 +45,8 @@ pub struct View {
     ended: bool,
     workspace: PathBuf,
     places: Vec<Place>,
-    /// The file system in which all that is written lies.
+    build: Option<BuildRoom>,
+    /// The file system in which all that is written lies, but for build output on a disk.
     written: OwnedFd,
     /// The root of the workspace, as the commands see it.
     root: OwnedFd,
@@ -127,6 +129,13 @@ impl View {
                 let about = format!("{}, with /dev/null for its output", options.program.display());
                 ShadowError::Refused(super::refused("execve", about, error))
             })?;
+        for place in &places {
+            if let Shown::Build { room, .. } = &place.shown {
+                std::fs::create_dir(room).map_err(|error| {
+                    ShadowError::Refused(super::refused("mkdir", room.as_os_str().as_bytes(), error))
+                })?;
+            }
+        }
         let mut starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
         let message = starting.ready(&options, &places)?;
         let (channel, child, mut descriptors) = starting.done(message)?;
@@ -139,6 +148,7 @@ impl View {
             ended: false,
             workspace,
             places,
+            build: options.build,
             written,
             root,
             since,
@@ -188,6 +198,15 @@ impl View {
         Show::new(self.root.as_fd(), self.last_command).change(&BTreeMap::new(), &target)
     }
 
+    /// To be called in a view over finished layers of build output ([`BuildLayer::below`](crate::BuildLayer::below)), which were done at `built`, in nanoseconds
+    /// since the Unix epoch: these paths, which changed on disk since the layers were begun, get a later time than what was built, and so does what is shown.
+    /// Their content stays what it is, so they are not read back.
+    pub fn renew(&mut self, built: i64, changed: &[WorkspacePath]) -> Result<(), ShadowError> {
+        self.check_alive()?;
+        self.last_command = self.last_command.max(Some(built));
+        Show::new(self.root.as_fd(), self.last_command).renew(changed)
+    }
+
     /// Takes paths out of the view, with all that is below them: commands do not see them, and they are never read back.
     pub fn hide(&mut self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
@@ -225,8 +244,16 @@ impl View {
     ) -> Result<(End, Refused), ShadowError> {
         self.check_alive()?;
         let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
+        let watch = match (&self.build, self.ender()) {
+            (Some(build), Ok(ender)) => Some(Watch::start(build, ender)),
+            _ => None,
+        };
         let collected = collect(&mut self.channel, &directory, command, sink);
         self.last_command = Some(now());
+        if watch.is_some_and(Watch::end) {
+            self.end_now();
+            return Ok((End::Disk, Refused { quota: true, ..Refused::default() }));
+        }
         match collected {
             Ok(Collected::Done { end, without_route }) => {
                 let refused = Refused {
@@ -259,8 +286,18 @@ impl View {
     pub fn read_back(&mut self, base: &dyn Tree, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
         self.check_alive()?;
         let place = self.places.iter().position(|place| place.shown == Shown::Workspace).unwrap_or_default();
+        let mut separate = BTreeMap::new();
+        for place in &self.places {
+            let Shown::Build { room, .. } = &place.shown else { continue };
+            let below = place.at.strip_prefix(&self.workspace).ok().and_then(Path::to_str);
+            let Some(path) = below.and_then(|path| WorkspacePath::parse(path).ok()) else { continue };
+            let upper = std::fs::File::open(room.join(written::BUILD_UPPER))
+                .map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })?;
+            separate.insert(path, OwnedFd::from(upper));
+        }
         let from = read::From {
             upper: read::folder(self.written.as_fd(), &written::upper(place))?,
+            separate,
             view: self.root.as_fd(),
             base,
             workspace: &self.workspace,

@@ -10,6 +10,13 @@ pub(super) fn work(place: usize) -> String {
     format!("work-{place}")
 }
 
+/// The upper layer of build output, in its room.
+pub(super) const BUILD_UPPER: &str = "upper";
+/// The folder that overlayfs wants beside it.
+pub(super) const BUILD_WORK: &str = "work";
+/// What it lies over where there is nothing else.
+pub(super) const BUILD_NOTHING: &str = "nothing";
+
 /// A folder that began empty.
 pub(super) fn empty(place: usize) -> String {
     format!("empty-{place}")

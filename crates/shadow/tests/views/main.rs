@@ -12,6 +12,7 @@ mod builds;
 mod commands;
 mod given;
 mod histories;
+mod layers;
 mod output;
 mod place;
 mod places;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         histories::TESTS,
         builds::TESTS,
         output::TESTS,
+        layers::TESTS,
     ];
     let tests = groups.concat().into_iter().map(|test| (test, false));
     let long = histories::LONG.iter().map(|test| (*test, true));

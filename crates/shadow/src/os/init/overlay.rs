@@ -3,7 +3,8 @@
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
     fsmount, fsopen,
@@ -64,11 +65,22 @@ pub(super) fn make_folder(at: impl AsFd, path: &Path) -> Result<(), Refusal> {
     for name in path {
         above.push(name);
         match rustix::fs::mkdirat(at.as_fd(), &above, mode) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(refused("mkdirat", above.as_os_str().as_encoded_bytes(), error)),
         }
     }
     Ok(())
+}
+
+/// A handle to a folder in a folder, to make a layer of it; `None` where there is none, or a link is on the way.
+pub(super) fn folder_in(at: impl AsFd, path: &Path) -> Result<Option<OwnedFd>, Refusal> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match again(|| rustix::fs::openat2(at.as_fd(), path, flags, Mode::empty(), resolve)) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(error) => Err(refused("openat2", path.as_os_str().as_encoded_bytes(), error)),
+    }
 }
 
 /// A handle to a folder, to make a layer of it.

@@ -25,6 +25,7 @@ pub(in crate::os) fn encode(limits: &Limits, places: &[Place]) -> Vec<Vec<u8>> {
             Shown::Empty => ("empty", Vec::new()),
             Shown::Tool { masked } => ("tool", masked.iter().collect()),
             Shown::Workspace => ("workspace", Vec::new()),
+            Shown::Build { room, below } => ("build", [room].into_iter().chain(below).collect()),
         };
         fields.push(at.as_os_str().as_bytes().to_vec());
         fields.push(word.as_bytes().to_vec());
@@ -69,6 +70,7 @@ impl Plan {
                 b"empty" => Shown::Empty,
                 b"tool" => Shown::Tool { masked: more },
                 b"workspace" => Shown::Workspace,
+                b"build" if !more.is_empty() => Shown::Build { room: more.remove(0), below: more },
                 _ => return None,
             };
             places.push(Place { at: std::ffi::OsString::from_vec(at.clone()).into(), shown });
@@ -88,6 +90,10 @@ mod tests {
             place(b"/bin", Shown::Link("usr/bin".into())),
             place(b"/home/a:b,\\\n \xff", Shown::Workspace),
             place(b"/srv/cargo", Shown::Tool { masked: vec!["credentials".into(), "x/y".into()] }),
+            place(
+                b"/srv/p/target",
+                Shown::Build { room: "/state/0".into(), below: vec!["/state/warm".into()] },
+            ),
             place(b"/tmp", Shown::Empty),
             place(b"/usr", Shown::ReadOnly),
         ];
@@ -96,7 +102,7 @@ mod tests {
         assert_eq!(Plan::decode(&message), Some(Plan { limits, places }));
         for end in 0..message.fields.len() - 1 {
             let cut = Message { fields: message.fields[..end].to_vec(), descriptors: Vec::new() };
-            assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 5), "{end}");
+            assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 6), "{end}");
         }
     }
 }

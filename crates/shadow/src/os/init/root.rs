@@ -14,7 +14,7 @@ use rustix::mount::{
     mount_change, mount_remount, move_mount, open_tree, unmount,
 };
 
-use super::overlay::{folder, make_folder, mounted, overlay};
+use super::overlay::{folder, folder_in, make_folder, mounted, overlay};
 use super::plan::Plan;
 use crate::folders::MASKED;
 use crate::os::{mountinfo, refused, written};
@@ -52,6 +52,8 @@ enum Source {
     Mount(OwnedFd),
     /// A layer to lay an overlay over.
     Layer(OwnedFd),
+    /// Layers to lay an overlay over, and where what is written to it is kept.
+    Kept { layers: Vec<OwnedFd>, room: OwnedFd },
     /// Nothing of the machine's.
     Made,
 }
@@ -61,7 +63,8 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     // A volume that is taken out on the machine is not held by this copy of its mount.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
-    let sources = plan.places.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+    let workspace = plan.places.iter().find(|place| place.shown == Shown::Workspace).map(|place| &*place.at);
+    let sources = plan.places.iter().map(|place| source(place, workspace)).collect::<Result<Vec<_>, _>>()?;
     let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
     let written = tmpfs(&plan.limits)?;
     attach(&written, CWD, Path::new(BUILDING_SITE))?;
@@ -93,10 +96,24 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     Ok(Built { written, view, writable })
 }
 
-fn source(place: &Place) -> Result<Source, Refusal> {
-    Ok(match place.shown {
+fn source(place: &Place, workspace: Option<&Path>) -> Result<Source, Refusal> {
+    Ok(match &place.shown {
         Shown::ReadOnly => Source::Mount(copy(CWD, &place.at, true)?),
         Shown::Tool { .. } | Shown::Workspace => Source::Layer(folder(&place.at)?),
+        Shown::Build { room, below } => {
+            let room = folder(room)?;
+            let mut layers = below.iter().map(|layer| folder(layer)).collect::<Result<Vec<_>, _>>()?;
+            let path =
+                workspace.and_then(|workspace| Some((workspace, place.at.strip_prefix(workspace).ok()?)));
+            if let Some((workspace, path)) = path {
+                layers.extend(folder_in(folder(workspace)?, path)?);
+            }
+            if layers.is_empty() {
+                make_folder(&room, Path::new(written::BUILD_NOTHING))?;
+                layers.extend(folder_in(&room, Path::new(written::BUILD_NOTHING))?);
+            }
+            Source::Kept { layers, room }
+        }
         Shown::Link(_) | Shown::Empty => Source::Made,
     })
 }
@@ -155,6 +172,12 @@ impl Site {
                 self.attach_at(&mount, at)?;
                 self.writable.push(at.clone());
                 Ok(Some(mount))
+            }
+            (Source::Kept { layers, room }, _) => {
+                let mount = overlay(&layers, &room, written::BUILD_UPPER, written::BUILD_WORK)?;
+                self.attach_at(&mount, at)?;
+                self.writable.push(at.clone());
+                Ok(None)
             }
             (Source::Made, Shown::Link(target)) => {
                 self.make_way(at)?;

@@ -20,7 +20,7 @@ const MARKS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 const DEEPEST: usize = 2;
 
 /// Answers for one reading.
-pub(super) struct BuildOutput<'a> {
+pub(in crate::os) struct BuildOutput<'a> {
     view: BorrowedFd<'a>,
     workspace: &'a Path,
     /// Read when the first name of the table is met, which most commands do not write to.
@@ -29,7 +29,7 @@ pub(super) struct BuildOutput<'a> {
 }
 
 impl<'a> BuildOutput<'a> {
-    pub(super) fn new(view: BorrowedFd<'a>, workspace: &'a Path) -> Self {
+    pub(in crate::os) fn new(view: BorrowedFd<'a>, workspace: &'a Path) -> Self {
         Self { view, workspace, tracked: None, answers: HashMap::new() }
     }
 
@@ -59,25 +59,40 @@ impl<'a> BuildOutput<'a> {
         row: &BuildFolder,
         base: &Below<'_>,
     ) -> Result<bool, ShadowError> {
-        let is_marked = MARKS.iter().any(|mark| self.has_file(path, mark));
-        let above = path.parent().unwrap_or_else(WorkspacePath::root);
-        let is_told = row.beside.is_empty() || row.beside.iter().any(|file| self.has_file(&above, file));
-        if !is_marked && !is_told {
+        if !self.is_told(path, row) || self.may_be_tracked(path) {
             return Ok(false);
         }
-        match self.tracked.get_or_insert_with(|| Tracked::of(self.workspace)) {
-            Tracked::Unknown => Ok(false),
-            tracked @ Tracked::Paths(_) => Ok(!tracked.has_below(path)),
-            // Where git knows of no file yet, a folder that was there before may be its user's own work.
-            Tracked::Nothing => {
-                let may_be_theirs = row.is_common && !is_marked;
-                Ok(!may_be_theirs || base.kind(path)? != Some(EntryKind::Directory))
-            }
+        // Where git knows of no file yet, a folder that was there before may be its user's own work.
+        let may_be_theirs = row.is_common && matches!(self.tracked(), Tracked::Nothing);
+        Ok(!may_be_theirs || self.is_marked(path) || base.kind(path)? != Some(EntryKind::Directory))
+    }
+
+    /// Whether the folder has its name from a build tool.
+    pub(in crate::os) fn is_told(&self, path: &WorkspacePath, row: &BuildFolder) -> bool {
+        let above = path.parent().unwrap_or_else(WorkspacePath::root);
+        let is_beside = || row.beside.iter().any(|file| self.has_file(&above, file));
+        row.beside.is_empty() || is_beside() || self.is_marked(path)
+    }
+
+    fn is_marked(&self, path: &WorkspacePath) -> bool {
+        MARKS.iter().any(|mark| self.has_file(path, mark))
+    }
+
+    /// Whether git tracks something in the folder, or that cannot be told.
+    pub(in crate::os) fn may_be_tracked(&mut self, path: &WorkspacePath) -> bool {
+        match self.tracked() {
+            Tracked::Nothing => false,
+            Tracked::Unknown => true,
+            tracked @ Tracked::Paths(_) => tracked.has_below(path),
         }
     }
 
+    fn tracked(&mut self) -> &Tracked {
+        self.tracked.get_or_insert_with(|| Tracked::of(self.workspace))
+    }
+
     /// Whether the view has a regular file of this name in a folder. No link is followed.
-    fn has_file(&self, folder: &WorkspacePath, name: &str) -> bool {
+    pub(in crate::os) fn has_file(&self, folder: &WorkspacePath, name: &str) -> bool {
         let Ok(path) = folder.join(name) else { return false };
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;

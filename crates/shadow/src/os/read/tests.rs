@@ -27,6 +27,7 @@ fn read_upper(upper: &Path, files: &[(&str, &str)], quota: Quota) -> Result<Read
     let view = fs::File::open(view.path()).unwrap();
     let from = From {
         upper: folder(fs::File::open(upper).unwrap().as_fd(), ".")?,
+        separate: BTreeMap::new(),
         view: view.as_fd(),
         base: &base,
         workspace: upper,
