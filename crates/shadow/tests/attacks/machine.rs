@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use headstart_shadow::{Command, Options};
+use headstart_shadow::{BuildLayer, BuildRoom, Command, Options};
+use headstart_workspace_path::WorkspacePath;
 use tempfile::TempDir;
 
 use crate::state::state;
@@ -77,6 +78,7 @@ impl Machine {
         write("work/src/main.rs", "fn main() {}");
         write("work/.git/HEAD", "ref: refs/heads/main");
         write("work/.git/config", "[core]");
+        write("work/target/old", "old");
         write("out/canary", "canary");
         write("out/secret", token);
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -132,6 +134,14 @@ impl Machine {
 
     pub(crate) fn options(&self) -> Options {
         Options::new(self.work()).of_user(Some(&self.home()), Some("/usr/bin:/bin".as_ref()))
+    }
+
+    /// The same with a room on the disk for build output, which is to be removed.
+    pub(crate) fn options_with_room(&self) -> Options {
+        let folder = tempfile::Builder::new().prefix("shadow-room-").tempdir_in("/var/tmp").unwrap().keep();
+        let layer = BuildLayer { path: WorkspacePath::parse("target").unwrap(), below: Vec::new() };
+        let build = BuildRoom { measured: folder.clone(), folder, layers: vec![layer], bytes: 1 << 30 };
+        Options { build: Some(build), ..self.options() }
     }
 
     /// The command that makes the attacks: all, or only these.

@@ -17,11 +17,11 @@ mod state;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use headstart_overlay_fs::{ChangeKind, OsTree, Quota};
-use headstart_shadow::{ReadRules, View};
+use headstart_shadow::{Command, ReadRules, View};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::machine::Machine;
@@ -79,7 +79,7 @@ fn alone(user: Option<u32>) -> Result<(), Failed> {
         user.is_none() || null == 0o666,
         "/dev/null of this machine is closed to other users: mode {null:o}"
     );
-    let mut command = Command::new(program);
+    let mut command = std::process::Command::new(program);
     command.arg(ALONE).env("A_TOKEN", TOKEN).current_dir("/");
     if let Some(user) = user {
         command.uid(user).gid(user);
@@ -100,7 +100,7 @@ fn print_output(bytes: &[u8]) {
 fn nothing_gets_through() {
     let mut machine = Machine::new(TOKEN);
     let before = machine.look();
-    let options = machine.options();
+    let options = machine.options_with_room();
     // A descriptor that a careless host passes on to all its children.
     let inherited = rustix::io::dup(fs::File::open(machine.out().join("secret")).unwrap()).unwrap();
     let mut view = View::start(&options).unwrap_or_else(|error| panic!("these tests need views: {error}"));
@@ -126,7 +126,12 @@ fn nothing_gets_through() {
         let holds = |secret: &[u8]| content.windows(secret.len()).any(|part| part == secret);
         assert!(!holds(TOKEN.as_bytes()) && !holds(b"canary"), "{}", change.path);
     }
+    let made = "mkdir -p target/a/b && mknod target/a/fifo p && chmod 000 target/a && rm target/old";
+    assert!(view.run(&Command::shell(made, Duration::from_secs(60))).unwrap().end.is_success());
     view.end();
+    let room = options.build.unwrap().folder;
+    headstart_shadow::remove_folder(&room).unwrap();
+    assert!(!room.exists(), "what overlayfs and a command left is removed, whatever its mode");
     assert_eq!(machine.look(), before);
     machine.was_not_reached();
     print_output(
@@ -139,7 +144,7 @@ fn the_battery_finds_what_is_open() {
     let machine = Machine::new(TOKEN);
     let attacks = machine.attacks(BATTERY, &CONTROL, Duration::from_secs(120));
     let mut arguments = attacks.arguments.into_iter();
-    let output = Command::new(arguments.next().unwrap())
+    let output = std::process::Command::new(arguments.next().unwrap())
         .args(arguments)
         .envs(attacks.environment)
         .current_dir(machine.work())
