@@ -62,6 +62,16 @@ impl View {
         match *self {}
     }
 
+    /// The first of its processes.
+    pub fn process(&self) -> u32 {
+        match *self {}
+    }
+
+    /// Whether build output is kept on a disk.
+    pub fn is_on_disk(&self) -> bool {
+        match *self {}
+    }
+
     /// Whether the view has ended.
     pub fn has_ended(&self) -> bool {
         match *self {}

@@ -32,6 +32,10 @@ pub(crate) struct Shadow {
     pub(crate) tools: Vec<PathBuf>,
     /// Further folders of build output.
     pub(crate) build: Vec<WorkspacePath>,
+    /// Bytes of build output on the disk, of all views of a workspace together.
+    pub(crate) build_bytes: u64,
+    /// Command lines that may build, in idle time after an accept, what all views of the workspace begin with.
+    pub(crate) warm: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,6 +52,8 @@ pub(super) struct ShadowTable {
     show: Vec<Spanned<PathBuf>>,
     tools: Vec<Spanned<PathBuf>>,
     build: Vec<Spanned<String>>,
+    build_bytes: Option<Spanned<String>>,
+    warm: Vec<Spanned<String>>,
 }
 
 impl Default for Shadow {
@@ -64,6 +70,8 @@ impl Default for Shadow {
             show: Vec::new(),
             tools: Vec::new(),
             build: Vec::new(),
+            build_bytes: 8 << 30,
+            warm: Vec::new(),
         }
     }
 }
@@ -75,7 +83,7 @@ struct Limit {
     set: fn(&mut Shadow, u64),
 }
 
-const LIMITS: [Limit; 6] = [
+const LIMITS: [Limit; 7] = [
     Limit {
         name: "time",
         of: |shadow| shadow.time.as_secs(),
@@ -90,6 +98,11 @@ const LIMITS: [Limit; 6] = [
     Limit { name: "processes", of: |shadow| shadow.processes, set: |shadow, value| shadow.processes = value },
     Limit { name: "bytes", of: |shadow| shadow.bytes, set: |shadow, value| shadow.bytes = value },
     Limit { name: "files", of: |shadow| shadow.files, set: |shadow, value| shadow.files = value },
+    Limit {
+        name: "build_bytes",
+        of: |shadow| shadow.build_bytes,
+        set: |shadow, value| shadow.build_bytes = value,
+    },
 ];
 
 /// Takes over what the user's own file says.
@@ -105,6 +118,7 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     }
     shadow.show = folders(file, "shadow.show", &table.show)?;
     shadow.tools = folders(file, "shadow.tools", &table.tools)?;
+    shadow.warm = table.warm.iter().map(|line| line.get_ref().clone()).collect();
     shadow.build = table.build.iter().map(|folder| build_folder(file, folder)).collect::<Result<_, _>>()?;
     Ok(())
 }
@@ -141,6 +155,10 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
             return Err(file.refuse(file.line(&folder.span()), name, problem));
         }
     }
+    if let Some(line) = table.warm.first() {
+        let problem = "a project cannot have commands run; set it in your own file";
+        return Err(file.refuse(file.line(&line.span()), "shadow.warm", problem));
+    }
     if let Some(folder) = table.build.first() {
         let problem = "a project cannot leave out what commands write; set it in your own file";
         return Err(file.refuse(file.line(&folder.span()), "shadow.build", problem));
@@ -163,6 +181,7 @@ fn limits(file: &File) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
         number(&table.processes),
         text(&table.bytes, bytes),
         number(&table.files),
+        text(&table.build_bytes, bytes),
     ];
     let mut limits = Vec::new();
     for (limit, value) in LIMITS.iter().zip(values) {

@@ -503,7 +503,7 @@ fn only_the_users_own_file_opens_what_holds_a_secret() {
 #[test]
 fn views_have_limits_and_a_project_can_only_lower_them() {
     let user = "[shadow]\ntime = '2m'\nviews = 8\nmemory = '2GiB'\nbytes = '64MiB'\nfiles = 1000\nprocesses = 64\nfresh = 'require'\n\
-                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\n";
+                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\n";
     let shadow = Case::new(user, "").load().unwrap().shadow;
     let expected = Shadow {
         enabled: true,
@@ -517,6 +517,8 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
         show: vec!["/srv/data".into()],
         tools: vec!["/srv/tools".into()],
         build: vec![headstart_overlay_fs::WorkspacePath::parse("gen/out").unwrap()],
+        build_bytes: 1 << 30,
+        warm: vec!["cargo check".into()],
     };
     assert_eq!(shadow, expected);
     let project = "[shadow]\nenabled = false\ntime = '90s'\nbytes = '1MiB'\n";
@@ -561,6 +563,16 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
             "",
             "[shadow]\nbuild = ['src']\n",
             "project/.headstart/config.toml:2: shadow.build: a project cannot leave out what commands write; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\nwarm = ['make']\n",
+            "project/.headstart/config.toml:2: shadow.warm: a project cannot have commands run; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\nbuild_bytes = '9GiB'\n",
+            "project/.headstart/config.toml:2: shadow.build_bytes: a project can only lower this, and yours is 8589934592",
         ),
         (
             "[shadow]\nbuild = ['.']\n",

@@ -6,7 +6,14 @@ use std::path::Path;
 use crate::error::CliError;
 
 /// Ours alone: a user may have named a folder that holds other things, too.
-const IGNORED: &[u8] = b"/.gitignore\n/index/\n/ledgers/\n/speculations/\n/staging/\n/user/\n";
+const IGNORED: &[u8] = b"/.gitignore
+/index/
+/ledgers/
+/shadow/
+/speculations/
+/staging/
+/user/
+";
 
 /// Makes a folder in the state folder (and those above it) for this user alone; one that others can write is refused.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {

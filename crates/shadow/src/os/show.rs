@@ -64,7 +64,7 @@ impl<'a> Show<'a> {
     /// Gives what is at these paths a time that is later than the last command; that nothing is there is no error.
     pub(super) fn renew(&self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         let now = clock_gettime(ClockId::Realtime);
-        let time = self.later_time().unwrap_or(now);
+        let time = later_time(self.after).unwrap_or(now);
         let times = Timestamps { last_access: time, last_modification: time };
         for path in paths {
             let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
@@ -116,8 +116,9 @@ impl<'a> Show<'a> {
         executable: bool,
     ) -> Result<(), Errno> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let is_file = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+        let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let found = found.filter(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+        let is_file = found.is_some();
         let kept = if is_file {
             rustix::fs::openat(folder, name, flags | OFlags::TRUNC, Mode::empty()).ok()
         } else {
@@ -137,18 +138,13 @@ impl<'a> Show<'a> {
         }
         let mut file = File::from(file);
         file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        if let Some(time) = self.later_time() {
+        // A cache that knows its source by length and second (Python's) has to see another second than that of the file before.
+        let before = found.map(|found| found.st_mtime.saturating_mul(SECOND));
+        if let Some(time) = later_time(self.after.max(before)) {
             let times = Timestamps { last_access: time, last_modification: time };
             rustix::fs::futimens(&file, &times)?;
         }
         Ok(())
-    }
-
-    /// The time for what is written, where the clock's own would not do: at least one whole second after the last command, for there are
-    /// tools that compare seconds.
-    fn later_time(&self) -> Option<Timespec> {
-        let second = self.after?.div_euclid(SECOND) + 1;
-        (clock_gettime(ClockId::Realtime).tv_sec < second).then_some(Timespec { tv_sec: second, tv_nsec: 0 })
     }
 
     fn folder(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
@@ -172,6 +168,13 @@ impl<'a> Show<'a> {
         }
         Ok(at)
     }
+}
+
+/// The time for what is written after a moment, where the clock's own would not do: at least one whole second later, for there are tools
+/// that compare seconds.
+fn later_time(after: Option<i64>) -> Option<Timespec> {
+    let second = after?.div_euclid(SECOND) + 1;
+    (clock_gettime(ClockId::Realtime).tv_sec < second).then_some(Timespec { tv_sec: second, tv_nsec: 0 })
 }
 
 fn failed(path: &WorkspacePath, error: Errno) -> ShadowError {

@@ -18,7 +18,7 @@ use super::channel::{Channel, Message};
 use super::collect::{Collected, collect};
 use super::show::Show;
 use super::watch::Watch;
-use super::{OUTER, again, init, mountinfo, outside, read, written};
+use super::{OUTER, again, init, mountinfo, outside, read, watch, written};
 use crate::{
     BuildRoom, Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError,
     Shown, Standing, Stream, Support, layout,
@@ -92,7 +92,9 @@ impl View {
     pub fn start(options: &Options) -> Result<Self, ShadowError> {
         let since = now();
         let workspace = real_workspace(&options.workspace)?;
-        let options = Options { workspace: workspace.clone(), ..options.clone() };
+        let mut options = Options { workspace: workspace.clone(), ..options.clone() };
+        // On a disk that is almost full nothing is kept but in memory.
+        options.build = options.build.filter(|build| watch::has_room(&build.folder));
         let mounts = mountinfo::mounts(&std::fs::read("/proc/self/mountinfo").unwrap_or_default());
         if let Some(inner) = mountinfo::below(&mounts, &workspace).next() {
             let reason = format!(
@@ -161,6 +163,16 @@ impl View {
     /// The workspace, without links in its path: where it is in the view, too.
     pub fn workspace(&self) -> &Path {
         &self.workspace
+    }
+
+    /// The first of its processes, which is the parent of all others.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether build output is kept on a disk.
+    pub fn is_on_disk(&self) -> bool {
+        self.places.iter().any(|place| matches!(place.shown, Shown::Build { .. }))
     }
 
     /// Whether the view has ended.

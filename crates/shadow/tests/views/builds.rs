@@ -12,6 +12,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("make_sees_every_content", make_sees_every_content),
     ("a_tool_that_compares_seconds_sees_every_content", a_tool_that_compares_seconds),
     ("cargo_sees_every_content", cargo_sees_every_content),
+    ("python_sees_every_content", python_sees_every_content),
     ("what_was_built_in_one_view_is_not_in_another", what_was_built_in_one_view),
 ];
 
@@ -73,6 +74,24 @@ fn cargo_sees_every_content() {
     goes_through(&place, view, "src/main.rs", &build, |value| {
         format!("fn main() {{ println!(\"{value}\"); }}")
     });
+}
+
+/// What python compiled is known by the length of its source and a time in seconds.
+fn python_sees_every_content() {
+    let text = |value: &str| format!("V = {value}\n");
+    let place = Place::with(&[("value.py", &text("1"))]);
+    let run = shell(
+        "python3 -c 'import value; print(value.V)' && ls __pycache__ >&2 && test -n \"$(ls __pycache__)\"",
+    );
+    let run = Command { streams: headstart_shadow::Streams::Apart, ..run };
+    goes_through(&place, place.view(), "value.py", &run, text);
+    // In the second in which its user saved and ran it.
+    place.write("value.py", &text("1"));
+    let status =
+        process::Command::new("python3").args(["-c", "import value"]).current_dir(place.work()).status();
+    assert!(status.unwrap_or_else(|error| panic!("this test needs python3: {error}")).success());
+    place.settle();
+    goes_through(&place, place.view(), "value.py", &run, text);
 }
 
 fn what_was_built_in_one_view() {

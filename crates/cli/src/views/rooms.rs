@@ -1,0 +1,307 @@
+//! What views keep on the disk: `STATE/shadow/WORKSPACE/`, a folder for each view, which its process holds locked, and one for finished layers.
+//!
+//! A room goes with its view. That of a process that died is removed by whoever makes or lists one next: the lock says that nobody has it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_shadow::{BuildLayer, BuildRoom, remove_folder};
+use headstart_tool_gate::DenyRules;
+use serde::{Deserialize, Serialize};
+
+use super::warm::Warm;
+use crate::clock;
+use crate::config::Shadow;
+
+/// The folder of all workspaces, in the state folder.
+const SHADOW: &str = "shadow";
+const LOCK: &str = "lock";
+const ABOUT: &str = "view.json";
+const BUILD: &str = "build";
+/// A room that is being made has another name, for nobody holds it yet.
+const NEW: &str = ".new-";
+const ROOM: &str = "view-";
+/// What is being made for so long was left by a dead process.
+const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// The rooms of one workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Rooms {
+    folder: PathBuf,
+    workspace: PathBuf,
+    /// Bytes on the disk, all rooms and layers together.
+    most: u64,
+    /// Further folders of build output.
+    more: Vec<WorkspacePath>,
+}
+
+/// A folder for one view, locked; removed when this is dropped, which has to be after the view.
+#[derive(Debug)]
+pub(crate) struct Room {
+    folder: PathBuf,
+    about: About,
+    _lock: File,
+}
+
+/// What a room says of its view, for other processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct About {
+    pub(crate) id: String,
+    pub(crate) workspace: String,
+    pub(crate) tier: String,
+    /// The process that holds it, and the first one of the view.
+    pub(crate) owner: u32,
+    pub(crate) process: u32,
+    /// In milliseconds since the Unix epoch.
+    pub(crate) started: u64,
+    pub(crate) used: u64,
+    pub(crate) is_running: bool,
+    /// Written by its commands, when the last one had ended.
+    pub(crate) memory_bytes: u64,
+    pub(crate) disk_bytes: u64,
+}
+
+/// What is kept of a workspace.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) folder: PathBuf,
+    pub(crate) views: Vec<About>,
+}
+
+impl Rooms {
+    /// Those of a workspace; none where they would be in the workspace itself, whose views show them.
+    pub(crate) fn new(state: &Path, workspace: &Path, settings: &Shadow) -> Option<Self> {
+        let workspace = workspace.canonicalize().ok()?;
+        let folder = state.join(SHADOW).join(name(&workspace));
+        let is_inside = state.canonicalize().unwrap_or_else(|_| state.to_owned()).starts_with(&workspace);
+        (!is_inside).then(|| Self {
+            folder,
+            workspace,
+            most: settings.build_bytes,
+            more: settings.build.clone(),
+        })
+    }
+
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    pub(super) fn warm(&self) -> Warm {
+        Warm::new(&self.folder, &self.workspace)
+    }
+
+    /// The folders of the workspace that hold much build output, but for those that a rule closes.
+    pub(super) fn folders(&self, deny: &DenyRules) -> Vec<WorkspacePath> {
+        let folders = headstart_shadow::build_folders(&self.workspace, &self.more);
+        folders.into_iter().filter(|path| deny.matching(path).is_none()).collect()
+    }
+
+    /// A room for one view. What dead processes left is removed.
+    pub(super) fn make(&self, id: &str, tier: &str) -> io::Result<Room> {
+        if let Some(above) = self.folder.parent() {
+            crate::store::create_private_folder(above).map_err(io::Error::other)?;
+        }
+        make_private(&self.folder)?;
+        sweep(&self.folder);
+        let note = self.folder.join("workspace");
+        if !note.exists() {
+            fs::write(note, self.workspace.as_os_str().as_encoded_bytes())?;
+        }
+        let new = tempfile::Builder::new().prefix(NEW).tempdir_in(&self.folder)?;
+        let lock = File::create_new(new.path().join(LOCK))?;
+        lock.try_lock()?;
+        fs::create_dir(new.path().join(BUILD))?;
+        let random = new.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let folder = self.folder.join(random.replacen(NEW, ROOM, 1));
+        fs::rename(new.keep(), &folder)?;
+        let now = clock::unix_ms();
+        let about = About {
+            id: id.to_owned(),
+            workspace: self.workspace.display().to_string(),
+            tier: tier.to_owned(),
+            owner: std::process::id(),
+            process: 0,
+            started: now,
+            used: now,
+            is_running: false,
+            memory_bytes: 0,
+            disk_bytes: 0,
+        };
+        Ok(Room { folder, about, _lock: lock })
+    }
+
+    /// What a view is given of a room: these folders, over the finished layers of each.
+    pub(super) fn build(
+        &self,
+        room: &Room,
+        folders: &[WorkspacePath],
+        below: impl Fn(&WorkspacePath) -> Vec<PathBuf>,
+    ) -> Option<BuildRoom> {
+        let layer = |path: &WorkspacePath| BuildLayer { path: path.clone(), below: below(path) };
+        (!folders.is_empty()).then(|| BuildRoom {
+            folder: room.folder.join(BUILD),
+            layers: folders.iter().map(layer).collect(),
+            bytes: self.most,
+            measured: self.folder.clone(),
+        })
+    }
+
+    /// Bytes on the disk as far as they were told, and how many there may be.
+    pub(super) fn usage(&self) -> (u64, u64) {
+        let views: u64 = views(&self.folder).iter().map(|about| about.disk_bytes).sum();
+        (views + self.warm().bytes(), self.most)
+    }
+}
+
+impl Room {
+    /// Makes the folder for layers empty again, for another try.
+    pub(super) fn empty(&self) -> io::Result<()> {
+        remove_folder(&self.folder.join(BUILD))?;
+        fs::create_dir(self.folder.join(BUILD))
+    }
+
+    /// Where what a view wrote to its folder of this number is, once it has ended.
+    pub(super) fn upper(&self, number: usize) -> PathBuf {
+        self.folder.join(BUILD).join(number.to_string()).join("upper")
+    }
+
+    /// Tells other processes how the view is. That it cannot be told is no error: the room is as good.
+    pub(super) fn tell(&mut self, change: impl FnOnce(&mut About)) {
+        change(&mut self.about);
+        self.about.used = clock::unix_ms();
+        let _ = write(&self.folder, ABOUT, &self.about);
+    }
+
+    /// Bytes on the disk of what the view wrote.
+    pub(super) fn bytes(&self) -> u64 {
+        bytes_below(&self.folder)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next sweep.
+        let _ = remove_folder(&self.folder);
+    }
+}
+
+/// All that is kept, of every workspace. What dead processes left is removed first.
+pub(crate) fn all(state: &Path) -> io::Result<Vec<Kept>> {
+    let entries = match fs::read_dir(state.join(SHADOW)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    let kept = folders.into_iter().map(|folder| {
+        sweep(&folder);
+        let workspace = fs::read(folder.join("workspace")).ok();
+        let workspace = workspace.map(|bytes| {
+            PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
+        });
+        Kept { workspace, views: views(&folder), folder }
+    });
+    Ok(kept.collect())
+}
+
+impl Kept {
+    pub(crate) fn warm(&self) -> Warm {
+        Warm::new(&self.folder, self.workspace.as_deref().unwrap_or(Path::new("/nonexistent")))
+    }
+
+    /// Removes what is left of a workspace that is gone.
+    pub(crate) fn remove_if_unused(&self) -> bool {
+        let is_gone = self.workspace.as_ref().is_none_or(|workspace| !workspace.is_dir());
+        is_gone && self.views.is_empty() && self.warm().clear() && remove_folder(&self.folder).is_ok()
+    }
+}
+
+/// Removes the rooms that nobody holds; how many there were.
+pub(crate) fn sweep(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(ROOM) {
+            return !is_held(&entry.path().join(LOCK));
+        }
+        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+        name.starts_with(NEW) && age.is_some_and(|age| LEFTOVER_AFTER < age)
+    });
+    left.filter(|entry| remove_folder(&entry.path()).is_ok()).count()
+}
+
+/// A folder for this user alone; one that is there stays.
+pub(super) fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Whether a living process holds the lock; one that cannot be asked counts as held.
+pub(super) fn is_held(lock: &Path) -> bool {
+    match File::open(lock) {
+        Ok(file) => file.try_lock().is_err(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+fn views(folder: &Path) -> Vec<About> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let rooms = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(ROOM));
+    let mut views: Vec<About> = rooms
+        .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path().join(ABOUT)).ok()?).ok())
+        .collect();
+    views.sort_by_key(|about| about.started);
+    views
+}
+
+/// How many processes a view has, with its own two.
+pub(crate) fn processes(first: u32) -> usize {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let parents: Vec<(u32, u32)> = entries
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            Some((pid, stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?))
+        })
+        .collect();
+    let mut found = vec![first];
+    let mut at = 0;
+    while let Some(parent) = found.get(at).copied() {
+        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    found.len()
+}
+
+/// Puts a value in place of a file, whole or not at all.
+pub(super) fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(NEW).tempfile_in(folder)?;
+    serde_json::to_writer(&mut file, value)?;
+    file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
+}
+
+/// Bytes on the disk of all that is below a folder.
+pub(super) fn bytes_below(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
+        Ok(found) => found.blocks() * 512 / found.nlink().max(1),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
+}
+
+/// The name for people, the hash of the whole path for the machine.
+fn name(workspace: &Path) -> String {
+    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |sign: char| if sign.is_ascii_alphanumeric() || "-_".contains(sign) { sign } else { '_' };
+    let name: String = name.chars().take(40).map(plain).collect();
+    format!("{name}-{:016x}", xxhash_rust::xxh3::xxh3_64(workspace.as_os_str().as_encoded_bytes()))
+}

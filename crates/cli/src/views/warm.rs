@@ -1,0 +1,342 @@
+//! Finished layers of build output: what commands built of the workspace as it is on disk, for all views of it.
+//!
+//! Build tools compare times, so a layer only serves as long as nothing can be older than it that it was not built of: it is filled over the tree
+//! on disk with nothing staged, dropped when the folder on disk is another, and what changed on disk since gets a later time in each view.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_shadow::remove_folder;
+use serde::{Deserialize, Serialize};
+
+use super::rooms::{self, Room, bytes_below};
+use crate::clock;
+
+const WARM: &str = "warm";
+const RECORD: &str = "warm.json";
+const LOCK: &str = "lock";
+const FILL: &str = "fill";
+/// Layers on each other; with one more, all are built anew.
+const MOST_LAYERS: usize = 4;
+/// Of a folder on disk so many entries are looked at, to depth two.
+const MOST_STAMPED: usize = 4_096;
+/// With more names in the workspace it is not known soon enough what changed.
+const MOST_NAMES: usize = 200_000;
+/// So many changed files get a later time in a view, none of them longer than this.
+const MOST_CHANGED: usize = 200;
+const LONGEST: u64 = 1 << 20;
+const SECOND: i64 = 1_000_000_000;
+
+/// The layers of one workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Warm {
+    folder: PathBuf,
+    workspace: PathBuf,
+}
+
+/// What is kept, the topmost layer first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) layers: Vec<Layer>,
+    /// What the folders on disk were.
+    stamps: BTreeMap<String, String>,
+    /// When a view last lay over them, in milliseconds since the Unix epoch.
+    pub(crate) used: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Layer {
+    id: String,
+    pub(crate) folders: Vec<String>,
+    /// In nanoseconds since the Unix epoch, by the clock of files.
+    began: i64,
+    done: i64,
+    pub(crate) bytes: u64,
+}
+
+/// Layers that a view lies over; nobody removes them meanwhile.
+#[derive(Debug)]
+pub(super) struct Used {
+    record: Record,
+    folder: PathBuf,
+    /// What has to get a later time than they have.
+    pub(super) changed: Vec<WorkspacePath>,
+    _locks: Vec<File>,
+}
+
+/// The right to fill.
+pub(super) struct Filling {
+    _lock: File,
+    began: i64,
+    folders: Vec<WorkspacePath>,
+    stamps: BTreeMap<String, String>,
+}
+
+impl Warm {
+    pub(super) fn new(of_workspace: &Path, workspace: &Path) -> Self {
+        Self { folder: of_workspace.join(WARM), workspace: workspace.to_owned() }
+    }
+
+    /// What is kept, and whether it still serves.
+    pub(crate) fn look(&self) -> Option<(Record, bool)> {
+        let record = self.record()?;
+        let serves = self.is_current(&record);
+        Some((record, serves))
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.record().map_or(0, |record| record.layers.iter().map(|layer| layer.bytes).sum())
+    }
+
+    /// The layers for a view with these folders; none where there is none that serves.
+    pub(super) fn take(&self, folders: &[WorkspacePath]) -> Option<Used> {
+        let mut record = self.record()?;
+        let lock = |layer: &Layer| {
+            let file = File::open(self.folder.join(&layer.id).join(LOCK)).ok()?;
+            file.try_lock_shared().ok()?;
+            // Whoever removes it has the lock until all of it is gone.
+            let is_there = fs::metadata(self.folder.join(&layer.id).join(LOCK)).is_ok();
+            is_there.then_some(file)
+        };
+        let locks: Option<Vec<File>> = record.layers.iter().map(lock).collect();
+        let (locks, is_current) = (locks?, self.is_current(&record));
+        let known = |name: &String| folders.iter().any(|folder| folder.to_string() == *name);
+        let changed = record.began().and_then(|began| self.changed_since(began, folders));
+        let changed = changed.and_then(|changed| older(changed, record.done()));
+        let (true, true, Some(changed)) = (is_current, record.stamps.keys().all(known), changed) else {
+            drop(locks);
+            if !is_current {
+                self.clear();
+            }
+            return None;
+        };
+        record.used = clock::unix_ms();
+        let _ = rooms::write(&self.folder, RECORD, &record);
+        Some(Used { record, folder: self.folder.clone(), changed, _locks: locks })
+    }
+
+    /// Begins to fill; an error says what is in the way.
+    pub(super) fn begin(&self, folders: &[WorkspacePath]) -> Result<Filling, String> {
+        let failed = |error: io::Error| error.to_string();
+        rooms::make_private(&self.folder).map_err(failed)?;
+        let lock = File::create(self.folder.join(FILL)).map_err(failed)?;
+        if lock.try_lock().is_err() {
+            return Err("another process is at it".to_owned());
+        }
+        if self.record().is_some_and(|record| MOST_LAYERS <= record.layers.len()) {
+            self.clear();
+        }
+        let stamps = folders.iter().map(|folder| (folder.to_string(), stamp(&self.workspace, folder)));
+        Ok(Filling { _lock: lock, began: now(), folders: folders.to_vec(), stamps: stamps.collect() })
+    }
+
+    /// Keeps what a view wrote that has ended, over the layers that it lay over. `Ok(None)`: it wrote nothing. An error says why it is not kept.
+    pub(super) fn keep(
+        &self,
+        filling: &Filling,
+        room: &Room,
+        over: Option<&Used>,
+    ) -> Result<Option<u64>, String> {
+        let failed = |error: io::Error| error.to_string();
+        let changed = self.changed_since(filling.began, &filling.folders);
+        match changed.as_deref() {
+            Some([]) => {}
+            Some([path, ..]) => return Err(format!("{} changed on disk meanwhile", path.path)),
+            None => return Err(format!("the workspace holds more than {MOST_NAMES} files")),
+        }
+        let is_same = |(name, seen): (&String, &String)| {
+            WorkspacePath::parse(name).is_ok_and(|path| stamp(&self.workspace, &path) == *seen)
+        };
+        if !filling.stamps.iter().all(is_same) {
+            return Err("somebody else built on disk meanwhile".to_owned());
+        }
+        let new = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder).map_err(failed)?;
+        let mut folders = Vec::new();
+        for (number, folder) in filling.folders.iter().enumerate() {
+            let upper = room.upper(number);
+            let holds_any = fs::read_dir(&upper).is_ok_and(|mut entries| entries.next().is_some());
+            if holds_any {
+                fs::rename(&upper, new.path().join(folders.len().to_string())).map_err(failed)?;
+                folders.push(folder.to_string());
+            }
+        }
+        if folders.is_empty() {
+            return Ok(None);
+        }
+        File::create_new(new.path().join(LOCK)).map_err(failed)?;
+        // The overlay was volatile: what is not on the medium yet would be half a layer after a loss of power.
+        rustix::fs::syncfs(File::open(new.path()).map_err(failed)?).map_err(|error| failed(error.into()))?;
+        let random = new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
+        let bytes = bytes_below(new.path());
+        fs::rename(new.keep(), self.folder.join(&random)).map_err(failed)?;
+        let layer = Layer { id: random, folders, began: filling.began, done: now(), bytes };
+        let below = over.map(|used| used.record.layers.clone()).unwrap_or_default();
+        let layers = [vec![layer], below].concat();
+        let record = Record { layers, stamps: filling.stamps.clone(), used: clock::unix_ms() };
+        rooms::write(&self.folder, RECORD, &record).map_err(failed)?;
+        Ok(Some(bytes))
+    }
+
+    /// Removes all layers that no view lies over; whether none is left.
+    pub(crate) fn clear(&self) -> bool {
+        let _ = fs::remove_file(self.folder.join(RECORD));
+        self.remove_unknown()
+    }
+
+    /// Removes the layers that no record names and no view lies over; whether none is left.
+    fn remove_unknown(&self) -> bool {
+        let known: Vec<String> =
+            self.record().map(|record| record.layers.into_iter().map(|layer| layer.id).collect()).unwrap_or_default();
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let layers = entries.filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("layer-") && !known.contains(&name)
+        });
+        let removed: Vec<bool> = layers
+            .map(|entry| {
+                let lock = File::open(entry.path().join(LOCK));
+                let is_free = lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok());
+                (is_free || lock.is_err()) && remove_folder(&entry.path()).is_ok()
+            })
+            .collect();
+        removed.into_iter().all(|removed| removed)
+    }
+
+    fn record(&self) -> Option<Record> {
+        let record: Record = serde_json::from_slice(&fs::read(self.folder.join(RECORD)).ok()?).ok()?;
+        (!record.layers.is_empty()).then_some(record)
+    }
+
+    fn is_current(&self, record: &Record) -> bool {
+        record.stamps.iter().all(|(name, seen)| {
+            WorkspacePath::parse(name).is_ok_and(|path| stamp(&self.workspace, &path) == *seen)
+        })
+    }
+
+    /// The files of the workspace that changed since a moment, without those in these folders and in git's own; `None` if there are too many to look at.
+    fn changed_since(&self, since: i64, without: &[WorkspacePath]) -> Option<Vec<Changed>> {
+        let mut search = Search { since, without, looked_at: 0, found: Vec::new() };
+        search.folder(&self.workspace, &WorkspacePath::root()).then_some(search.found)
+    }
+}
+
+impl Record {
+    fn began(&self) -> Option<i64> {
+        self.layers.iter().map(|layer| layer.began).min()
+    }
+
+    fn done(&self) -> i64 {
+        self.layers.iter().map(|layer| layer.done).max().unwrap_or_default()
+    }
+}
+
+impl Used {
+    /// The layers of one folder, the topmost first.
+    pub(super) fn below(&self, path: &WorkspacePath) -> Vec<PathBuf> {
+        let name = path.to_string();
+        let layer = |layer: &Layer| {
+            let number = layer.folders.iter().position(|folder| *folder == name)?;
+            Some(self.folder.join(&layer.id).join(number.to_string()))
+        };
+        self.record.layers.iter().filter_map(layer).collect()
+    }
+
+    /// When the last of them was done.
+    pub(super) fn done(&self) -> i64 {
+        self.record.done()
+    }
+}
+
+struct Changed {
+    path: WorkspacePath,
+    modified: i64,
+    is_plain: bool,
+}
+
+/// Of what changed, what does not show it by its time; `None` if a view cannot give it another one.
+fn older(changed: Vec<Changed>, done: i64) -> Option<Vec<WorkspacePath>> {
+    let second = done.div_euclid(SECOND);
+    let older: Vec<_> = changed.into_iter().filter(|one| one.modified.div_euclid(SECOND) <= second).collect();
+    let can_be = older.len() <= MOST_CHANGED && older.iter().all(|one| one.is_plain);
+    can_be.then(|| older.into_iter().map(|one| one.path).collect())
+}
+
+struct Search<'a> {
+    since: i64,
+    without: &'a [WorkspacePath],
+    looked_at: usize,
+    found: Vec<Changed>,
+}
+
+impl Search<'_> {
+    /// Whether all of it was looked at.
+    fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> bool {
+        let Ok(entries) = fs::read_dir(folder) else { return false };
+        for entry in entries {
+            self.looked_at += 1;
+            let (Ok(entry), true) = (entry, self.looked_at <= MOST_NAMES) else { return false };
+            let name = entry.file_name();
+            let Ok(below) = path.join_bytes(name.as_bytes()) else { return false };
+            if self.without.contains(&below) || path.is_root() && name == *".git" {
+                continue;
+            }
+            let Ok(found) = entry.metadata() else { return false };
+            if found.is_dir() {
+                if !self.folder(&entry.path(), &below) {
+                    return false;
+                }
+            } else if self.since <= nanoseconds(found.ctime(), found.ctime_nsec()) {
+                let is_plain = found.nlink() == 1 && found.len() <= LONGEST && (found.is_file() || found.is_symlink());
+                let modified = nanoseconds(found.mtime(), found.mtime_nsec());
+                self.found.push(Changed { path: below, modified, is_plain });
+            }
+        }
+        true
+    }
+}
+
+/// What a folder on disk is: itself and what is in it, to depth two, by what every change of it moves.
+fn stamp(workspace: &Path, folder: &WorkspacePath) -> String {
+    let at = workspace.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+    let mut text = Vec::new();
+    let mut left = MOST_STAMPED;
+    add(&at, 0, &mut left, &mut text);
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&text))
+}
+
+fn add(path: &Path, depth: usize, left: &mut usize, text: &mut Vec<u8>) {
+    let Ok(found) = path.symlink_metadata() else { return };
+    let Some(less) = left.checked_sub(1) else { return };
+    *left = less;
+    text.extend_from_slice(path.as_os_str().as_bytes());
+    text.extend(numbers(&found).map(i64::to_le_bytes).concat());
+    if found.is_dir() && depth < 2 {
+        let mut below: Vec<_> =
+            fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        below.sort();
+        for path in below {
+            add(&path, depth + 1, left, text);
+        }
+    }
+}
+
+fn numbers(found: &Metadata) -> [i64; 4] {
+    [found.dev().cast_signed(), found.ino().cast_signed(), found.ctime(), found.ctime_nsec()]
+}
+
+fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds.saturating_mul(SECOND).saturating_add(more)
+}
+
+/// The clock by which the system writes times at files.
+fn now() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    nanoseconds(now.tv_sec, now.tv_nsec)
+}
