@@ -127,8 +127,13 @@ pub(crate) fn index(
 }
 
 /// The views in which work ahead may run commands, where they are switched on. Whether this system has any, one of them is made to find out.
-pub(crate) fn views(config: &Config, workspace: &str, environment: &Environment) -> Option<Arc<Views>> {
-    let made = || Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment);
+pub(crate) fn views(
+    config: &Config,
+    workspace: &str,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Option<Arc<Views>> {
+    let made = || Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state);
     let wanted = config.shadow.enabled && config.speculation;
     wanted.then(|| Arc::new(made())).filter(|views| views.support().has_views())
 }
@@ -142,7 +147,7 @@ pub(crate) fn session(
     history: Vec<Message>,
     environment: &Environment,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
-    let views = views(config, workspace, environment);
+    let views = views(config, workspace, environment, state);
     let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.to_owned())? };
     let (host, asks) = NativeHost::attended(rules);
     let host = Arc::new(host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh));

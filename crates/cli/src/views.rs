@@ -5,19 +5,22 @@
 
 mod closed;
 mod environment;
+mod fill;
 mod fresh;
+mod held;
+mod opening;
+mod rooms;
 mod self_test;
+mod warm;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
-    Command, End, Ender, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View, WhyNot,
+    Command, End, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View, WhyNot,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
@@ -27,6 +30,9 @@ use headstart_toolbox::{
 use crate::config::Shadow;
 use crate::environment::Environment;
 pub(crate) use fresh::changed_since;
+use held::{AllHeld, Held, Open};
+pub(crate) use opening::{Opened, Output as BuildOutput};
+pub(crate) use rooms::{Rooms, all as all_kept, processes};
 
 /// Views of one workspace.
 pub(crate) struct Views {
@@ -39,28 +45,22 @@ pub(crate) struct Views {
     most_time: Duration,
     support: Support,
     notes: Vec<String>,
-    held: Mutex<BTreeMap<ViewId, Arc<Held>>>,
-}
-
-/// The view of one step.
-#[derive(Default)]
-struct Held {
-    /// Locked while a command runs.
-    open: Mutex<Option<Open>>,
-    ender: Mutex<Option<Ender>>,
-    /// Nobody wants it any more.
-    is_over: AtomicBool,
-    used: Mutex<Option<Instant>>,
-}
-
-struct Open {
-    view: View,
-    below: Arc<ChangeSet>,
+    /// Where build output is kept on the disk; without a state folder nowhere.
+    rooms: Option<Rooms>,
+    /// Command lines that build ahead.
+    warm: Vec<String>,
+    held: AllHeld,
 }
 
 impl Views {
     /// The views that the configuration allows; whether this system gives any is found out by making one.
-    pub(crate) fn new(workspace: &Path, settings: &Shadow, quota: Quota, environment: &Environment) -> Self {
+    pub(crate) fn new(
+        workspace: &Path,
+        settings: &Shadow,
+        quota: Quota,
+        environment: &Environment,
+        state: Option<&Path>,
+    ) -> Self {
         let variables = environment::of_views(environment, workspace);
         let home = environment.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
@@ -85,7 +85,9 @@ impl Views {
             most_time: settings.time,
             support,
             notes,
-            held: Mutex::default(),
+            rooms: state.and_then(|state| Rooms::new(state, workspace, settings)),
+            warm: settings.warm.clone(),
+            held: AllHeld::default(),
         }
     }
 
@@ -99,12 +101,19 @@ impl Views {
     }
 
     /// A view for a command of the user's own, over what is staged.
-    pub(crate) fn open_for(&self, deny: &DenyRules, staged: &ChangeSet) -> Result<View, String> {
+    pub(crate) fn open_for(
+        &self,
+        deny: &DenyRules,
+        staged: &ChangeSet,
+        output: BuildOutput,
+    ) -> Result<Opened, String> {
         let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
-        let mut view = View::start(&self.options).map_err(|error| error.to_string())?;
+        let mut opened = self.open("command", deny, output).map_err(|error| error.to_string())?;
+        let view = &mut opened.view;
         let closed = closed::paths(view.workspace(), deny, secrets).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
-        Ok(view)
+        opened.tell(true);
+        Ok(opened)
     }
 
     /// What a view holds that the workspace does not, with these ignored paths.
@@ -148,52 +157,40 @@ impl Views {
         ran.unwrap_or_else(|error| Err(ToolError::NoView { why: error.to_string() }))
     }
 
-    /// As the port has it.
-    pub(crate) fn end(&self, id: &ViewId) {
-        let held = lock(&self.held).remove(id);
-        if let Some(held) = held {
-            held.end();
-        }
-    }
-
-    /// The view of this id; of too many the one that was used longest ago goes.
-    fn hold(&self, id: &ViewId) -> Arc<Held> {
-        let mut all = lock(&self.held);
-        if !all.contains_key(id) && self.most_held <= all.len() {
-            let idle = all.iter().filter(|(_, held)| held.open.try_lock().is_ok());
-            let oldest = idle.min_by_key(|(_, held)| *lock(&held.used)).map(|(id, _)| id.clone());
-            if let Some(held) = oldest.and_then(|id| all.remove(&id)) {
-                held.end();
-            }
-        }
-        let held = Arc::clone(all.entry(id.clone()).or_default());
-        *lock(&held.used) = Some(Instant::now());
-        held
-    }
-
     fn run_blocking(&self, held: &Held, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let mut place = lock(&held.open);
         // What it stands on was accepted, or something else ended it.
-        place.take_if(|open| open.view.has_ended() || open.below != request.below);
-        if place.is_none() {
-            *place = Some(self.start(held, request).map_err(of_view)?);
+        place.take_if(|open| open.opened.view.has_ended() || open.below != request.below);
+        loop {
+            if place.is_none() {
+                *place = Some(self.start(held, request).map_err(of_view)?);
+            }
+            let open = place.as_mut().expect("works because it was put there a moment ago");
+            open.opened.tell(true);
+            let ran = self.run_in(&mut open.opened.view, request);
+            open.opened.tell(false);
+            let is_busy = ran.as_ref().is_ok_and(|ran| {
+                opening::met_a_place(&open.opened, ran.output.exit_code, &ran.output.output)
+            });
+            if ran.is_err() || open.opened.view.has_ended() || held.is_over() || is_busy {
+                *place = None;
+            }
+            if !is_busy || held.is_over() {
+                return ran;
+            }
+            *lock(&held.output) = BuildOutput::InMemory;
         }
-        let open = place.as_mut().expect("works because it was put there a moment ago");
-        let ran = self.run_in(&mut open.view, request);
-        if ran.is_err() || open.view.has_ended() || held.is_over() {
-            *place = None;
-        }
-        ran
     }
 
     fn start(&self, held: &Held, request: &ViewRequest) -> Result<Open, ShadowError> {
-        let mut view = View::start(&self.options)?;
-        *lock(&held.ender) = Some(view.ender()?);
+        let output = *lock(&held.output);
+        let mut opened = self.open(request.view.as_str(), &request.deny, output)?;
+        *lock(&held.ender) = Some(opened.view.ender()?);
         if held.is_over() {
             return Err(ShadowError::Ended);
         }
-        view.lay(&request.below)?;
-        Ok(Open { view, below: Arc::clone(&request.below) })
+        opened.view.lay(&request.below)?;
+        Ok(Open { opened, below: Arc::clone(&request.below) })
     }
 
     fn run_in(&self, view: &mut View, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
@@ -214,7 +211,7 @@ impl Views {
         ran.refused = self.refused(&done);
         let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));
         ran.outside = outside.map(|path| self.shown(path)).collect();
-        if done.end == End::TimeUp {
+        if view.has_ended() {
             return Ok(ran);
         }
         let back = view.read_back(&*request.base, &self.rules).map_err(of_view)?;
@@ -231,6 +228,10 @@ impl Views {
         let quota = match done.end {
             End::Memory => Some(format!("{} MiB of memory", limits.memory >> 20)),
             End::Processes => Some(format!("{} processes", limits.processes)),
+            End::Disk => Some(
+                "build output on the disk, of which [shadow] build_bytes and 2 % of the disk are the limit"
+                    .to_owned(),
+            ),
             _ if done.refused.quota => {
                 Some(format!("{} MiB in at most {} files", limits.bytes >> 20, limits.files))
             }
@@ -250,23 +251,6 @@ impl Views {
         match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", below.display()),
             None => path.display().to_string(),
-        }
-    }
-}
-
-impl Held {
-    fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::SeqCst)
-    }
-
-    fn end(&self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        if let Some(ender) = lock(&self.ender).take() {
-            ender.end();
-        }
-        // Where a command runs, its thread drops the view.
-        if let Ok(mut open) = self.open.try_lock() {
-            *open = None;
         }
     }
 }

@@ -100,7 +100,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace);
-    for (room, layer) in options.build.iter().flat_map(|build| build.rooms()) {
+    for (room, layer) in options.build.iter().flat_map(crate::BuildRoom::rooms) {
         let Some(path) = layer.path.as_str().filter(|_| !layer.path.is_root()) else { continue };
         let at = workspace.join(path);
         let mut above = at.ancestors().skip(1).take_while(|above| *above != workspace);

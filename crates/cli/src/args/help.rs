@@ -202,6 +202,14 @@ Examples:
   headstart shadow run --speculation 7k2m -- cargo test
   headstart shadow run --apply -- npx prettier --write src";
 
+pub(super) const SHADOW_WARM: &str = "\
+The command runs in a view of the files as they are. What it builds (target, node_modules, ...) is kept in the state \
+folder, and every view begins with it until the folder on disk is built anew.
+
+Examples:
+  headstart shadow warm -- cargo test --no-run
+  headstart shadow warm";
+
 pub(super) const FILTER: &str = "\
 Each line is {\"text\":\"...\"}; other fields are ignored. Each answer is {\"keep\":true} or \
 {\"keep\":false,\"reason\":CODE}. A line that is no such object is not kept, with the reason \

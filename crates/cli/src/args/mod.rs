@@ -221,6 +221,19 @@ pub(crate) enum Shadow {
     /// Run a command in a view, print its output and then what it changed there; nothing is written to the workspace
     #[command(after_help = help::SHADOW_RUN)]
     Run(ShadowRun),
+    /// List the views that are held, of all processes, and the build output that is kept for the next ones
+    List,
+    /// Build ahead what all views of the workspace begin with: over the files as they are, with nothing of the workspace written
+    #[command(after_help = help::SHADOW_WARM)]
+    Warm(ShadowWarm),
+    /// Remove the build output that is kept for the next views; what a view lies over stays until it has ended
+    Clean {
+        /// That of every workspace
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        workspace: WorkspaceArg,
+    },
     /// Say what keeps views apart here, and try it: a write, a way out, an end by force
     Check {
         #[command(flatten)]
@@ -243,6 +256,15 @@ pub(crate) struct ShadowRun {
     pub(crate) workspace: WorkspaceArg,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShadowWarm {
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+    /// The program and its arguments; without them the lines of `[shadow] warm`
+    #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }
 

@@ -1,5 +1,8 @@
 //! `headstart shadow`: views of the workspace, by hand.
 
+mod kept;
+mod warm;
+
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
@@ -19,7 +22,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::setup::{self, AcceptedBy};
 use crate::store::Store;
-use crate::views::Views;
+use crate::views::{BuildOutput, Views};
 use crate::{output, workspace};
 
 /// The exit code where there is no view, as that of other programs that start a command.
@@ -70,6 +73,9 @@ pub(crate) fn run(args: Shadow, context: &Context) -> Result<ExitStatus, CliErro
     match args {
         Shadow::Check { workspace } => check(&workspace, context),
         Shadow::Run(args) => run_command(&args, context),
+        Shadow::List => kept::list(context),
+        Shadow::Warm(args) => warm::run(&args, context),
+        Shadow::Clean { all, workspace } => kept::clean(all, &workspace, context),
     }
 }
 
@@ -130,7 +136,10 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         WorkspacePath::resolve(path, &workspace).map_err(|error| failed(format!("--keep-ignored: {error}")))
     });
     let keep = keep.collect::<Result<Vec<_>, _>>()?;
-    let mut view = views.open_for(&rules.deny, &staged).map_err(failed)?;
+    // What is asked for of build output is read as a whole, which it can be in memory.
+    let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
+    let mut opened = views.open_for(&rules.deny, &staged, place).map_err(failed)?;
+    let view = &mut opened.view;
     let json = context.output.is_json();
     let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
     let started = Instant::now();
@@ -153,11 +162,15 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         return Err(CliError::Output(error));
     }
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let back = if end == End::TimeUp {
-        output::note("headstart: its time was up, and the view ended with all that it had written");
+    let back = if view.has_ended() {
+        let why = match end {
+            End::Disk => "build output reached its limit on the disk",
+            _ => "its time was up",
+        };
+        output::note(&format!("headstart: {why}, and the view ended with all that it had written"));
         headstart_shadow::ReadBack::default()
     } else {
-        views.read_back(&mut view, &tree, keep).map_err(failed)?
+        views.read_back(view, &tree, keep).map_err(failed)?
     };
     let may_apply = args.apply && back.changed_meanwhile.is_empty() && !back.changes.is_empty();
     let outcome = if may_apply {
@@ -236,7 +249,14 @@ fn tell(back: &headstart_shadow::ReadBack, refused: &Refused, conflicts: &[Confl
 fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Views), CliError> {
     let workspace = workspace::resolve(of.path.as_deref())?;
     let config = context.config(&Flags::default(), Path::new(&workspace))?;
-    let views = Views::new(Path::new(&workspace), &config.shadow, config.limits.staged, &context.environment);
+    let state = context.store().ok();
+    let views = Views::new(
+        Path::new(&workspace),
+        &config.shadow,
+        config.limits.staged,
+        &context.environment,
+        state.as_ref().map(Store::state_folder),
+    );
     Ok((workspace, config, views))
 }
 

@@ -57,10 +57,10 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let history = args.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
     Models::note_no_turns(args.model.cache_seconds, &config);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
-    let views = setup::views(&config, &workspace, &context.environment);
+    let store = context.store()?;
+    let views = setup::views(&config, &workspace, &context.environment, Some(store.state_folder()));
     let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.clone())? };
     let host = Arc::new(NativeHost::unattended(rules));
-    let store = context.store()?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     let index = setup::index(&config, &workspace, Some(store.state_folder()))?;
     let background = models.background.clone();

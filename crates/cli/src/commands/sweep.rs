@@ -13,6 +13,7 @@ use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
 use crate::setup::{self, AcceptedBy};
 use crate::store::{Keep, State, Store, Swept};
+use crate::views::all_kept;
 use crate::workspace;
 
 #[derive(Debug, Serialize)]
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliErro
     let wanted = wanted(&store)?;
     swept.extend(workspaces.iter().flat_map(|workspace| sweep_workspace(workspace, &store, &wanted)));
     swept.extend(sweep_orphans(&store, Duration::from_millis(clock::unix_ms()), keep));
+    swept.extend(sweep_views(&store));
     drop(spinner);
     swept.iter().try_for_each(|one| print(one, context))?;
     let removed = swept.iter().filter(|one| one.removed).count();
@@ -95,6 +97,32 @@ fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
             vec![Swept { name: state.display().to_string(), removed: false, why: error.to_string() }]
         }
     }
+}
+
+/// What views of dead processes left, and what is kept for those of workspaces that are gone.
+fn sweep_views(store: &Store) -> Vec<Swept> {
+    let kept = match all_kept(store.state_folder()) {
+        Ok(kept) => kept,
+        Err(error) => {
+            let name = store.state_folder().join("shadow").display().to_string();
+            return vec![Swept { name, removed: false, why: error.to_string() }];
+        }
+    };
+    let mut swept = Vec::new();
+    for one in kept {
+        let name = one.folder.display().to_string();
+        if 0 < one.left {
+            let why = format!(
+                "{} of dead processes",
+                if one.left == 1 { "a view".to_owned() } else { format!("{} views", one.left) }
+            );
+            swept.push(Swept { name: name.clone(), removed: true, why });
+        }
+        if one.remove_if_unused() {
+            swept.push(Swept { name, removed: true, why: "its workspace is gone".to_owned() });
+        }
+    }
+    swept
 }
 
 fn told(one: headstart_overlay_fs::Swept, folder: &Path) -> Swept {

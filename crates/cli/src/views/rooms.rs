@@ -71,6 +71,8 @@ pub(crate) struct Kept {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) folder: PathBuf,
     pub(crate) views: Vec<About>,
+    /// Views of processes that died, which were removed.
+    pub(crate) left: usize,
 }
 
 impl Rooms {
@@ -85,10 +87,6 @@ impl Rooms {
             most: settings.build_bytes,
             more: settings.build.clone(),
         })
-    }
-
-    pub(crate) fn workspace(&self) -> &Path {
-        &self.workspace
     }
 
     pub(super) fn warm(&self) -> Warm {
@@ -196,15 +194,16 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<Kept>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     let kept = folders.into_iter().map(|folder| {
-        sweep(&folder);
+        let left = sweep(&folder);
         let workspace = fs::read(folder.join("workspace")).ok();
         let workspace = workspace.map(|bytes| {
             PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
         });
-        Kept { workspace, views: views(&folder), folder }
+        Kept { workspace, left, views: views(&folder), folder }
     });
     Ok(kept.collect())
 }
@@ -230,7 +229,8 @@ pub(crate) fn sweep(folder: &Path) -> usize {
         if name.starts_with(ROOM) {
             return !is_held(&entry.path().join(LOCK));
         }
-        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+        let age =
+            entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
         name.starts_with(NEW) && age.is_some_and(|age| LEFTOVER_AFTER < age)
     });
     left.filter(|entry| remove_folder(&entry.path()).is_ok()).count()

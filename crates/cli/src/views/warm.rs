@@ -173,7 +173,8 @@ impl Warm {
         File::create_new(new.path().join(LOCK)).map_err(failed)?;
         // The overlay was volatile: what is not on the medium yet would be half a layer after a loss of power.
         rustix::fs::syncfs(File::open(new.path()).map_err(failed)?).map_err(|error| failed(error.into()))?;
-        let random = new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
+        let random =
+            new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
         let bytes = bytes_below(new.path());
         fs::rename(new.keep(), self.folder.join(&random)).map_err(failed)?;
         let layer = Layer { id: random, folders, began: filling.began, done: now(), bytes };
@@ -192,8 +193,10 @@ impl Warm {
 
     /// Removes the layers that no record names and no view lies over; whether none is left.
     fn remove_unknown(&self) -> bool {
-        let known: Vec<String> =
-            self.record().map(|record| record.layers.into_iter().map(|layer| layer.id).collect()).unwrap_or_default();
+        let known: Vec<String> = self
+            .record()
+            .map(|record| record.layers.into_iter().map(|layer| layer.id).collect())
+            .unwrap_or_default();
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let layers = entries.filter(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -293,7 +296,8 @@ impl Search<'_> {
                     return false;
                 }
             } else if self.since <= nanoseconds(found.ctime(), found.ctime_nsec()) {
-                let is_plain = found.nlink() == 1 && found.len() <= LONGEST && (found.is_file() || found.is_symlink());
+                let is_plain =
+                    found.nlink() == 1 && found.len() <= LONGEST && (found.is_file() || found.is_symlink());
                 let modified = nanoseconds(found.mtime(), found.mtime_nsec());
                 self.found.push(Changed { path: below, modified, is_plain });
             }

@@ -97,3 +97,145 @@ fn tests_of_node_run_ahead_beside_modules_that_nobody_ignores() {
     assert_eq!(accepted(&mut session, "npm test", ""), [""; 0]);
     assert!(!modules.join(".cache").exists());
 }
+
+/// A crate with a lock file, whose `target` nobody has built.
+fn fresh_crate() -> Session {
+    let session = session();
+    run(&session, "cargo", &["init", "--quiet", "--lib", "--name", "sample", "--vcs", "git"]);
+    run(&session, "cargo", &["generate-lockfile", "--quiet", "--offline"]);
+    session
+}
+
+fn lines(session: &Session, arguments: &[&str]) -> Vec<Value> {
+    let outcome = session.run(arguments);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.json()
+}
+
+/// JSON as it is promised, without what differs from run to run.
+fn shape(session: &Session, mut lines: Vec<Value>) -> String {
+    for line in &mut lines {
+        for (name, value) in line.as_object_mut().unwrap() {
+            match name.as_str() {
+                "output" => *value = json!("[output]"),
+                "id" | "exitCode" => {}
+                _ if value.is_number() => *value = json!("[number]"),
+                _ => {}
+            }
+        }
+    }
+    let text: Vec<_> = lines.iter().map(ToString::to_string).collect();
+    session.redact(&text.join("\n"))
+}
+
+fn rooms(session: &Session) -> Vec<String> {
+    let folder = session.home().join(".local/state/headstart/shadow");
+    let below = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flat_map(|one| fs::read_dir(one.path()).unwrap());
+    let mut names: Vec<_> =
+        below.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| name.starts_with("view-") || name.starts_with(".new-"));
+    names
+}
+
+#[test]
+fn what_is_built_ahead_serves_every_view_until_its_user_builds() {
+    let session = fresh_crate();
+    let built = |session: &Session, line: &str| {
+        let ran = session.run(&["shadow", "run", "--", "bash", "-c", line]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        ran.stderr.contains("Compiling sample")
+    };
+    let before = session.hash();
+    assert!(built(&session, "cargo test --no-run"), "nothing is kept of one view for another");
+    assert!(built(&session, "cargo test --no-run"));
+    let warmed = lines(&session, &["shadow", "warm", "--json", "--", "cargo", "test", "--no-run"]);
+    insta::assert_snapshot!(shape(&session, warmed));
+    assert!(!built(&session, "cargo test --no-run"));
+    insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "list", "--json"])));
+    // What differs from the files on disk is built anew, and is nobody else's.
+    let line = "sed -i 's/left + right/left - right/' src/lib.rs && cargo test --lib";
+    let failed = session.run(&["shadow", "run", "--", "bash", "-c", line]);
+    assert!(failed.code == Some(101) && failed.stdout.contains("1 failed"), "{failed}");
+    assert!(!built(&session, "cargo test --lib | grep '1 passed'"));
+    assert_eq!(session.hash(), before);
+    // A file with a time of long ago, in place of that of which the layer was built.
+    let lib = session.workspace().join("src/lib.rs");
+    fs::write(&lib, session.text("src/lib.rs").unwrap().replace("left + right", "left / right")).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    fs::File::options().write(true).open(&lib).unwrap().set_modified(old).unwrap();
+    let failed = session.run(&["shadow", "run", "--", "cargo", "test", "--lib"]);
+    assert!(failed.code == Some(101) && failed.stdout.contains("1 failed"), "{failed}");
+    // Once its user builds, that counts.
+    run(&session, "cargo", &["check", "--quiet", "--offline"]);
+    assert_eq!(lines(&session, &["shadow", "list", "--json"])[0]["current"], json!(false));
+    assert!(built(&session, "cargo test --no-run"));
+    assert!(lines(&session, &["shadow", "list", "--json"]).is_empty(), "a view found it out of date");
+    assert_eq!(rooms(&session), [""; 0]);
+}
+
+#[test]
+fn what_is_kept_for_views_is_removed_when_its_user_says_so() {
+    let session = fresh_crate();
+    lines(&session, &["shadow", "warm", "--json", "--", "cargo", "check"]);
+    insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "clean", "--json"])));
+    assert!(lines(&session, &["shadow", "list", "--json"]).is_empty());
+    // What a build rests on and only its view has is not kept.
+    fs::remove_file(session.workspace().join("Cargo.lock")).unwrap();
+    let refused = session.run(&["shadow", "warm", "--", "cargo", "check"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("it changes Cargo.lock as well"), "{refused}");
+    let failed = session.run(&["shadow", "warm", "--", "bash", "-c", "echo x > target/x; exit 3"]);
+    assert!(
+        failed.code == Some(3) && failed.stderr.contains("nothing is kept: the command failed"),
+        "{failed}"
+    );
+    let nothing = session.run(&["shadow", "warm"]);
+    assert!(nothing.code == Some(1) && nothing.stderr.contains("shadow warm -- cargo check"), "{nothing}");
+    session.write(
+        "home/.config/headstart/config.toml",
+        "[shadow]\nwarm = ['echo one > target/one', 'echo two > target/two']\n",
+    );
+    lines(&session, &["shadow", "warm", "--json"]);
+    let shown = session.run(&["shadow", "run", "--", "bash", "-c", "cat target/*"]);
+    assert_eq!(shown.stdout, "one\ntwo\n", "{shown}");
+    assert!(!session.workspace().join("target").exists());
+}
+
+#[test]
+fn a_view_is_listed_and_what_a_killed_process_left_is_swept() {
+    use std::io::{BufRead as _, BufReader};
+    let session = fresh_crate();
+    lines(&session, &["shadow", "warm", "--json", "--", "cargo", "check"]);
+    let line = "mkdir target/a && head -c 3000000 /dev/zero > target/a/b && chmod 0 target/a && echo ready && sleep 60";
+    let mut child = session.command(&["shadow", "run", "--", "bash", "-c", line]).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "ready\n");
+    let mut listed = lines(&session, &["shadow", "list", "--json"]);
+    assert!(3 <= listed[0]["processes"].as_u64().unwrap(), "{listed:?}");
+    assert_eq!(listed[0]["owner"], json!(child.id()));
+    listed.truncate(1);
+    insta::assert_snapshot!(shape(&session, listed));
+    // What a view lies over stays.
+    assert_eq!(lines(&session, &["shadow", "clean", "--json"])[0]["left"], json!(true));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(rooms(&session).len(), 1);
+    let swept = session.run(&["sweep"]);
+    assert!(swept.code == Some(0) && swept.stdout.contains("a view of dead processes"), "{swept}");
+    assert_eq!(rooms(&session), [""; 0]);
+    assert_eq!(lines(&session, &["shadow", "clean", "--json"])[0]["left"], json!(false));
+}
+
+#[test]
+fn a_command_that_removes_its_build_output_as_a_whole_runs_as_anywhere() {
+    let mut session = fresh_crate();
+    run(&session, "cargo", &["check", "--quiet", "--offline"]);
+    let command = "rm -rf target && cargo test --lib";
+    assert_eq!(accepted(&mut session, command, "1 passed"), [""; 0]);
+    assert!(session.workspace().join("target").exists());
+}

@@ -1,0 +1,141 @@
+//! `shadow list` and `shadow clean`: what views hold and what is kept for the next ones, of all processes.
+
+use serde::Serialize;
+
+use crate::args::WorkspaceArg;
+use crate::clock;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::views::{all_kept, processes};
+use crate::workspace;
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Line<'a> {
+    View {
+        id: &'a str,
+        workspace: &'a str,
+        tier: &'a str,
+        /// The process that holds it.
+        owner: u32,
+        /// In milliseconds since the Unix epoch.
+        started: u64,
+        used: u64,
+        running: bool,
+        processes: usize,
+        memory_bytes: u64,
+        disk_bytes: u64,
+    },
+    /// Build output that is kept for the next views of a workspace.
+    Warm {
+        workspace: &'a str,
+        folders: Vec<&'a str>,
+        bytes: u64,
+        used: u64,
+        current: bool,
+    },
+    Cleaned {
+        workspace: &'a str,
+        bytes: u64,
+        left: bool,
+    },
+}
+
+pub(super) fn list(context: &Context) -> Result<ExitStatus, CliError> {
+    let store = context.store()?;
+    let all = all_kept(store.state_folder()).map_err(CliError::state(store.state_folder()))?;
+    let now = clock::unix_ms();
+    let mut lines = Vec::new();
+    for kept in &all {
+        for view in &kept.views {
+            let processes = processes(view.process);
+            let line = Line::View {
+                id: &view.id,
+                workspace: &view.workspace,
+                tier: &view.tier,
+                owner: view.owner,
+                started: view.started,
+                used: view.used,
+                running: view.is_running,
+                processes,
+                memory_bytes: view.memory_bytes,
+                disk_bytes: view.disk_bytes,
+            };
+            let state = if view.is_running {
+                "running".to_owned()
+            } else {
+                format!("idle {}", output::age(now.saturating_sub(view.used)))
+            };
+            let text = format!(
+                "{}  {}  {state}  {processes} processes  {} in memory, {} on disk  {}",
+                view.id,
+                view.tier,
+                size(view.memory_bytes),
+                size(view.disk_bytes),
+                view.workspace
+            );
+            tell(context, &line, &text)?;
+            lines.push(text);
+        }
+        let workspace = kept.workspace.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        if let Some((record, current)) = kept.warm().look() {
+            let mut folders: Vec<&str> =
+                record.layers.iter().flat_map(|layer| layer.folders.iter().map(String::as_str)).collect();
+            folders.sort_unstable();
+            folders.dedup();
+            let bytes = record.layers.iter().map(|layer| layer.bytes).sum();
+            let serves =
+                if current { "for the next views" } else { "out of date, as the folder on disk is another" };
+            let text = format!("warm  {}  {}  {serves}  {workspace}", folders.join(", "), size(bytes));
+            tell(
+                context,
+                &Line::Warm { workspace: &workspace, folders, bytes, used: record.used, current },
+                &text,
+            )?;
+            lines.push(text);
+        }
+    }
+    if lines.is_empty() && !context.output.is_json() {
+        output::note("no view is held, and no build output is kept");
+    }
+    Ok(ExitStatus::Done)
+}
+
+pub(super) fn clean(all: bool, of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
+    let store = context.store()?;
+    let wanted = if all { None } else { Some(workspace::resolve(of.path.as_deref())?) };
+    let kept = all_kept(store.state_folder()).map_err(CliError::state(store.state_folder()))?;
+    for kept in kept {
+        let name = kept.workspace.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        if wanted.as_ref().is_some_and(|wanted| *wanted != name) {
+            continue;
+        }
+        let warm = kept.warm();
+        let bytes = warm.look().map_or(0, |(record, _)| record.layers.iter().map(|layer| layer.bytes).sum());
+        let left = !warm.clear();
+        kept.remove_if_unused();
+        let text = if left {
+            format!("kept     a view lies over some of it; run this again when it has ended  {name}")
+        } else {
+            format!("removed  {}  {name}", size(bytes))
+        };
+        tell(context, &Line::Cleaned { workspace: &name, bytes, left }, &text)?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn tell(context: &Context, line: &Line<'_>, text: &str) -> Result<(), CliError> {
+    if context.output.is_json() {
+        return output::print_json(line);
+    }
+    output::print(&format!("{}\n", output::printable(text)))
+}
+
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        _ => format!("{} MiB", bytes.div_ceil(1 << 20)),
+    }
+}

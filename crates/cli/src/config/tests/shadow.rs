@@ -1,0 +1,108 @@
+//! What the files say about views.
+
+use super::*;
+
+#[test]
+fn views_have_limits_and_a_project_can_only_lower_them() {
+    let user = "[shadow]\ntime = '2m'\nviews = 8\nmemory = '2GiB'\nbytes = '64MiB'\nfiles = 1000\nprocesses = 64\nfresh = 'require'\n\
+                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\n";
+    let shadow = Case::new(user, "").load().unwrap().shadow;
+    let expected = Shadow {
+        enabled: true,
+        time: Duration::from_secs(120),
+        views: 8,
+        memory: 2 << 30,
+        processes: 64,
+        bytes: 64 << 20,
+        files: 1_000,
+        fresh: headstart_speculation::Freshness::Require,
+        show: vec!["/srv/data".into()],
+        tools: vec!["/srv/tools".into()],
+        build: vec![headstart_overlay_fs::WorkspacePath::parse("gen/out").unwrap()],
+        build_bytes: 1 << 30,
+        warm: vec!["cargo check".into()],
+    };
+    assert_eq!(shadow, expected);
+    let project = "[shadow]\nenabled = false\ntime = '90s'\nbytes = '1MiB'\n";
+    let shadow = Case::new(user, project).load().unwrap().shadow;
+    assert_eq!((shadow.enabled, shadow.time, shadow.bytes), (false, Duration::from_secs(90), 1 << 20));
+    let off = Case::new("", "").variable("HEADSTART_SHADOW", "off").load().unwrap();
+    assert!(!off.shadow.enabled && !off.gate_context("/w".into()).unwrap().views);
+    assert!(Case::new("", "").load().unwrap().gate_context("/w".into()).unwrap().views);
+
+    let refused = [
+        (
+            "",
+            "[shadow]\nviews = 65\n",
+            "project/.headstart/config.toml:2: shadow.views: a project can only lower this, and yours is 64",
+        ),
+        (
+            "",
+            "[shadow]\n\ntime = '1h'\n",
+            "project/.headstart/config.toml:3: shadow.time: a project can only lower this, and yours is 120",
+        ),
+        (
+            "[shadow]\nenabled = false\n",
+            "[shadow]\nenabled = true\n",
+            "project/.headstart/config.toml:2: shadow.enabled: a project can only switch views off, and yours are off",
+        ),
+        (
+            "[shadow]\nfresh = 'require'\n",
+            "[shadow]\nfresh = 'tell'\n",
+            "project/.headstart/config.toml:2: shadow.fresh: a project can only be stricter, and yours is require",
+        ),
+        (
+            "",
+            "[shadow]\nshow = ['/root']\n",
+            "project/.headstart/config.toml:2: shadow.show: a project cannot open folders of yours; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\ntools = ['/root/.ssh']\n",
+            "project/.headstart/config.toml:2: shadow.tools: a project cannot open folders of yours; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\nbuild = ['src']\n",
+            "project/.headstart/config.toml:2: shadow.build: a project cannot leave out what commands write; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\nwarm = ['make']\n",
+            "project/.headstart/config.toml:2: shadow.warm: a project cannot have commands run; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\nbuild_bytes = '9GiB'\n",
+            "project/.headstart/config.toml:2: shadow.build_bytes: a project can only lower this, and yours is 8589934592",
+        ),
+        (
+            "[shadow]\nbuild = ['.']\n",
+            "",
+            "user/headstart/config.toml:2: shadow.build: \".\" is no folder that a build tool could have for itself",
+        ),
+        (
+            "[shadow]\nmemory = '4GB'\n",
+            "",
+            "user/headstart/config.toml:2: shadow.memory: \"4GB\" is no number of bytes; write it as 512MiB or 4GiB",
+        ),
+        (
+            "[shadow]\ntime = 5\n",
+            "",
+            "user/headstart/config.toml:2: invalid type: integer `5`, expected a string, in `time = 5`",
+        ),
+        (
+            "[shadow]\nprocesses = 0\n",
+            "",
+            "user/headstart/config.toml:2: shadow.processes: must be at least 1",
+        ),
+        (
+            "[shadow]\nshow = ['data']\n",
+            "",
+            "user/headstart/config.toml:2: shadow.show: data is not absolute",
+        ),
+    ];
+    for (user, project, error) in refused {
+        assert_eq!(Case::new(user, project).load().unwrap_err(), error);
+    }
+}

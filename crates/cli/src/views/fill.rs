@@ -1,0 +1,110 @@
+//! Builds ahead what all views of a workspace begin with: over the tree as it is on disk, with nothing staged.
+
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::{OsTree, WorkspacePath};
+use headstart_shadow::{Command, End, Options, Stream, Streams, View};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::Secrets;
+
+use super::{Views, closed};
+
+/// Of all commands together; a build from nothing takes longer than a command of work ahead may.
+const TIME: Duration = Duration::from_secs(30 * 60);
+
+/// What came of it.
+pub(crate) struct Filled {
+    pub(crate) end: End,
+    pub(crate) time: Duration,
+    pub(crate) folders: Vec<WorkspacePath>,
+    /// Bytes that are kept now; the error says why nothing is. `Ok(None)`: there was nothing to build.
+    pub(crate) kept: Result<Option<u64>, String>,
+}
+
+impl Views {
+    /// The command lines that the user's file names for this.
+    pub(crate) fn warm_lines(&self) -> &[String] {
+        &self.warm
+    }
+
+    /// A command line as [`fill`](Self::fill) takes it.
+    pub(crate) fn fill_line(&self, line: &str) -> Command {
+        self.command(line, TIME, 0)
+    }
+
+    /// A program with its arguments as [`fill`](Self::fill) takes it.
+    pub(crate) fn fill_program(&self, words: &[String]) -> Command {
+        self.program(words, Streams::Apart)
+    }
+
+    /// Runs the commands one after the other, and keeps what they built. The error says why nothing ran.
+    pub(crate) fn fill(
+        &self,
+        commands: &[Command],
+        deny: &DenyRules,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Filled, String> {
+        let failed = |error: headstart_shadow::ShadowError| error.to_string();
+        let rooms =
+            self.rooms.as_ref().ok_or("there is no state folder outside the workspace to keep it in")?;
+        let folders = rooms.folders(deny);
+        if folders.is_empty() {
+            return Err("the workspace has no folder of build output that git does not track (docs/shadow.md names them; \
+                        [shadow] build names further ones)"
+                .to_owned());
+        }
+        let mut room = rooms.make("warm", "kernel").map_err(|error| error.to_string())?;
+        let warm = rooms.warm();
+        let filling = warm.begin(&folders)?;
+        let over = warm.take(&folders);
+        let below = |folder: &WorkspacePath| over.as_ref().map_or(Vec::new(), |over| over.below(folder));
+        let build = rooms.build(&room, &folders, below);
+        let mut view = View::start(&Options { build, ..self.options.clone() }).map_err(failed)?;
+        if !view.is_on_disk() {
+            return Err("the disk is almost full".to_owned());
+        }
+        if let Some(over) = &over {
+            view.renew(over.done(), &over.changed).map_err(failed)?;
+        }
+        room.tell(|about| {
+            about.process = view.process();
+            about.is_running = true;
+        });
+        let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
+        let closed = closed::paths(view.workspace(), deny, secrets).map_err(|error| error.to_string())?;
+        view.hide(&closed).map_err(failed)?;
+        let started = Instant::now();
+        let mut end = End::Exited { code: 0 };
+        for command in commands {
+            let time = TIME.saturating_sub(started.elapsed());
+            end = view.run_into(&Command { time, ..command.clone() }, sink).map_err(failed)?.0;
+            if !end.is_success() {
+                break;
+            }
+        }
+        let time = started.elapsed();
+        let kept = if end.is_success() {
+            self.rests_on_disk(&mut view, &folders).and_then(|()| {
+                view.end();
+                warm.keep(&filling, &room, over.as_ref())
+            })
+        } else {
+            Err("the command failed".to_owned())
+        };
+        Ok(Filled { end, time, folders, kept })
+    }
+
+    /// What was built must not rest on files that only this view has.
+    fn rests_on_disk(&self, view: &mut View, folders: &[WorkspacePath]) -> Result<(), String> {
+        let tree = OsTree::open(view.workspace()).map_err(|error| error.to_string())?;
+        let back = view.read_back(&tree, &self.rules).map_err(|error| error.to_string())?;
+        let changed = back.changes.changes.iter().map(|change| &change.path);
+        let elsewhere = back.ignored.iter().filter(|path| !folders.contains(path));
+        match changed.chain(&back.changed_meanwhile).chain(elsewhere).next() {
+            None => Ok(()),
+            Some(path) => Err(format!(
+                "it changes {path} as well, which views would not have; run it once yourself, then this again"
+            )),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The views of steps that live, and when they end: with the step, where there are too many, or after a while without a command.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::ChangeSet;
+use headstart_shadow::Ender;
+use headstart_toolbox::ViewId;
+
+use super::opening::{Opened, Output};
+use super::{Views, lock};
+
+/// A view without a command for so long is ended; the next command makes another.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// The view of one step.
+pub(super) struct Held {
+    /// Locked while a command runs.
+    pub(super) open: Mutex<Option<Open>>,
+    pub(super) ender: Mutex<Option<Ender>>,
+    /// Nobody wants it any more.
+    is_over: AtomicBool,
+    used: Mutex<Instant>,
+    /// A command of this step removed a folder of build output as a whole, which only works in memory.
+    pub(super) output: Mutex<Output>,
+}
+
+pub(super) struct Open {
+    pub(super) opened: Opened,
+    pub(super) below: Arc<ChangeSet>,
+}
+
+/// All that are held, and the thread that ends the idle ones.
+#[derive(Default)]
+pub(super) struct AllHeld {
+    views: Mutex<BTreeMap<ViewId, Arc<Held>>>,
+    /// Without it the thread ends.
+    watched: Mutex<Option<Sender<()>>>,
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self {
+            open: Mutex::default(),
+            ender: Mutex::default(),
+            is_over: AtomicBool::default(),
+            used: Mutex::new(Instant::now()),
+            output: Mutex::new(Output::OnDisk),
+        }
+    }
+}
+
+impl Views {
+    /// The view of this id; of too many the one that was used longest ago goes.
+    pub(super) fn hold(self: &Arc<Self>, id: &ViewId) -> Arc<Held> {
+        self.watch_idle();
+        let is_known = lock(&self.held.views).contains_key(id);
+        if !is_known && self.most_held <= lock(&self.held.views).len() {
+            self.end_oldest();
+        }
+        let held = Arc::clone(lock(&self.held.views).entry(id.clone()).or_default());
+        *lock(&held.used) = Instant::now();
+        held
+    }
+
+    /// As the port has it.
+    pub(crate) fn end(&self, id: &ViewId) {
+        let held = lock(&self.held.views).remove(id);
+        if let Some(held) = held {
+            held.end();
+        }
+    }
+
+    /// Ends the idle view that was used longest ago; whether there was one.
+    pub(super) fn end_oldest(&self) -> bool {
+        let oldest = {
+            let mut all = lock(&self.held.views);
+            let idle = all.iter().filter(|(_, held)| held.is_idle());
+            let oldest = idle.min_by_key(|(_, held)| *lock(&held.used)).map(|(id, _)| id.clone());
+            oldest.and_then(|id| all.remove(&id))
+        };
+        oldest.inspect(|held| held.end()).is_some()
+    }
+
+    /// Ends what had no command for so long.
+    pub(super) fn end_idle(&self, since: Duration) {
+        let idle: Vec<_> = {
+            let mut all = lock(&self.held.views);
+            let is_idle = |held: &Arc<Held>| held.is_idle() && since <= lock(&held.used).elapsed();
+            let ids: Vec<_> =
+                all.iter().filter(|(_, held)| is_idle(held)).map(|(id, _)| id.clone()).collect();
+            ids.iter().filter_map(|id| all.remove(id)).collect()
+        };
+        for held in idle {
+            held.end();
+        }
+    }
+
+    fn watch_idle(self: &Arc<Self>) {
+        let mut watched = lock(&self.held.watched);
+        if watched.is_some() {
+            return;
+        }
+        let (sender, gone) = channel();
+        *watched = Some(sender);
+        let views: Weak<Self> = Arc::downgrade(self);
+        // Without the thread idle views stay, which costs memory and nothing else.
+        let _ = std::thread::Builder::new().name("idle-views".to_owned()).spawn(move || {
+            while gone.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let Some(views) = views.upgrade() else { return };
+                views.end_idle(IDLE);
+            }
+        });
+    }
+}
+
+impl Held {
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// No command runs in it, and none is about to.
+    fn is_idle(self: &Arc<Self>) -> bool {
+        // Whoever is about to run one has it as well.
+        Arc::strong_count(self) == 1 && self.open.try_lock().is_ok()
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(ender) = lock(&self.ender).take() {
+            ender.end();
+        }
+        // Where a command runs, its thread drops the view.
+        if let Ok(mut open) = self.open.try_lock() {
+            *open = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Shadow;
+    use crate::environment::Environment;
+
+    fn views(most: usize) -> Arc<Views> {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Shadow { views: most, ..Shadow::default() };
+        let quota = headstart_overlay_fs::Quota::default();
+        Arc::new(Views::new(folder.path(), &settings, quota, &Environment::default(), None))
+    }
+
+    fn held(views: &Views) -> Vec<String> {
+        lock(&views.held.views).keys().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_idle_for_long_ends_and_what_runs_does_not() {
+        let views = views(8);
+        let running = views.hold(&ViewId::new("running"));
+        let idle = Arc::downgrade(&views.hold(&ViewId::new("idle")));
+        views.end_idle(Duration::from_secs(60));
+        assert_eq!(held(&views), ["idle", "running"]);
+        views.end_idle(Duration::ZERO);
+        assert_eq!(held(&views), ["running"]);
+        assert!(idle.upgrade().is_none() && !running.is_over());
+    }
+
+    #[test]
+    fn of_too_many_the_longest_unused_ends_unless_a_command_runs_in_it() {
+        let views = views(2);
+        let first = views.hold(&ViewId::new("first"));
+        for id in ["second", "third"] {
+            drop(views.hold(&ViewId::new(id)));
+        }
+        assert_eq!(held(&views), ["first", "third"]);
+        drop(first);
+        drop(views.hold(&ViewId::new("fourth")));
+        assert_eq!(held(&views), ["fourth", "third"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! A view with what belongs to it: its room on the disk, and the finished layers that it lies over.
+
+use headstart_shadow::{Options, ShadowError, View};
+use headstart_tool_gate::DenyRules;
+
+use super::Views;
+use super::rooms::{Room, Rooms};
+use super::warm::Used;
+
+/// A view, and what goes after it.
+pub(crate) struct Opened {
+    pub(crate) view: View,
+    pub(super) room: Option<Room>,
+    /// Nobody removes these while the view lies over them.
+    _over: Option<Used>,
+}
+
+/// Where build output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// To the disk, in folders that have a place of their own and so cannot be removed or renamed as a whole.
+    OnDisk,
+    /// To memory, with all else.
+    InMemory,
+}
+
+impl Views {
+    /// A new view with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
+    pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
+        let rooms = self.rooms.as_ref().filter(|_| output == Output::OnDisk);
+        let made = rooms.and_then(|rooms| {
+            self.make_room(rooms);
+            // A state folder that cannot be written is told by whoever needs it.
+            Some((rooms, rooms.make(id, "kernel").ok()?))
+        });
+        let Some((rooms, mut room)) = made else {
+            let view = View::start(&self.options)?;
+            return Ok(Opened { view, room: None, _over: None });
+        };
+        let (view, over) = self.start_in(rooms, &room, deny)?;
+        room.tell(|about| about.process = view.process());
+        Ok(Opened { view, room: Some(room), _over: over })
+    }
+
+    fn start_in(
+        &self,
+        rooms: &Rooms,
+        room: &Room,
+        deny: &DenyRules,
+    ) -> Result<(View, Option<Used>), ShadowError> {
+        let folders = rooms.folders(deny);
+        let with = |build| Options { build, ..self.options.clone() };
+        if let Some(over) = rooms.warm().take(&folders) {
+            let build = rooms.build(room, &folders, |folder| over.below(folder));
+            let started = View::start(&with(build)).and_then(|mut view| {
+                view.renew(over.done(), &over.changed)?;
+                Ok(view)
+            });
+            match started {
+                Ok(view) => return Ok((view, Some(over))),
+                // What changed on disk cannot be given another time, or a layer is damaged.
+                Err(_) => drop(room.empty()),
+            }
+        }
+        let build = rooms.build(room, &folders, |_| Vec::new());
+        let view = match (build.is_some(), View::start(&with(build))) {
+            (true, Err(ShadowError::Refused(_))) => View::start(&self.options)?,
+            (_, started) => started?,
+        };
+        Ok((view, None))
+    }
+
+    /// Makes space on the disk, the longest unused first: views of this process that are idle, then finished layers.
+    fn make_room(&self, rooms: &Rooms) {
+        loop {
+            let (used, most) = rooms.usage();
+            if used <= most / 4 * 3 {
+                return;
+            }
+            let ended = self.end_oldest();
+            if !ended && !rooms.warm().clear() {
+                return;
+            }
+            if !ended && rooms.usage().0 == used {
+                return;
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// Tells other processes that a command runs, or how much there is after it.
+    pub(super) fn tell(&mut self, is_running: bool) {
+        let Some(room) = &mut self.room else { return };
+        let written = if is_running { None } else { self.view.usage().ok() };
+        let disk = (!is_running).then(|| room.bytes());
+        room.tell(|about| {
+            about.is_running = is_running;
+            about.memory_bytes = written.map_or(about.memory_bytes, |(bytes, _)| bytes);
+            about.disk_bytes = disk.unwrap_or(about.disk_bytes);
+        });
+    }
+}
+
+/// Whether a command failed because a folder that has a place of its own cannot be removed as a whole.
+pub(super) fn met_a_place(opened: &Opened, exit_code: Option<i32>, said: &str) -> bool {
+    const SAID: [&str; 3] = ["Device or resource busy", "EBUSY", "os error 16"];
+    exit_code != Some(0) && opened.view.is_on_disk() && SAID.iter().any(|busy| said.contains(busy))
+}
