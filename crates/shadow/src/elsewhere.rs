@@ -8,7 +8,8 @@ use headstart_overlay_fs::{ChangeSet, Tree};
 use headstart_workspace_path::WorkspacePath;
 
 use crate::{
-    Command, End, Options, Output, ReadBack, ReadRules, Refusal, Refused, ShadowError, Stream, Support,
+    Command, End, Options, Output, Program, ReadBack, ReadRules, Refusal, Refused, Running, ShadowError,
+    Stream, Support,
 };
 
 /// A view, of which there is none on this system.
@@ -118,6 +119,21 @@ impl View {
         _command: &Command,
         _sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<(End, Refused), ShadowError> {
+        match *self {}
+    }
+
+    /// Starts a program with pipes.
+    pub fn start_program(&mut self, _command: &Command) -> Result<Program, ShadowError> {
+        match *self {}
+    }
+
+    /// Ends the program.
+    pub fn stop_program(&mut self) -> Result<(), ShadowError> {
+        match *self {}
+    }
+
+    /// What runs in the view.
+    pub fn running(&mut self) -> Result<Running, ShadowError> {
         match *self {}
     }
 

@@ -3,7 +3,7 @@
 //! A [`View`] is a set of Linux namespaces with an overlayfs over the workspace, mounted at the workspace's own absolute path, in a root
 //! folder that shows the system's folders for reading and nothing else of the machine: no network, no socket, no process, no home folder.
 //! It is started in milliseconds by an unprivileged user, and gone with its last process. [`View::show`] writes what is staged into it,
-//! [`View::run`] runs a command, [`View::read_back`] says what the view holds that the workspace does not, as a
+//! [`View::run`] runs a command, [`View::start_program`] a program with pipes that stays, [`View::read_back`] says what the view holds that the workspace does not, as a
 //! [`ChangeSet`](headstart_overlay_fs::ChangeSet) that [`Workspace::commit`](headstart_overlay_fs::Workspace::commit) accepts.
 //!
 //! The processes of a view are the host's own binary, started again: `main` has to call [`entry`] before anything else.
@@ -86,4 +86,4 @@ pub use options::{BuildLayer, BuildRoom, Command, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{Ender, View, build_folders, entry, keep_attributes, remove_folder, support};
 pub use reading::{Entry, Look, classify};
-pub use report::{End, NotStaged, Output, ReadBack, Refused, Stream, Support, WhyNot};
+pub use report::{End, NotStaged, Output, Program, ReadBack, Refused, Running, Stream, Support, WhyNot};

@@ -51,6 +51,28 @@ impl End {
     }
 }
 
+/// The pipes of a program that runs in a view beside what its holder does there.
+#[derive(Debug)]
+pub struct Program {
+    /// Its standard input.
+    pub stdin: std::io::PipeWriter,
+    /// Its standard output; it ends with the last process that holds it.
+    pub stdout: std::io::PipeReader,
+    /// Its standard error.
+    pub stderr: std::io::PipeReader,
+}
+
+/// What runs in a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// How the last program ended; `None`: it runs, or none was started.
+    pub ended: Option<End>,
+    /// The processes of the program.
+    pub processes: u64,
+    /// Their memory in bytes, without what they share.
+    pub resident: u64,
+}
+
 /// Where a piece of output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {

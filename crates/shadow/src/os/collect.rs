@@ -41,7 +41,7 @@ pub(super) fn collect(
     };
     let mut pipes: Vec<(Stream, OwnedFd)> = vec![(Stream::Out, out.into())];
     pipes.extend(err.map(|err| (Stream::Err, err.into())));
-    match send(channel, directory, command, [out_writer.as_fd(), err_writer.as_fd()]) {
+    match send(channel, "run", directory, command, &[out_writer.as_fd(), err_writer.as_fd()]) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             return Ok(Collected::NotStarted(error.to_string()));
@@ -95,11 +95,13 @@ pub(super) fn collect(
     Ok(Collected::Done { end, without_route })
 }
 
-fn send(
+/// Asks for a command to be run, or a program to be started.
+pub(super) fn send(
     channel: &mut Channel,
+    kind: &str,
     directory: &Path,
     command: &Command,
-    pipes: [std::os::fd::BorrowedFd<'_>; 2],
+    pipes: &[std::os::fd::BorrowedFd<'_>],
 ) -> io::Result<()> {
     let count = command.arguments.len().to_string();
     let variables: Vec<Vec<u8>> = command
@@ -107,10 +109,10 @@ fn send(
         .iter()
         .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
         .collect();
-    let mut fields: Vec<&[u8]> = vec![b"run", directory.as_os_str().as_bytes(), count.as_bytes()];
+    let mut fields: Vec<&[u8]> = vec![kind.as_bytes(), directory.as_os_str().as_bytes(), count.as_bytes()];
     fields.extend(command.arguments.iter().map(|argument| argument.as_bytes()));
     fields.extend(variables.iter().map(Vec::as_slice));
-    channel.send(&fields, &pipes)
+    channel.send(&fields, pipes)
 }
 
 fn answer(channel: &mut Channel) -> io::Result<Option<Collected>> {
@@ -125,20 +127,25 @@ fn answer(channel: &mut Channel) -> io::Result<Option<Collected>> {
         b"failed" => Collected::NotStarted(message.text(1)),
         b"done" => {
             let number: i32 = message.number(2).ok_or_else(wrong)?;
-            let end = match message.text(1).as_str() {
-                "exited" => End::Exited { code: number },
-                "killed" => End::Killed { signal: number },
-                "memory" => End::Memory,
-                "processes" => End::Processes,
-                _ => return Err(wrong()),
-            };
+            let end = end(&message.text(1), number).ok_or_else(wrong)?;
             Collected::Done { end, without_route: message.number(3).ok_or_else(wrong)? }
         }
         _ => return Err(wrong()),
     }))
 }
 
-fn is_gone(error: &io::Error) -> bool {
+/// How a first process ended, in the words of the other side.
+pub(super) fn end(word: &str, number: i32) -> Option<End> {
+    Some(match word {
+        "exited" => End::Exited { code: number },
+        "killed" => End::Killed { signal: number },
+        "memory" => End::Memory,
+        "processes" => End::Processes,
+        _ => return None,
+    })
+}
+
+pub(super) fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected | UnexpectedEof)
 }

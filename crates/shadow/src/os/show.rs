@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{Change, ChangeKind, EntryKind};
 use headstart_workspace_path::WorkspacePath;
@@ -15,6 +16,9 @@ use super::again;
 use crate::ShadowError;
 
 const SECOND: i64 = 1_000_000_000;
+
+/// Where a program runs meanwhile, it may make what is removed anew for ever: so long it is tried.
+const AGAINST_A_PROGRAM: Duration = Duration::from_secs(5);
 
 /// What is to be at a path.
 enum Wanted<'a> {
@@ -29,11 +33,18 @@ pub(super) struct Show<'a> {
     root: BorrowedFd<'a>,
     /// When the last command ended.
     after: Option<i64>,
+    /// Until when it is tried.
+    deadline: Option<Instant>,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(root: BorrowedFd<'a>, after: Option<i64>) -> Self {
-        Self { root, after }
+        Self { root, after, deadline: None }
+    }
+
+    /// The same in a view in which a program runs, which may change all that is looked at here.
+    pub(super) fn beside_a_program(self) -> Self {
+        Self { deadline: Instant::now().checked_add(AGAINST_A_PROGRAM), ..self }
     }
 
     /// Makes `target` of a view that holds `known`, both over the same tree.
@@ -88,7 +99,11 @@ impl<'a> Show<'a> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
             Err(error) => return Err(failed(path, error)),
         };
-        remove_tree(folder.as_fd(), name).map_err(|error| failed(path, error))
+        self.remove_tree(folder.as_fd(), name).map_err(|error| failed(path, error))
+    }
+
+    fn remove_tree(&self, at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+        remove_tree(at, name, self.deadline)
     }
 
     fn make(&self, path: &WorkspacePath, wanted: &Wanted<'_>) -> Result<(), Errno> {
@@ -98,10 +113,10 @@ impl<'a> Show<'a> {
             opened => opened?,
         };
         match wanted {
-            Wanted::Nothing => remove_tree(folder.as_fd(), name),
-            Wanted::Folder => make_folder(folder.as_fd(), name).map(drop),
+            Wanted::Nothing => self.remove_tree(folder.as_fd(), name),
+            Wanted::Folder => self.make_folder(folder.as_fd(), name).map(drop),
             Wanted::Link(target) => {
-                remove_tree(folder.as_fd(), name)?;
+                self.remove_tree(folder.as_fd(), name)?;
                 rustix::fs::symlinkat(*target, &folder, name)
             }
             Wanted::File { content, executable } => self.write(folder.as_fd(), name, content, *executable),
@@ -127,7 +142,7 @@ impl<'a> Show<'a> {
         let file = if let Some(file) = kept {
             file
         } else {
-            remove_tree(folder, name)?;
+            self.remove_tree(folder, name)?;
             let mode = Mode::from_raw_mode(if executable { 0o777 } else { 0o666 });
             rustix::fs::openat(folder, name, flags | OFlags::CREATE | OFlags::EXCL, mode)?
         };
@@ -154,7 +169,7 @@ impl<'a> Show<'a> {
         loop {
             match rustix::fs::openat2(self.root, name, flags, Mode::empty(), resolve) {
                 // Something was renamed meanwhile.
-                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::AGAIN | Errno::INTR) => in_time(self.deadline)?,
                 opened => return opened,
             }
         }
@@ -164,9 +179,24 @@ impl<'a> Show<'a> {
     fn make_folders(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
         let mut at = self.folder(&WorkspacePath::root())?;
         for name in path.names() {
-            at = make_folder(at.as_fd(), name)?;
+            at = self.make_folder(at.as_fd(), name)?;
         }
         Ok(at)
+    }
+
+    /// A folder in a folder, in place of whatever else has that name.
+    fn make_folder(&self, at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+        let open = || {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            again(|| rustix::fs::openat(at, name, flags, Mode::empty()))
+        };
+        match open() {
+            Err(Errno::NOENT) => {}
+            Err(Errno::NOTDIR | Errno::LOOP) => self.remove_tree(at, name)?,
+            opened => return opened,
+        }
+        rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o777))?;
+        open()
     }
 }
 
@@ -217,23 +247,12 @@ fn is_same(one: &ChangeKind, other: &ChangeKind) -> bool {
     }
 }
 
-/// A folder in a folder, in place of whatever else has that name.
-fn make_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
-    let open = || {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        again(|| rustix::fs::openat(at, name, flags, Mode::empty()))
-    };
-    match open() {
-        Err(Errno::NOENT) => {}
-        Err(Errno::NOTDIR | Errno::LOOP) => remove_tree(at, name)?,
-        opened => return opened,
-    }
-    rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o777))?;
-    open()
+fn in_time(deadline: Option<Instant>) -> Result<(), Errno> {
+    if deadline.is_some_and(|deadline| deadline <= Instant::now()) { Err(Errno::TIMEDOUT) } else { Ok(()) }
 }
 
 /// Removes a name, with all below it. No link is followed; only one handle a folder is open, however deep it is.
-pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8], deadline: Option<Instant>) -> Result<(), Errno> {
     match rustix::fs::unlinkat(at, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => {}
         Err(Errno::NOENT) => return Ok(()),
@@ -242,6 +261,7 @@ pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> 
     let mut stack = vec![at.try_clone_to_owned().map_err(|_| Errno::MFILE)?];
     let mut names: Vec<Vec<u8>> = vec![name.to_vec()];
     while let (Some(name), Some(folder)) = (names.last(), stack.last()) {
+        in_time(deadline)?;
         match rustix::fs::unlinkat(folder, name.as_slice(), AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => {
                 stack.pop();
@@ -256,13 +276,14 @@ pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> 
         let inner = match open() {
             // A folder that its owner may not search.
             Err(Errno::ACCESS) => {
-                rustix::fs::chmodat(folder, name.as_slice(), Mode::RWXU, AtFlags::empty())?;
+                open_up(folder.as_fd(), name)?;
                 open()?
             }
             opened => opened?,
         };
         let mut below = None;
         for entry in Dir::read_from(&inner)? {
+            in_time(deadline)?;
             let entry = entry?;
             let found = entry.file_name().to_bytes();
             if found == b"." || found == b".." {
@@ -280,4 +301,36 @@ pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> 
         }
     }
     Ok(())
+}
+
+/// Lets its owner search a folder. By a handle: a name could lead elsewhere by then, also out of the view, for links are followed from this
+/// process's own root.
+fn open_up(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(at, name, flags, Mode::empty())?;
+    rustix::fs::chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_opened_up_and_where_a_link_leads_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let mode = |name: &str| fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o777;
+        for name in ["folder", "outside"] {
+            fs::create_dir(place.path().join(name)).unwrap();
+            fs::set_permissions(place.path().join(name), fs::Permissions::from_mode(0o500)).unwrap();
+        }
+        std::os::unix::fs::symlink(place.path().join("outside"), place.path().join("link")).unwrap();
+        let at = fs::File::open(place.path()).unwrap();
+        open_up(at.as_fd(), b"folder").unwrap();
+        assert_eq!(mode("folder"), 0o700);
+        open_up(at.as_fd(), b"link").unwrap_err();
+        assert_eq!(mode("outside"), 0o500);
+    }
 }

@@ -1,3 +1,5 @@
+mod program;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -31,8 +33,9 @@ const ENDING: Duration = Duration::from_secs(2);
 
 /// A copy-on-write view of a workspace, held by the processes that were started for it.
 ///
-/// All calls block. One command runs at a time; [`ender`](Self::ender) gives what ends the view from another thread, whatever it is doing. A view
-/// that is dropped is ended, and what was written in it is gone.
+/// All calls block. One command runs at a time, or one program beside which the view is shown other files ([`start_program`](Self::start_program));
+/// [`ender`](Self::ender) gives what ends the view from another thread, whatever it is doing. A view that is dropped is ended, and what was
+/// written in it is gone.
 ///
 /// # Processes
 ///
@@ -57,6 +60,8 @@ pub struct View {
     /// What the view was last told, or was found to hold.
     known: BTreeMap<WorkspacePath, Change>,
     hidden: BTreeSet<WorkspacePath>,
+    /// Whether a program was started that may still run.
+    has_program: bool,
 }
 
 /// Ends a view from elsewhere: from another thread, or when a future is dropped.
@@ -157,6 +162,7 @@ impl View {
             last_command: None,
             known: BTreeMap::new(),
             hidden: BTreeSet::new(),
+            has_program: false,
         })
     }
 
@@ -197,7 +203,8 @@ impl View {
         self.check_alive()?;
         let target: BTreeMap<_, _> =
             staged.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
-        Show::new(self.root.as_fd(), self.last_command).change(&self.known, &target)?;
+        self.pass_a_moment();
+        self.writer().change(&self.known, &target)?;
         self.known = target;
         Ok(())
     }
@@ -207,7 +214,7 @@ impl View {
     pub fn lay(&mut self, below: &ChangeSet) -> Result<(), ShadowError> {
         self.check_alive()?;
         let target = below.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
-        Show::new(self.root.as_fd(), self.last_command).change(&BTreeMap::new(), &target)
+        self.writer().change(&BTreeMap::new(), &target)
     }
 
     /// To be called in a view over finished layers of build output ([`BuildLayer::below`](crate::BuildLayer::below)), which were done at `built`, in nanoseconds
@@ -216,14 +223,14 @@ impl View {
     pub fn renew(&mut self, built: i64, changed: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
         self.last_command = self.last_command.max(Some(built));
-        Show::new(self.root.as_fd(), self.last_command).renew(changed)
+        self.writer().renew(changed)
     }
 
     /// Takes paths out of the view, with all that is below them: commands do not see them, and they are never read back.
     pub fn hide(&mut self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
         for path in paths.iter().filter(|path| !path.is_root()) {
-            Show::new(self.root.as_fd(), None).remove(path)?;
+            self.writer().remove(path)?;
             self.hidden.insert(path.clone());
         }
         Ok(())
@@ -333,6 +340,11 @@ impl View {
     /// The root of the workspace as commands see it. What is opened below it may be anything that a command left there.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
+    }
+
+    fn writer(&self) -> Show<'_> {
+        let show = Show::new(self.root.as_fd(), self.last_command);
+        if self.has_program { show.beside_a_program() } else { show }
     }
 
     fn is_full(&self) -> bool {

@@ -15,13 +15,15 @@ mod machine;
 mod state;
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use headstart_overlay_fs::{ChangeKind, OsTree, Quota};
-use headstart_shadow::{Command, ReadRules, View};
+use headstart_shadow::{Command, End, ReadRules, View};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::machine::Machine;
@@ -30,6 +32,7 @@ use crate::state::state;
 const BATTERY: &str = include_str!("battery.py");
 /// The first argument with which this test starts itself, to be another user and to have a secret in its environment.
 const ALONE: &str = "__alone";
+static COPYING: Mutex<()> = Mutex::new(());
 /// What must be nowhere in a view.
 const TOKEN: &str = "token-of-the-users-4711";
 /// As many attacks as there are at least: fewer are a mistake of this test.
@@ -57,7 +60,8 @@ fn main() -> ExitCode {
         return code;
     }
     if std::env::args().nth(1).as_deref() == Some(ALONE) {
-        nothing_gets_through();
+        nothing_gets_through(Way::Command);
+        nothing_gets_through(Way::Program);
         the_battery_finds_what_is_open();
         return ExitCode::SUCCESS;
     }
@@ -73,6 +77,8 @@ fn alone(user: Option<u32>) -> Result<(), Failed> {
     let place = tempfile::Builder::new().prefix("shadow-attacks-").tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = place.path().join("attacks");
+    // A process that is started while the copy is written holds it open for a moment, and then it cannot be run.
+    let copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let null = fs::metadata("/dev/null").unwrap().permissions().mode() & 0o777;
     assert!(
@@ -84,7 +90,9 @@ fn alone(user: Option<u32>) -> Result<(), Failed> {
     if let Some(user) = user {
         command.uid(user).gid(user);
     }
-    let output = command.output().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(copying);
+    let output = child.wait_with_output().unwrap();
     print_output(&output.stdout);
     if output.status.success() {
         return Ok(());
@@ -97,7 +105,33 @@ fn print_output(bytes: &[u8]) {
     print!("{}", String::from_utf8_lossy(bytes));
 }
 
-fn nothing_gets_through() {
+/// How the attacks are run.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Command,
+    Program,
+}
+
+fn attacked(way: Way, view: &mut View, command: &Command) -> String {
+    let said = match way {
+        Way::Command => {
+            let output = view.run(command).unwrap();
+            assert!(output.end.is_success(), "{:?}: {}", output.end, String::from_utf8_lossy(&output.stdout));
+            output.stdout
+        }
+        Way::Program => {
+            let mut program = view.start_program(command).unwrap();
+            let mut said = Vec::new();
+            program.stdout.read_to_end(&mut said).unwrap();
+            let end = view.running().unwrap().ended;
+            assert_eq!(end, Some(End::Exited { code: 0 }), "{}", String::from_utf8_lossy(&said));
+            said
+        }
+    };
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+fn nothing_gets_through(way: Way) {
     let mut machine = Machine::new(TOKEN);
     let before = machine.look();
     let options = machine.options_with_room();
@@ -105,10 +139,8 @@ fn nothing_gets_through() {
     let inherited = rustix::io::dup(fs::File::open(machine.out().join("secret")).unwrap()).unwrap();
     let mut view = View::start(&options).unwrap_or_else(|error| panic!("these tests need views: {error}"));
     let command = machine.attacks(BATTERY, &[], Duration::from_secs(120));
-    let output = view.run(&command).unwrap();
+    let said = attacked(way, &mut view, &command);
     drop(inherited);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.end.is_success(), "{:?}: {said}", output.end);
     let rows: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let leaks: Vec<_> = rows.iter().filter(|row| row["outcome"] != "refused").collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
@@ -135,7 +167,8 @@ fn nothing_gets_through() {
     assert_eq!(machine.look(), before);
     machine.was_not_reached();
     print_output(
-        format!("uid {}: {} attacks, 0 leaks\n", rustix::process::getuid().as_raw(), rows.len()).as_bytes(),
+        format!("uid {}, {way:?}: {} attacks, 0 leaks\n", rustix::process::getuid().as_raw(), rows.len())
+            .as_bytes(),
     );
 }
 

@@ -30,7 +30,7 @@ fn killed(arguments: &[String]) {
     let folder = workspace();
     let before = state(folder.path());
     for moment in 0..MOMENTS {
-        let mut caller = start_caller(folder.path());
+        let mut caller = start_caller(folder.path(), ["command", "program"][moment as usize % 2]);
         std::thread::sleep(BETWEEN * moment);
         let id = caller.id();
         let victim = match arguments[0].as_str() {
@@ -53,10 +53,11 @@ fn killed(arguments: &[String]) {
     assert!(view.run(&Command::shell("true", PATIENCE)).unwrap().end.is_success());
 }
 
-fn start_caller(folder: &std::path::Path) -> Child {
+fn start_caller(folder: &std::path::Path, what: &str) -> Child {
     std::process::Command::new(std::env::current_exe().unwrap())
         .args([crate::ALONE, "caller"])
         .arg(folder)
+        .arg(what)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -79,7 +80,11 @@ fn caller(arguments: &[String]) {
         ender.end();
     });
     let line = "while :; do echo x > a; (setsid sleep 1000 &); sleep 0.01; done";
-    assert_eq!(view.run(&Command::shell(line, PATIENCE)).unwrap_err(), ShadowError::Ended);
+    if arguments[1] == "command" {
+        assert_eq!(view.run(&Command::shell(line, PATIENCE)).unwrap_err(), ShadowError::Ended);
+    } else if let Ok(mut program) = view.start_program(&Command::shell(line, PATIENCE)) {
+        program.stdout.read_to_end(&mut Vec::new()).unwrap();
+    }
 }
 
 fn until_nobody_is_left(moment: u32) {

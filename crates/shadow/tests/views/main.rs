@@ -16,6 +16,7 @@ mod layers;
 mod output;
 mod place;
 mod places;
+mod programs;
 mod reading;
 mod showing;
 #[path = "../support/state.rs"]
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     let groups = [
         commands::TESTS,
         given::TESTS,
+        programs::TESTS,
         showing::TESTS,
         reading::TESTS,
         places::TESTS,

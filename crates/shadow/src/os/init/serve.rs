@@ -1,4 +1,6 @@
-//! Runs commands, one at a time, each until none of its processes is left.
+//! Runs commands, one at a time, each until none of its processes is left, or one program beside which other requests are served.
+
+mod beside;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -13,6 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
 
+use self::beside::Beside;
 use super::network::without_route;
 use crate::Limits;
 use crate::os::again;
@@ -23,10 +26,17 @@ const LOOK_EVERY: i64 = 100_000_000;
 
 /// Serves until the other side is gone, and with this process all others of the view.
 pub(super) fn serve(channel: &mut Channel, limits: Limits) -> ExitCode {
-    while let Ok(Some(message)) = channel.receive() {
+    let mut beside = Beside::default();
+    loop {
+        beside.watch_until_asked(channel.as_fd(), &limits);
+        let Ok(Some(message)) = channel.receive() else { break };
         let answer = match message.kind() {
+            b"run" if beside.runs() => Some(failed("a program runs in this view; stop it first")),
             b"run" => run(channel.as_fd(), message, &limits),
-            _ => Some(vec!["failed".to_owned(), "no such request".to_owned()]),
+            b"start" => Some(beside.start(message)),
+            b"look" => Some(beside.look()),
+            b"stop" => Some(beside.stop()),
+            _ => Some(failed("no such request")),
         };
         let Some(answer) = answer else { break };
         let fields: Vec<&[u8]> = answer.iter().map(String::as_bytes).collect();
@@ -37,19 +47,16 @@ pub(super) fn serve(channel: &mut Channel, limits: Limits) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn failed(why: &str) -> Vec<String> {
+    vec!["failed".to_owned(), why.to_owned()]
+}
+
 /// The answer to a request; `None` if the other side went away meanwhile.
 fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits) -> Option<Vec<String>> {
     let before = without_route();
-    let mut command = match command(message) {
-        Ok(command) => command,
-        Err(said) => return Some(vec!["failed".to_owned(), said]),
-    };
-    let started = command.spawn();
-    // With it go our ends of the pipes, so that they end with the command.
-    drop(command);
-    let child = match started {
+    let child = match spawn(message, Input::None) {
         Ok(child) => child,
-        Err(error) => return Some(vec!["failed".to_owned(), error.to_string()]),
+        Err(said) => return Some(failed(&said)),
     };
     let watched = watch(socket, &child, limits)?;
     end_all();
@@ -58,8 +65,21 @@ fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits) -> Option<Vec<
     Some(vec!["done".to_owned(), how.to_owned(), number.to_string(), lost.to_string()])
 }
 
-/// The fields: directory, number of arguments, the arguments, the variables; the descriptors: standard output, standard error.
-fn command(message: Message) -> Result<Command, String> {
+/// Whether standard input is among the descriptors of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    None,
+    First,
+}
+
+/// Starts what a request names. Our ends of the pipes are closed after it, so that they end with the program.
+fn spawn(message: Message, input: Input) -> Result<std::process::Child, String> {
+    command(message, input)?.spawn().map_err(|error| error.to_string())
+}
+
+/// The fields: directory, number of arguments, the arguments, the variables; the descriptors: standard input if it is among them, standard
+/// output, standard error.
+fn command(message: Message, input: Input) -> Result<Command, String> {
     let wrong = || "the request cannot be read".to_owned();
     let count: usize = message.number(2).ok_or_else(wrong)?;
     let mut fields = message.fields.into_iter().skip(1);
@@ -73,8 +93,12 @@ fn command(message: Message) -> Result<Command, String> {
         command.env(OsStr::from_bytes(&variable[..cut]), OsStr::from_bytes(&variable[cut + 1..]));
     }
     let mut descriptors = message.descriptors.into_iter();
+    let input = match input {
+        Input::None => Stdio::null(),
+        Input::First => descriptors.next().ok_or_else(wrong)?.into(),
+    };
     let (Some(out), Some(err)) = (descriptors.next(), descriptors.next()) else { return Err(wrong()) };
-    command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+    command.stdin(input).stdout(out).stderr(err).process_group(0);
     Ok(command)
 }
 
@@ -117,6 +141,16 @@ fn how(status: WaitStatus) -> (&'static str, i32) {
 
 /// Which limit the processes of the view are over, if one.
 fn over(limits: &Limits) -> Option<&'static str> {
+    let (processes, memory) = usage()?;
+    match () {
+        () if limits.processes < processes => Some("processes"),
+        () if limits.memory < memory => Some("memory"),
+        () => None,
+    }
+}
+
+/// How many processes the view has, and their memory in bytes.
+fn usage() -> Option<(u64, u64)> {
     let page = rustix::param::page_size() as u64;
     let (mut processes, mut memory) = (0_u64, 0_u64);
     for entry in fs::read_dir("/proc").ok()?.flatten() {
@@ -131,11 +165,7 @@ fn over(limits: &Limits) -> Option<&'static str> {
         let (resident, shared) = (sizes.next().unwrap_or(0), sizes.next().unwrap_or(0));
         memory += resident.saturating_sub(shared) * page;
     }
-    match () {
-        () if limits.processes < processes => Some("processes"),
-        () if limits.memory < memory => Some("memory"),
-        () => None,
-    }
+    Some((processes, memory))
 }
 
 /// Ends every other process of the view, and comes back when none is left.

@@ -165,7 +165,7 @@ fn depth_is_bounded() {
     assert!(error.contains("limit of 128 names in a path"), "{error}");
     let home = fs::File::open("/dev/shm").unwrap();
     let name = upper.keep();
-    crate::os::show::remove_tree(home.as_fd(), name.file_name().unwrap().as_bytes()).unwrap();
+    crate::os::show::remove_tree(home.as_fd(), name.file_name().unwrap().as_bytes(), None).unwrap();
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! The one program that runs while other requests are served.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
+
+use super::{Input, LOOK_EVERY, end_all, failed, how, over, spawn, usage};
+use crate::Limits;
+use crate::os::again;
+use crate::os::channel::Message;
+
+/// What runs, and how the one before ended.
+#[derive(Default)]
+pub(super) struct Beside {
+    running: Option<Running>,
+    ended: Option<(&'static str, i32)>,
+}
+
+struct Running {
+    pid: Pid,
+    handle: Option<OwnedFd>,
+}
+
+impl Beside {
+    pub(super) fn runs(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Starts a program; one that runs is ended first, with all that it started.
+    pub(super) fn start(&mut self, message: Message) -> Vec<String> {
+        self.stop();
+        self.ended = None;
+        let child = match spawn(message, Input::First) {
+            Ok(child) => child,
+            Err(said) => return failed(&said),
+        };
+        // Its end is seen by `wait` for any process: this one adopts all that lose their parent.
+        let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
+            end_all();
+            return failed("the process has no id");
+        };
+        let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
+        self.running = Some(Running { pid, handle });
+        vec!["started".to_owned()]
+    }
+
+    /// What runs: how the last program ended (or that it runs), processes, bytes of memory.
+    pub(super) fn look(&self) -> Vec<String> {
+        let (state, number) = match (&self.running, self.ended) {
+            (Some(_), _) => ("running", 0),
+            (None, Some(ended)) => ended,
+            (None, None) => ("never", 0),
+        };
+        let (processes, memory) = usage().unwrap_or_default();
+        vec![
+            "looked".to_owned(),
+            state.to_owned(),
+            number.to_string(),
+            processes.to_string(),
+            memory.to_string(),
+        ]
+    }
+
+    /// Ends the program and all that it started; that none runs is no error.
+    pub(super) fn stop(&mut self) -> Vec<String> {
+        if self.running.is_some() {
+            self.end(("killed", rustix::process::Signal::KILL.as_raw()));
+        }
+        vec!["stopped".to_owned()]
+    }
+
+    /// Watches the program until there is a request, or the other side is gone. Without a program it comes back at once.
+    pub(super) fn watch_until_asked(&mut self, socket: BorrowedFd<'_>, limits: &Limits) {
+        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY };
+        while let Some(Running { pid, handle }) = &self.running {
+            let mut waited = vec![PollFd::new(&socket, PollFlags::IN | PollFlags::RDHUP)];
+            waited.extend(handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
+            let Ok(ready) = again(|| poll(&mut waited, Some(&pause))) else { return };
+            let asked = !waited[0].revents().is_empty();
+            let mut ended = None;
+            while let Ok(Some((gone, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+                if gone == *pid {
+                    ended = Some(how(status));
+                }
+            }
+            if ended.is_none() && ready == 0 {
+                ended = over(limits).map(|limit| (limit, 0));
+            }
+            if let Some(ended) = ended {
+                // Its pipes end only when nobody holds them any more.
+                self.end(ended);
+            }
+            if asked {
+                return;
+            }
+        }
+    }
+
+    fn end(&mut self, ended: (&'static str, i32)) {
+        end_all();
+        self.running = None;
+        self.ended = Some(ended);
+    }
+}

@@ -1,0 +1,98 @@
+//! A program that runs in a view while it is shown other files.
+
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::super::channel::Message;
+use super::super::collect::{end, is_gone, send};
+use super::{View, now};
+use crate::{Command, Program, Running, ShadowError};
+
+const SECOND: i64 = 1_000_000_000;
+
+impl View {
+    /// Starts a program with pipes. It runs until it ends, is stopped, or the view ends; a program that runs already is ended first. All that
+    /// holds for a command holds for it, but that it has no time limit, and its output is its holder's to read.
+    ///
+    /// Meanwhile [`show`](Self::show) and [`hide`](Self::hide) work, and each content that is shown gets a time of its own, a later second than
+    /// those before. [`run`](Self::run) is refused. The time, output limit and streams of `command` do not count.
+    pub fn start_program(&mut self, command: &Command) -> Result<Program, ShadowError> {
+        self.check_alive()?;
+        let failed = |error: std::io::Error| ShadowError::Command { message: error.to_string() };
+        let (input, stdin) = std::io::pipe().map_err(failed)?;
+        let (stdout, output) = std::io::pipe().map_err(failed)?;
+        let (stderr, errors) = std::io::pipe().map_err(failed)?;
+        let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
+        let pipes = [input.as_fd(), output.as_fd(), errors.as_fd()];
+        match send(&mut self.channel, "start", &directory, command, &pipes) {
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Err(failed(error)),
+            sent => self.heard(sent)?,
+        }
+        drop((input, output, errors));
+        let answer = self.answer()?;
+        self.has_program = answer.kind() == b"started";
+        match answer.kind() {
+            b"started" => Ok(Program { stdin, stdout, stderr }),
+            b"failed" => Err(ShadowError::Command { message: answer.text(1) }),
+            _ => Err(self.wrong()),
+        }
+    }
+
+    /// Ends the program and all that it started, and comes back when none of it is left. That none runs is no error.
+    pub fn stop_program(&mut self) -> Result<(), ShadowError> {
+        self.request(b"stop")?;
+        self.has_program = false;
+        Ok(())
+    }
+
+    /// What runs in the view beside its first process.
+    pub fn running(&mut self) -> Result<Running, ShadowError> {
+        let answer = self.request(b"look")?;
+        let number = |at: usize| answer.number::<u64>(at);
+        let (Some(processes), Some(resident)) = (number(3), number(4)) else { return Err(self.wrong()) };
+        let ended = match answer.text(1).as_str() {
+            "running" | "never" => None,
+            word => Some(answer.number(2).and_then(|number| end(word, number)).ok_or_else(|| self.wrong())?),
+        };
+        Ok(Running { ended, processes: processes.saturating_sub(1), resident })
+    }
+
+    /// While a program runs, what is shown from now on has to be later than what it made of all that was shown before.
+    pub(super) fn pass_a_moment(&mut self) {
+        if self.has_program {
+            let shown = self.last_command.map(|last| (last.div_euclid(SECOND) + 1) * SECOND);
+            self.last_command = Some(now().max(shown.unwrap_or(i64::MIN)));
+        }
+    }
+
+    fn request(&mut self, kind: &[u8]) -> Result<Message, ShadowError> {
+        self.check_alive()?;
+        let sent = self.channel.send(&[kind], &[]);
+        self.heard(sent)?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<Message, ShadowError> {
+        let received = self.channel.receive();
+        self.heard(received)?.ok_or_else(|| {
+            self.end_now();
+            ShadowError::Ended
+        })
+    }
+
+    fn heard<T>(&mut self, outcome: std::io::Result<T>) -> Result<T, ShadowError> {
+        outcome.map_err(|error| {
+            self.end_now();
+            if is_gone(&error) {
+                ShadowError::Ended
+            } else {
+                ShadowError::Protocol { message: error.to_string() }
+            }
+        })
+    }
+
+    fn wrong(&mut self) -> ShadowError {
+        self.end_now();
+        ShadowError::Protocol { message: "an answer that cannot be read".to_owned() }
+    }
+}
