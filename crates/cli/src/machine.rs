@@ -34,6 +34,13 @@ impl Machine {
         (MOST_LOAD * self.processors < load).then_some(Hold::Load)
     }
 
+    /// Its memory, in bytes.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
+        let row = text.lines().find_map(|row| row.strip_prefix("MemTotal:"))?;
+        row.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+    }
+
     /// A battery gives, and nothing else does.
     fn is_on_battery(&self) -> bool {
         let Ok(supplies) = fs::read_dir(self.root.join("sys/class/power_supply")) else { return false };

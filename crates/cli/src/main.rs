@@ -22,6 +22,7 @@ mod habits;
 mod history;
 mod host;
 mod index;
+mod intel;
 mod ledger;
 mod lines;
 mod machine;

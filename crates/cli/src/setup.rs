@@ -11,11 +11,12 @@ use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools};
 use tokio::sync::mpsc;
 
-use crate::config::Config;
+use crate::config::{Config, IntelMode};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::host::{Ask, NativeHost};
 use crate::index::Upkeep;
+use crate::intel::Intel;
 use crate::models::Models;
 use crate::output;
 use crate::runner::BashRunner;
@@ -126,7 +127,8 @@ pub(crate) fn index(
     Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index)?)))
 }
 
-/// The views in which work ahead may run commands, where they are switched on. Whether this system has any, one of them is made to find out.
+/// The views in which work ahead may run commands, and language servers run, where they are switched on. Whether this system has any, one of them
+/// is made to find out.
 pub(crate) fn views(
     config: &Config,
     workspace: &str,
@@ -134,7 +136,7 @@ pub(crate) fn views(
     state: Option<&Path>,
 ) -> Option<Arc<Views>> {
     let made = || Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state);
-    let wanted = config.shadow.enabled && config.speculation;
+    let wanted = config.shadow.enabled && (config.speculation || config.intel.mode() != IntelMode::Off);
     wanted.then(|| Arc::new(made())).filter(|views| views.support().has_views())
 }
 
@@ -148,6 +150,7 @@ pub(crate) fn session(
     environment: &Environment,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
     let views = views(config, workspace, environment, state);
+    let intel = Intel::open(config, workspace, environment, views.as_ref())?;
     let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.to_owned())? };
     let (host, asks) = NativeHost::attended(rules);
     let host = Arc::new(host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh));
@@ -156,6 +159,7 @@ pub(crate) fn session(
     let index = index(config, workspace, state)?;
     let background = models.background.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, views, index.as_ref());
+    let engine = Intel::join(intel, engine);
     let session = Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history);
     Ok((session.with_index(index), asks))
 }

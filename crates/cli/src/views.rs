@@ -13,7 +13,7 @@ mod rooms;
 mod self_test;
 mod warm;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -95,6 +95,27 @@ impl Views {
         &self.support
     }
 
+    /// Of what a view is made, before a rule closes anything.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What programs in a view have in their environment.
+    pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
+    /// Where programs are looked for.
+    pub(crate) fn path(&self) -> Option<&OsStr> {
+        self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str())
+    }
+
+    /// The paths on disk that rules close, without those for which somebody was asked.
+    pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
+        let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
+        closed::paths(&self.options.workspace, deny, secrets)
+    }
+
     /// What is worse here than it could be.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
@@ -107,10 +128,9 @@ impl Views {
         staged: &ChangeSet,
         output: BuildOutput,
     ) -> Result<Opened, String> {
-        let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
         let mut opened = self.open("command", deny, output).map_err(|error| error.to_string())?;
         let view = &mut opened.view;
-        let closed = closed::paths(view.workspace(), deny, secrets).map_err(|error| error.to_string())?;
+        let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
         opened.tell(true);
         Ok(opened)

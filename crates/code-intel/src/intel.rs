@@ -227,6 +227,13 @@ impl CodeIntel {
         self.keys(path, &Snapshot::unchanged()).await.iter().flatten().any(|key| running.contains(key))
     }
 
+    /// The name of the server that runs for a file.
+    pub async fn server_of(&self, path: &WorkspacePath) -> Option<String> {
+        let running = self.running();
+        let keys = self.keys(path, &Snapshot::unchanged()).await.into_iter().flatten();
+        keys.filter(|key| running.contains(key)).map(|key| self.adapter(&key).name.clone()).next()
+    }
+
     /// Resolves after `time`, by the host's clock.
     #[cfg(feature = "tools")]
     pub(crate) async fn sleep(&self, time: std::time::Duration) {

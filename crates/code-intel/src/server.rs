@@ -17,7 +17,7 @@ pub(crate) use self::diagnostics::compare_states;
 use crate::job::{Answer, Job, Key, Question};
 use crate::session::{Deadline, Session};
 use crate::texts::Texts;
-use crate::{Adapter, Diagnostic, IntelError, Settings, Snapshot, Spawn};
+use crate::{Adapter, Diagnostic, IntelError, Settings, Snapshot, Spawn, SpawnError};
 
 /// A server is started again so often within [`CRASH_WINDOW`].
 const RESTARTS: usize = 3;
@@ -73,6 +73,8 @@ pub(crate) struct Server {
     unanswered: usize,
     last_used: Duration,
     baseline: Option<Baseline>,
+    /// What was said last of a state that is not on disk: where that state is accepted, it is what is said of the unchanged tree.
+    latest: Option<Baseline>,
     /// Files that were asked about or touched, the last one last.
     watched: VecDeque<WorkspacePath>,
 }
@@ -113,6 +115,7 @@ impl Server {
             crashes: VecDeque::new(),
             unanswered: 0,
             baseline: None,
+            latest: None,
             watched: VecDeque::new(),
         }
     }
@@ -179,7 +182,12 @@ impl Server {
             }
         };
         match &outcome {
-            Err(error @ (IntelError::Ended { .. } | IntelError::Protocol { .. })) => {
+            // A view that failed half-way may show anything.
+            Err(
+                error @ (IntelError::Ended { .. }
+                | IntelError::Protocol { .. }
+                | IntelError::Spawn(SpawnError::Failed { .. })),
+            ) => {
                 self.crashed(&error.clone());
             }
             Err(error @ IntelError::TimedOut { .. }) => {
@@ -207,6 +215,7 @@ impl Server {
             return Ok(Answer::Done);
         }
         self.start(deadline).await?;
+        self.refresh().await?;
         match question {
             Question::Diagnostics { paths, least } => {
                 self.diagnostics(snapshot, paths, *least, deadline).await.map(Answer::Delta)
@@ -232,6 +241,7 @@ impl Server {
                 });
             }
             self.baseline = None;
+            self.latest = None;
             self.unanswered = 0;
             let folder = self.key.folder.clone();
             self.session = Some(Session::start(self.adapter.clone(), self.host.clone(), folder).await?);
@@ -247,6 +257,28 @@ impl Server {
             }
             outcome => outcome,
         }
+    }
+
+    /// Tells the server what changed on disk. Work that it saw as staged and that was accepted meanwhile is nothing new to it.
+    async fn refresh(&mut self) -> Result<(), IntelError> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let changed = session.refresh().await?;
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let mut news = Vec::new();
+        for path in changed {
+            let on_disk = self.texts.base.read(&path).await.ok();
+            if !session.was_accepted(&path, on_disk.as_deref()) {
+                news.push(path);
+            }
+        }
+        let latest = self.latest.take();
+        self.baseline = latest.filter(|_| news.is_empty() && session.has_nothing_staged());
+        if !news.is_empty() {
+            session.files_changed(&news);
+        }
+        Ok(())
     }
 
     fn session(&mut self) -> Result<&mut Session, IntelError> {

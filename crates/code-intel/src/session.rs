@@ -181,6 +181,11 @@ impl Session {
         !matches!(self.capabilities.get(capability), None | Some(Value::Null | Value::Bool(false)))
     }
 
+    /// What changed on the user's disk.
+    pub(crate) async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, IntelError> {
+        Ok(self.view.refresh().await?)
+    }
+
     pub(crate) async fn resident(&mut self) -> Option<u64> {
         self.view.resident().await
     }

@@ -99,6 +99,12 @@ pub trait LanguageView: Send {
     /// is to be shown.
     async fn show(&mut self, changes: &ChangeSet) -> Result<(), SpawnError>;
 
+    /// Takes over into the view what changed in the workspace on disk since the view was made, or since this was asked last: the paths, and those
+    /// that came or went. Only what git does not ignore counts. By itself, for a workspace that nobody else changes, nothing.
+    async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, SpawnError> {
+        Ok(Vec::new())
+    }
+
     /// Starts a program. It may be one of the project (`node_modules/.bin`), which is run in the view only.
     async fn start(&mut self, program: &Program) -> Result<Process, SpawnError>;
 

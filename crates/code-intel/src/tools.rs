@@ -13,7 +13,7 @@ use headstart_overlay_fs::Tree as _;
 use headstart_toolbox::{Tool, ToolContext, ToolError};
 use serde_json::{Map, Value};
 
-pub use self::after_edit::AfterEdit;
+pub use self::after_edit::{AfterEdit, told_after_edit};
 use crate::{CodeIntel, IntelError, Snapshot};
 
 /// `diagnostics`, `definition`, `references`, `hover`, `symbols`, `rename` and `code_actions`, for

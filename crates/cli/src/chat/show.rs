@@ -1,3 +1,4 @@
+use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
@@ -15,7 +16,12 @@ pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
         Event::ToolResult { result } => match &result.outcome {
             ToolOutcome::Error(message) => vec![(format!("  {}: {message}", result.name), Style::Removed)],
             ToolOutcome::Output(output) => {
-                let is_command = BuiltinTool::from_name(&result.name) == Some(BuiltinTool::Shell);
+                let tool = BuiltinTool::from_name(&result.name);
+                let is_edit = matches!(tool, Some(BuiltinTool::Edit | BuiltinTool::WriteFile));
+                if let Some(told) = output.as_str().filter(|_| is_edit).and_then(told_after_edit) {
+                    return vec![(format!("  {told}"), Style::Removed)];
+                }
+                let is_command = tool == Some(BuiltinTool::Shell);
                 let rows = output.as_str().filter(|_| is_command).map(excerpt).unwrap_or_default();
                 rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
             }

@@ -12,6 +12,7 @@ use toml::Spanned;
 
 use super::budget::{self, BudgetTable, Keep};
 use super::index::IndexTable;
+use super::intel::IntelTable;
 use super::limits::LimitField;
 use super::per_model::ModelTable;
 use super::requests::RequestField;
@@ -64,6 +65,8 @@ struct Fields {
     requests: RequestFields,
     #[serde(rename = "code-index")]
     index: IndexTable,
+    #[serde(rename = "code-intel")]
+    intel: IntelTable,
     shadow: ShadowTable,
 }
 
@@ -201,6 +204,10 @@ impl File {
 
     pub(super) fn index(&self) -> &IndexTable {
         &self.fields.index
+    }
+
+    pub(super) fn intel(&self) -> &IntelTable {
+        &self.fields.intel
     }
 
     pub(super) fn shadow(&self) -> &ShadowTable {

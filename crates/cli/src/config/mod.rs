@@ -8,6 +8,7 @@ mod budget;
 mod dialect;
 mod file;
 mod index;
+mod intel;
 mod limits;
 mod per_model;
 mod prices;
@@ -26,6 +27,7 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateCo
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::IndexConfig;
+pub(crate) use self::intel::{IntelConfig, IntelMode};
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 pub(crate) use self::shadow::Shadow;
@@ -98,6 +100,8 @@ pub(crate) struct Config {
     pub(crate) ledger: Keep,
     /// What is indexed of a project.
     pub(crate) index: IndexConfig,
+    /// Which language servers run.
+    pub(crate) intel: IntelConfig,
     /// How many times faster a recording is played.
     pub(crate) speed: f64,
     pub(crate) requests: Requests,
@@ -124,7 +128,7 @@ impl Config {
             views: self.shadow.enabled,
             workspace,
             deny,
-            tools: crate::index::declarations(),
+            tools: [crate::index::declarations(), headstart_code_intel::declarations()].concat(),
             policies: self.policies.clone(),
         })
     }
@@ -152,6 +156,7 @@ impl Config {
         }
         budget::apply_users(&mut config, &file)?;
         index::apply(&mut config, &file, false)?;
+        intel::apply_users(&mut config, &file)?;
         shadow::apply_users(&mut config, &file)?;
         config.per_model = per_model::of_user(&file)?;
         for (limit, value) in file.limits()? {
@@ -180,6 +185,9 @@ impl Config {
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
         // As for the two above, a project's word to do less holds against no user who says otherwise for this run.
         self.shadow.enabled = environment.switch("HEADSTART_SHADOW")?.unwrap_or(self.shadow.enabled);
+        if environment.switch("HEADSTART_CODE_INTEL")? == Some(false) {
+            self.intel.mode = Some(IntelMode::Off);
+        }
         if let Some(mode) = variable(environment, "HEADSTART_BACKGROUND", parse_background)? {
             self.background.mode = mode;
         }
@@ -220,6 +228,7 @@ impl Default for Config {
             per_model: PerModel::default(),
             ledger: Keep::default(),
             index: IndexConfig::default(),
+            intel: IntelConfig::default(),
             speed: 1.0,
             requests: Requests::default(),
             shadow: Shadow::default(),

@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags, budget, index, per_model, shadow};
+use super::{Config, Flags, budget, index, intel, per_model, shadow};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -69,6 +69,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     }
     budget::apply_projects(config, &file)?;
     index::apply(config, &file, true)?;
+    intel::apply_projects(config, &file)?;
     shadow::apply_projects(config, &file)?;
     per_model::refuse_projects(&file)?;
     for (limit, value) in file.limits()? {

@@ -234,12 +234,12 @@ fn seconds(text: &str) -> Result<u64, String> {
 }
 
 /// `512MiB`, `4GiB`.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let bad = || format!("{text:?} is no number of bytes; write it as 512MiB or 4GiB");
     scaled(text, &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)]).ok_or_else(bad)
 }
 
-fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+pub(super) fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit())?);
     let (_, scale) = units.iter().find(|(name, _)| *name == unit.trim())?;
     number.parse::<u64>().ok()?.checked_mul(*scale)

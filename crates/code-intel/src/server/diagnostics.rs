@@ -32,6 +32,7 @@ impl Server {
         let partial = session.settle(&open, deadline).await?;
         let after = session.diagnostics();
         let before = before.unwrap_or_else(|| after.clone());
+        self.latest = partial.is_none().then(|| Baseline::of(&open, &wanted, after.clone()));
 
         let mut delta = compare_states(snapshot, paths, least, &before, &after);
         delta.partial = partial;
@@ -59,15 +60,10 @@ impl Server {
     ) -> Result<Vec<Diagnostic>, IntelError> {
         let unchanged = on_disk(snapshot);
         let open = self.texts.open(&unchanged, wanted.iter().cloned()).await;
-        let files: BTreeMap<WorkspacePath, ContentHash> = open
-            .iter()
-            .map(|OpenText { path, text }| (path.clone(), ContentHash::of(text.as_bytes())))
-            .collect();
-        let absent: BTreeSet<WorkspacePath> =
-            wanted.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
+        let now = Baseline::of(&open, wanted, Vec::new());
         if let Some(known) = &self.baseline {
-            let same = files.iter().all(|(path, hash)| known.files.get(path) == Some(hash));
-            if same && absent.is_subset(&known.absent) {
+            let same = now.files.iter().all(|(path, hash)| known.files.get(path) == Some(hash));
+            if same && now.absent.is_subset(&known.absent) {
                 return Ok(known.diagnostics.clone());
             }
         }
@@ -79,7 +75,7 @@ impl Server {
             return Err(IntelError::Loading { server: self.adapter.name.clone(), progress });
         }
         let diagnostics = session.diagnostics();
-        self.baseline = Some(Baseline { files, absent, diagnostics: diagnostics.clone() });
+        self.baseline = Some(Baseline { diagnostics: diagnostics.clone(), ..now });
         Ok(diagnostics)
     }
 
@@ -99,6 +95,18 @@ impl Server {
         }
         let surplus = self.watched.len().saturating_sub(WATCHED);
         self.watched.drain(..surplus);
+    }
+}
+
+impl Baseline {
+    /// What was said while these files were open.
+    fn of(open: &[OpenText], wanted: &BTreeSet<WorkspacePath>, diagnostics: Vec<Diagnostic>) -> Self {
+        let files: BTreeMap<WorkspacePath, ContentHash> = open
+            .iter()
+            .map(|OpenText { path, text }| (path.clone(), ContentHash::of(text.as_bytes())))
+            .collect();
+        let absent = wanted.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
+        Self { files, absent, diagnostics }
     }
 }
 

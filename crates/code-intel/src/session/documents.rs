@@ -74,6 +74,24 @@ impl Session {
         Ok(())
     }
 
+    /// Whether what changed at a path on disk is what the server was told is staged there. From then on it is staged no more.
+    pub(crate) fn was_accepted(&mut self, path: &WorkspacePath, on_disk: Option<&[u8]>) -> bool {
+        let is_same = match staged(&self.told, path) {
+            Staged::File(content) => on_disk == Some(&**content),
+            Staged::Gone => on_disk.is_none(),
+            Staged::Other | Staged::Untouched => false,
+        };
+        if is_same {
+            Arc::make_mut(&mut self.told).changes.retain(|change| change.path != *path);
+        }
+        is_same
+    }
+
+    /// Whether it was told the state on disk.
+    pub(crate) fn has_nothing_staged(&self) -> bool {
+        self.told.is_empty() && self.unsure.is_empty()
+    }
+
     /// Files changed on the user's disk.
     pub(crate) fn files_changed(&mut self, paths: &[WorkspacePath]) {
         let changed = paths.iter().map(|path| (path.clone(), FileChange::Changed)).collect();

@@ -83,23 +83,35 @@ impl EditObserver for AfterEdit {
                 (earlier?, true)
             }
         };
-        self.with(context.view, |known| note(known, &delta, was_late))
+        let server = self.intel.server_of(path).await.unwrap_or_default();
+        self.with(context.view, |known| note(known, &server, &delta, was_late))
     }
 }
 
+/// What the model was told of new errors, in the answer of an edit: `rust-analyzer: 1 new error in src/lib.rs`.
+pub fn told_after_edit(answer: &str) -> Option<&str> {
+    let mut lines = answer.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    lines.find(|line| line.contains(" new error"))
+}
+
 /// The errors that were not told yet.
-fn note(known: &mut Known, delta: &Delta, was_late: bool) -> Option<String> {
+fn note(known: &mut Known, server: &str, delta: &Delta, was_late: bool) -> Option<String> {
     let key = |one: &Diagnostic| (one.path.clone(), one.message.clone());
     let errors: Vec<&Diagnostic> = delta.new.iter().collect();
     // One that went and came back is told again.
     let present: BTreeSet<_> = errors.iter().map(|one| key(one)).collect();
     known.told.retain(|told| present.contains(told));
-    let fresh: Vec<String> =
-        errors.iter().filter(|one| known.told.insert(key(one))).map(|one| one.line_for_model()).collect();
+    let fresh: Vec<&Diagnostic> = errors.into_iter().filter(|one| known.told.insert(key(one))).collect();
     if fresh.is_empty() {
         return None;
     }
+    let files: BTreeSet<&WorkspacePath> = fresh.iter().map(|one| &one.path).collect();
+    let place = match files.len() {
+        1 => format!("in {}", fresh[0].path),
+        more => format!("in {more} files"),
+    };
     let when = if was_late { ", before this edit" } else { "" };
     let noun = if fresh.len() == 1 { "error" } else { "errors" };
-    Some(format!("[{} new {noun}{when}]\n{}", fresh.len(), fresh.join("\n")))
+    let lines: Vec<String> = fresh.iter().map(|one| one.line_for_model()).collect();
+    Some(format!("[{server}: {} new {noun} {place}{when}]\n{}", fresh.len(), lines.join("\n")))
 }

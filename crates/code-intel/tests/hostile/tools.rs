@@ -187,14 +187,23 @@ fn after_edit() {
     assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
     session.told("hover", json!({ "path": "a.mock", "line": 1, "symbol": "uno" }));
     let told = session.edit("uno ERR", "una ERR");
-    assert_eq!(told, "replaced 1 occurrence in a.mock (line 1)\n[1 new error]\na.mock:1:5: error: una ERR");
+    assert_eq!(
+        told,
+        "replaced 1 occurrence in a.mock (line 1)\n[mock: 1 new error in a.mock]\na.mock:1:5: error: una ERR"
+    );
     let told = session.edit("two ERR", "dos ERR");
-    assert_eq!(told, "replaced 1 occurrence in a.mock (line 2)\n[1 new error]\na.mock:2:5: error: dos ERR");
+    assert_eq!(
+        told,
+        "replaced 1 occurrence in a.mock (line 2)\n[mock: 1 new error in a.mock]\na.mock:2:5: error: dos ERR"
+    );
     assert_eq!(session.edit("una ERR", "una"), "replaced 1 occurrence in a.mock (line 1)");
     // Another overlay hears nothing of it.
     let other = Session { overlay: session.world.overlay(), ..session };
     let told = other.edit("one", "one ERR");
-    assert_eq!(told, "replaced 1 occurrence in a.mock (line 1)\n[1 new error]\na.mock:1:5: error: one ERR");
+    assert_eq!(
+        told,
+        "replaced 1 occurrence in a.mock (line 1)\n[mock: 1 new error in a.mock]\na.mock:1:5: error: one ERR"
+    );
 }
 
 fn too_late() {
@@ -205,5 +214,8 @@ fn too_late() {
     assert_eq!(session.edit("one", "uno ERR"), "replaced 1 occurrence in a.mock (line 1)");
     hover("uno");
     let told = session.edit("uno ERR", "una ERR");
-    assert!(told.ends_with("\n[1 new error, before this edit]\na.mock:1:5: error: uno ERR"), "{told}");
+    assert!(
+        told.ends_with("\n[mock: 1 new error in a.mock, before this edit]\na.mock:1:5: error: uno ERR"),
+        "{told}"
+    );
 }

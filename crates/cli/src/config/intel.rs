@@ -1,0 +1,312 @@
+//! What the files say about language servers: `[code-intel]`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use headstart_code_intel::{Adapter, Mode};
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+use super::Config;
+use super::file::File;
+use super::shadow::{bytes, scaled};
+use crate::error::CliError;
+
+/// Which language servers run for a conversation, and what they may take.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct IntelConfig {
+    /// What finds errors; `None`: servers, where the machine is large enough for them.
+    pub(crate) mode: Option<IntelMode>,
+    /// How long an edit waits for the errors that it brought.
+    pub(crate) after_edit: Duration,
+    /// How many servers run at the same time.
+    pub(crate) servers: usize,
+    /// Of one server.
+    pub(crate) memory: Share,
+    /// A server that was asked nothing for so long ends.
+    pub(crate) idle: Duration,
+    /// Whether servers start with a conversation and not with the first edit.
+    pub(crate) in_session: bool,
+    /// The servers that are known.
+    pub(crate) adapters: Vec<Adapter>,
+}
+
+/// What finds errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum IntelMode {
+    /// Nothing.
+    Off,
+    /// Compilers and checkers, run anew for each question.
+    Check,
+    /// Language servers.
+    #[default]
+    Servers,
+}
+
+/// An amount of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// Of the machine's.
+    Percent(u64),
+    Bytes(u64),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(super) struct IntelTable {
+    mode: Option<Spanned<String>>,
+    after_edit: Option<Spanned<String>>,
+    max_servers: Option<Spanned<u64>>,
+    memory: Option<Spanned<String>>,
+    idle: Option<Spanned<String>>,
+    start: Option<Spanned<String>>,
+    without: Vec<Spanned<String>>,
+    servers: BTreeMap<String, Spanned<toml::Value>>,
+}
+
+impl Default for IntelConfig {
+    fn default() -> Self {
+        Self {
+            mode: None,
+            after_edit: Duration::from_millis(800),
+            servers: 3,
+            memory: Share::Percent(25),
+            idle: Duration::from_secs(15 * 60),
+            in_session: false,
+            adapters: Adapter::standard(),
+        }
+    }
+}
+
+impl IntelConfig {
+    pub(crate) fn mode(&self) -> IntelMode {
+        self.mode.unwrap_or_default()
+    }
+}
+
+impl IntelMode {
+    pub(crate) fn for_servers(self) -> Mode {
+        if self == Self::Servers { Mode::Servers } else { Mode::Checks }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Check => "check",
+            Self::Servers => "servers",
+        }
+    }
+}
+
+impl Share {
+    /// `None`: a share of an unknown amount.
+    pub(crate) fn bytes(self, of: Option<u64>) -> Option<u64> {
+        match self {
+            Self::Percent(percent) => Some((of? / 100).saturating_mul(percent)),
+            Self::Bytes(bytes) => Some(bytes),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let bad = || format!("{text:?} is no amount of memory; write it as 25%, 512MiB or 4GiB");
+        let share = match text.strip_suffix('%') {
+            Some(percent) => Self::Percent(percent.trim().parse().map_err(|_| bad())?),
+            None => Self::Bytes(bytes(text).map_err(|_| bad())?),
+        };
+        match share {
+            Self::Percent(1..=100) | Self::Bytes(1..) => Ok(share),
+            _ => Err("must be more than nothing, and at most 100%".to_owned()),
+        }
+    }
+}
+
+/// What a file says, read.
+#[derive(Default)]
+struct Said {
+    mode: Option<(IntelMode, usize)>,
+    after_edit: Option<(Duration, usize)>,
+    servers: Option<(usize, usize)>,
+    memory: Option<(Share, usize)>,
+    idle: Option<(Duration, usize)>,
+    in_session: Option<(bool, usize)>,
+}
+
+/// Takes over what the user's own file says.
+pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
+    let said = read(file)?;
+    let intel = &mut config.intel;
+    intel.mode = said.mode.map(|(mode, _)| mode).or(intel.mode);
+    intel.after_edit = said.after_edit.map_or(intel.after_edit, |(time, _)| time);
+    intel.servers = said.servers.map_or(intel.servers, |(servers, _)| servers);
+    intel.memory = said.memory.map_or(intel.memory, |(share, _)| share);
+    intel.idle = said.idle.map_or(intel.idle, |(time, _)| time);
+    intel.in_session = said.in_session.map_or(intel.in_session, |(in_session, _)| in_session);
+    for (name, table) in &file.intel().servers {
+        add(&mut intel.adapters, name, table, file)?;
+    }
+    leave_out(intel, file)
+}
+
+/// Takes over what the project's file says, as far as it has less done.
+pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
+    let said = read(file)?;
+    let intel = &mut config.intel;
+    let refuse = |line: usize, field: &str, yours: &str| {
+        let problem = format!("a project can only have less done, and yours is {yours}");
+        Err(file.refuse(line, &format!("code-intel.{field}"), problem))
+    };
+    if let Some((mode, line)) = said.mode {
+        let users = intel.mode();
+        if users < mode {
+            return refuse(line, "mode", users.name());
+        }
+        // A project's word does not make a small machine run what it would not.
+        if mode < users {
+            intel.mode = Some(mode);
+        }
+    }
+    let shorter = |users: &mut Duration, said: Option<(Duration, usize)>, field: &str| match said {
+        Some((time, line)) if *users < time => refuse(line, field, &format!("{users:?}")),
+        said => {
+            *users = said.map_or(*users, |(time, _)| time);
+            Ok(())
+        }
+    };
+    shorter(&mut intel.after_edit, said.after_edit, "after-edit")?;
+    shorter(&mut intel.idle, said.idle, "idle")?;
+    if let Some((servers, line)) = said.servers {
+        if intel.servers < servers {
+            return refuse(line, "max-servers", &intel.servers.to_string());
+        }
+        intel.servers = servers;
+    }
+    if let Some((memory, line)) = said.memory {
+        match (memory, intel.memory) {
+            (Share::Percent(theirs), Share::Percent(users)) if theirs <= users => intel.memory = memory,
+            (Share::Bytes(theirs), Share::Bytes(users)) if theirs <= users => intel.memory = memory,
+            (_, Share::Percent(users)) => return refuse(line, "memory", &format!("{users}%")),
+            (_, Share::Bytes(users)) => return refuse(line, "memory", &format!("{users} bytes")),
+        }
+    }
+    if let Some((true, line)) = said.in_session.filter(|_| !intel.in_session) {
+        return refuse(line, "start", "lazy");
+    }
+    intel.in_session &= said.in_session.is_none_or(|(in_session, _)| in_session);
+    if let Some((name, table)) = file.intel().servers.iter().next() {
+        let problem = "a project cannot say which programs run; set it in your own file";
+        return Err(file.refuse(file.line(&table.span()), &format!("code-intel.servers.{name}"), problem));
+    }
+    leave_out(intel, file)
+}
+
+fn read(file: &File) -> Result<Said, CliError> {
+    let table = file.intel();
+    let memory = text(file, "memory", table.memory.as_ref(), Share::parse)?;
+    let servers = match &table.max_servers {
+        None => None,
+        Some(value) => {
+            let line = file.line(&value.span());
+            let servers = usize::try_from(*value.get_ref()).ok().filter(|servers| (1..=32).contains(servers));
+            let refused = || file.refuse(line, "code-intel.max-servers", "must be from 1 to 32");
+            Some((servers.ok_or_else(refused)?, line))
+        }
+    };
+    let mode = text(file, "mode", table.mode.as_ref(), |text| match text {
+        "servers" => Ok(IntelMode::Servers),
+        "check" => Ok(IntelMode::Check),
+        "off" => Ok(IntelMode::Off),
+        other => Err(format!("{other:?} is none of servers, check and off")),
+    })?;
+    let in_session = text(file, "start", table.start.as_ref(), |text| match text {
+        "lazy" => Ok(false),
+        "session" => Ok(true),
+        other => Err(format!("{other:?} is none of lazy (with the first edit) and session")),
+    })?;
+    let after_edit = text(file, "after-edit", table.after_edit.as_ref(), time)?;
+    let idle = text(file, "idle", table.idle.as_ref(), |text| match time(text)? {
+        time if time < Duration::from_secs(1) => Err("must be at least 1s".to_owned()),
+        time => Ok(time),
+    })?;
+    Ok(Said { mode, after_edit, servers, memory, idle, in_session })
+}
+
+fn text<T>(
+    file: &File,
+    field: &str,
+    value: Option<&Spanned<String>>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<(T, usize)>, CliError> {
+    let Some(value) = value else { return Ok(None) };
+    let line = file.line(&value.span());
+    match parse(value.get_ref()) {
+        Ok(value) => Ok(Some((value, line))),
+        Err(problem) => Err(file.refuse(line, &format!("code-intel.{field}"), problem)),
+    }
+}
+
+/// `800ms`, `15m`; `0` is no time.
+fn time(text: &str) -> Result<Duration, String> {
+    let bad = || format!("{text:?} is no length of time; write it as 800ms, 2s or 15m");
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let millis = scaled(text, &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]);
+    millis.map(Duration::from_millis).ok_or_else(bad)
+}
+
+/// A server of the user's own, before those that are known, or other fields of one of these.
+fn add(
+    adapters: &mut Vec<Adapter>,
+    name: &str,
+    table: &Spanned<toml::Value>,
+    file: &File,
+) -> Result<(), CliError> {
+    let field = format!("code-intel.servers.{name}");
+    let refused = |problem: String| file.refuse(file.line(&table.span()), &field, problem);
+    let json = |value: Result<Value, serde_json::Error>| value.map_err(|error| refused(error.to_string()));
+    let Value::Object(said) = json(serde_json::to_value(table.get_ref()))? else {
+        return Err(refused("must be a table".to_owned()));
+    };
+    let known = adapters.iter().position(|adapter| adapter.name == name);
+    let mut fields = match known {
+        Some(at) => json(serde_json::to_value(&adapters[at]))?,
+        None => Value::Object(serde_json::Map::new()),
+    };
+    for (field, value) in said {
+        if field == "name" {
+            return Err(refused("the name stands in the title of the table".to_owned()));
+        }
+        fields[field] = value;
+    }
+    fields["name"] = name.into();
+    let adapter: Adapter = serde_json::from_value(fields).map_err(|error| refused(error.to_string()))?;
+    let is_one_name = |ending: &String| !ending.is_empty() && !ending.starts_with('.');
+    if adapter.command.is_empty()
+        || adapter.languages.is_empty()
+        || !adapter.languages.keys().all(is_one_name)
+    {
+        let problem = "needs a command, and languages: endings without a dot, each with a name (languages = { zig = \"zig\" })";
+        return Err(refused(problem.to_owned()));
+    }
+    match known {
+        Some(at) => adapters[at] = adapter,
+        None => adapters.insert(0, adapter),
+    }
+    Ok(())
+}
+
+fn leave_out(intel: &mut IntelConfig, file: &File) -> Result<(), CliError> {
+    for name in &file.intel().without {
+        let before = intel.adapters.len();
+        intel.adapters.retain(|adapter| adapter.name != *name.get_ref());
+        if intel.adapters.len() == before
+            && Adapter::standard().iter().all(|known| known.name != *name.get_ref())
+        {
+            let known: Vec<&str> = intel.adapters.iter().map(|adapter| adapter.name.as_str()).collect();
+            let problem = format!("{:?} is no server; there are {}", name.get_ref(), known.join(", "));
+            return Err(file.refuse(file.line(&name.span()), "code-intel.without", problem));
+        }
+    }
+    Ok(())
+}

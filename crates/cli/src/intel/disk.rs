@@ -1,0 +1,130 @@
+//! What its user, and accepted work, changed in a workspace while a server runs.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use headstart_overlay_fs::{Change, ChangeKind, WorkspacePath};
+use ignore::WalkBuilder;
+
+/// A workspace with more files has no servers: each question looks at all of them.
+const MOST_FILES: usize = 200_000;
+/// A file that is larger is not carried over into a view.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The files of a workspace as they were at the last look, without what git ignores.
+#[derive(Debug)]
+pub(super) struct Disk {
+    workspace: PathBuf,
+    files: BTreeMap<WorkspacePath, Stamp>,
+}
+
+/// What tells an edit, whatever times its author sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    changed: (i64, i64),
+    bytes: u64,
+}
+
+impl Disk {
+    pub(super) fn look(workspace: &Path) -> io::Result<Self> {
+        Ok(Self { workspace: workspace.to_owned(), files: files(workspace)? })
+    }
+
+    /// The paths that came, went or changed since the last look.
+    pub(super) fn changed(&mut self) -> io::Result<Vec<WorkspacePath>> {
+        let now = files(&self.workspace)?;
+        let was = std::mem::replace(&mut self.files, now);
+        let gone = was.keys().filter(|path| !self.files.contains_key(*path));
+        let other =
+            self.files.iter().filter(|(path, stamp)| was.get(*path) != Some(stamp)).map(|(path, _)| path);
+        Ok(gone.chain(other).cloned().collect())
+    }
+
+    /// What has to be written into a view for it to show a path as it is now. `None`: it cannot be read, or is too large.
+    pub(super) fn as_it_is(&self, path: &WorkspacePath) -> Option<Change> {
+        let file = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        let kind = match file.symlink_metadata() {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                ChangeKind::Delete
+            }
+            Err(_) => return None,
+            Ok(found) if found.is_symlink() => ChangeKind::Link {
+                target: fs::read_link(&file).ok()?.into_os_string().into_vec(),
+                moved_from: None,
+            },
+            Ok(found) if found.is_file() && found.len() <= MOST_BYTES => {
+                let executable = found.mode() & 0o100 != 0;
+                ChangeKind::Write { content: fs::read(&file).ok()?.into(), executable, moved_from: None }
+            }
+            Ok(_) => return None,
+        };
+        Some(Change { path: path.clone(), base: None, base_content: None, kind })
+    }
+}
+
+fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, Stamp>> {
+    let walk = WalkBuilder::new(workspace)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    let mut files = BTreeMap::new();
+    for entry in walk.filter_map(Result::ok) {
+        if entry.file_type().is_none_or(|kind| kind.is_dir()) {
+            continue;
+        }
+        let Ok(below) = entry.path().strip_prefix(workspace) else { continue };
+        let Ok(path) = WorkspacePath::root().join_bytes(below.as_os_str().as_bytes()) else { continue };
+        let Ok(found) = entry.metadata() else { continue };
+        files.insert(path, stamp(&found));
+        if MOST_FILES < files.len() {
+            return Err(io::Error::other(format!(
+                "the workspace has more than {MOST_FILES} files that git does not ignore, too many to be followed for language servers"
+            )));
+        }
+    }
+    Ok(files)
+}
+
+fn stamp(found: &Metadata) -> Stamp {
+    Stamp { inode: found.ino(), changed: (found.ctime(), found.ctime_nsec()), bytes: found.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_went_and_changed_is_named_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(name), text).unwrap();
+        };
+        for name in ["kept", "edited", "d/removed", "replaced", "ignored.log"] {
+            write(name, "one");
+        }
+        write(".gitignore", "*.log\n");
+        let mut disk = Disk::look(folder.path()).unwrap();
+        assert_eq!(disk.changed().unwrap(), []);
+        write("edited", "two, and longer");
+        write("d/new", "n");
+        write("ignored.log", "two");
+        fs::remove_file(folder.path().join("d/removed")).unwrap();
+        // The same content, by a rename: as editors save.
+        write("other", "one");
+        fs::rename(folder.path().join("other"), folder.path().join("replaced")).unwrap();
+        let mut changed: Vec<_> = disk.changed().unwrap().iter().map(ToString::to_string).collect();
+        changed.sort();
+        assert_eq!(changed, ["d/new", "d/removed", "edited", "replaced"]);
+        assert_eq!(disk.changed().unwrap(), []);
+        let kind = |name: &str| disk.as_it_is(&WorkspacePath::parse(name).unwrap()).unwrap().kind;
+        assert_eq!(kind("d/removed"), ChangeKind::Delete);
+        assert!(matches!(kind("d/new"), ChangeKind::Write { content, .. } if *content == *b"n"));
+    }
+}
