@@ -22,7 +22,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::machine::Machine;
 use crate::views::Views;
-pub(crate) use found::{Found, is_present};
+pub(crate) use found::Found;
 use place::Servers;
 use program::Programs;
 

@@ -105,5 +105,5 @@ pub use settings::{Closed, Mode, Settings, Snapshot};
 pub use spawn::{LanguageView, Process, Program, Spawn, SpawnError};
 pub use symbol::{SymbolError, find_symbol, word_at};
 #[cfg(feature = "tools")]
-pub use tools::{AfterEdit, ToolEffect, effect, told_after_edit, tools};
+pub use tools::{AfterEdit, declarations, told_after_edit, tools};
 pub use uri::{Target, target_of, uri_of};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::Tree as _;
+use headstart_tool_gate::Declaration;
 use headstart_toolbox::{Tool, ToolContext, ToolError};
 use serde_json::{Map, Value};
 
@@ -23,23 +24,18 @@ pub fn tools(intel: &CodeIntel) -> Vec<Arc<dyn Tool>> {
     Kind::ALL.map(tool).into()
 }
 
-/// What a call of one of these tools does to the workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ToolEffect {
-    /// Nothing.
-    Reads,
-    /// It stages edits of files that are known only when the server has answered; each is judged again when they are applied.
-    Stages,
-}
-
-/// The effect of a call; `None`: it is none of these tools.
-pub fn effect(name: &str, args: &Map<String, Value>) -> Option<ToolEffect> {
-    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name)?;
-    Some(match kind {
-        Kind::Rename => ToolEffect::Stages,
-        Kind::CodeActions if args.get("apply").is_some_and(|apply| !apply.is_null()) => ToolEffect::Stages,
-        _ => ToolEffect::Reads,
-    })
+/// What these tools do, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools). Which files a rename changes is known only when the
+/// server has answered; each is judged again when the work is taken.
+pub fn declarations() -> Vec<Declaration> {
+    let of = |kind: Kind| match kind {
+        Kind::Diagnostics => Declaration::reads(kind.name(), &["paths"]),
+        Kind::Rename => Declaration::stages(kind.name(), &["path"]),
+        Kind::CodeActions => Declaration::stages_with(kind.name(), "apply", &["path"]),
+        Kind::Definition | Kind::References | Kind::Hover | Kind::Symbols => {
+            Declaration::reads(kind.name(), &["path"])
+        }
+    };
+    Kind::ALL.map(of).into()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -210,6 +210,14 @@ Examples:
   headstart shadow warm -- cargo test --no-run
   headstart shadow warm";
 
+pub(super) const SHADOW_DIAGNOSTICS: &str = "\
+What is new is compared with the workspace on disk, where a server is started first; that may take a while.
+The exit code is 0, or 1 where there are new errors or no answer.
+
+Examples:
+  headstart shadow diagnostics src/lib.rs
+  headstart shadow diagnostics --speculation 7k2m src/lib.rs src/main.rs";
+
 pub(super) const FILTER: &str = "\
 Each line is {\"text\":\"...\"}; other fields are ignored. Each answer is {\"keep\":true} or \
 {\"keep\":false,\"reason\":CODE}. A line that is no such object is not kept, with the reason \

@@ -234,7 +234,10 @@ pub(crate) enum Shadow {
         #[command(flatten)]
         workspace: WorkspaceArg,
     },
-    /// Say what keeps views apart here, and try it: a write, a way out, an end by force
+    /// Say what language servers find in files, with a speculation's work in them
+    #[command(after_help = help::SHADOW_DIAGNOSTICS)]
+    Diagnostics(ShadowDiagnostics),
+    /// Say what keeps views apart here, and try it: a write, a way out, an end by force; and which language servers there are
     Check {
         #[command(flatten)]
         workspace: WorkspaceArg,
@@ -266,6 +269,18 @@ pub(crate) struct ShadowWarm {
     /// The program and its arguments; without them the lines of `[shadow] warm`
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShadowDiagnostics {
+    /// With what this speculation staged: its id, or the start of it
+    #[arg(long, value_name = "ID")]
+    pub(crate) speculation: Option<String>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -45,7 +45,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Sweep(args) => sweep::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),
-        Command::Shadow(args) => shadow::run(args, context),
+        Command::Shadow(args) => block_on(shadow::run(args, context)),
         Command::Filter => filter::run(),
         Command::Search(args) => block_on(search::run(args, context)),
         Command::Index(args) => block_on(index::run(args, context)),

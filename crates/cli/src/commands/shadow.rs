@@ -1,5 +1,6 @@
 //! `headstart shadow`: views of the workspace, by hand.
 
+mod diagnostics;
 mod kept;
 mod warm;
 
@@ -20,10 +21,11 @@ use crate::config::{Config, Flags};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::intel::Found;
 use crate::setup::{self, AcceptedBy};
 use crate::store::Store;
 use crate::views::{BuildOutput, Views};
-use crate::{output, workspace};
+use crate::{intel, output, workspace};
 
 /// The exit code where there is no view, as that of other programs that start a command.
 const NO_VIEW: u8 = 125;
@@ -59,6 +61,19 @@ struct Checked<'a> {
     why: Option<&'a str>,
     notes: &'a [String],
     trials: Vec<Tried<'a>>,
+    servers: Vec<Server<'a>>,
+}
+
+/// A language server.
+#[derive(Serialize)]
+struct Server<'a> {
+    name: &'a str,
+    program: Option<&'a Path>,
+    /// Whether the workspace has files that it knows.
+    wanted: bool,
+    /// What installs it, where it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    install: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -69,18 +84,20 @@ struct Tried<'a> {
     problem: Option<&'a str>,
 }
 
-pub(crate) fn run(args: Shadow, context: &Context) -> Result<ExitStatus, CliError> {
+pub(crate) async fn run(args: Shadow, context: &Context) -> Result<ExitStatus, CliError> {
     match args {
         Shadow::Check { workspace } => check(&workspace, context),
         Shadow::Run(args) => run_command(&args, context),
         Shadow::List => kept::list(context),
         Shadow::Warm(args) => warm::run(&args, context),
         Shadow::Clean { all, workspace } => kept::clean(all, &workspace, context),
+        Shadow::Diagnostics(args) => diagnostics::run(&args, context).await,
     }
 }
 
 fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
-    let (_, _, views) = open(of, context)?;
+    let (workspace, config, views) = open(of, context)?;
+    let servers = intel::look(&config, Path::new(&workspace), &views);
     let (tier, why) = match views.support() {
         Support::Views { tier } => (Some(tier.to_string()), None),
         Support::None { why } => (None, Some(why.as_str())),
@@ -98,6 +115,7 @@ fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
             why,
             notes: views.notes(),
             trials: tried.collect(),
+            servers: servers.iter().map(server).collect(),
         })?;
     } else {
         let head = match (&tier, why) {
@@ -111,16 +129,37 @@ fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
             None => format!("ok: {}", trial.what),
             Some(problem) => format!("FAILED: {}: {problem}", trial.what),
         });
-        let lines: Vec<_> =
-            [head].into_iter().chain(notes).chain(tried).map(|line| output::printable(&line)).collect();
+        let servers = servers.iter().map(server_line);
+        let lines = [head].into_iter().chain(notes).chain(tried).chain(servers);
+        let lines: Vec<_> = lines.map(|line| output::printable(&line)).collect();
         output::print(&format!("{}\n", lines.join("\n")))?;
     }
     Ok(if tier.is_some() && holds { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
+fn server(found: &Found) -> Server<'_> {
+    Server {
+        name: &found.adapter.name,
+        program: found.program.as_deref(),
+        wanted: found.file.is_some(),
+        install: Some(found.adapter.install.as_str()).filter(|_| found.program.is_none()),
+    }
+}
+
+fn server_line(found: &Found) -> String {
+    let Found { adapter, program, file } = found;
+    match (program, file) {
+        (Some(program), _) => format!("language server: {} ({})", adapter.name, program.display()),
+        (None, Some(file)) => {
+            format!("missing: {}, which {file} asks for; {} installs it", adapter.name, adapter.install)
+        }
+        (None, None) => format!("not installed: {}; {} installs it", adapter.name, adapter.install),
+    }
+}
+
 fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliError> {
     let staged = match &args.speculation {
-        Some(id) => staged_by(id, args, context)?,
+        Some(id) => staged_by(id, &args.workspace, context)?,
         None => ChangeSet::default(),
     };
     let (workspace, config, views) = open(&args.workspace, context)?;
@@ -246,7 +285,7 @@ fn tell(back: &headstart_shadow::ReadBack, refused: &Refused, conflicts: &[Confl
     });
 }
 
-fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Views), CliError> {
+pub(super) fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Views), CliError> {
     let workspace = workspace::resolve(of.path.as_deref())?;
     let config = context.config(&Flags::default(), Path::new(&workspace))?;
     let state = context.store().ok();
@@ -261,9 +300,9 @@ fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Views),
 }
 
 /// What a speculation staged that nobody has accepted yet.
-fn staged_by(id: &str, args: &ShadowRun, context: &Context) -> Result<ChangeSet, CliError> {
+pub(super) fn staged_by(id: &str, of: &WorkspaceArg, context: &Context) -> Result<ChangeSet, CliError> {
     let store = context.store()?;
-    let scope = Scope { all: false, workspace: WorkspaceArg { path: args.workspace.path.clone() } };
+    let scope = Scope { all: false, workspace: WorkspaceArg { path: of.path.clone() } };
     let of = OfId { id: id.to_owned(), scope };
     let record = store.read(&scope::find(&store, &of, Purpose::Look)?)?;
     record.finished.map(|finished| finished.changes).ok_or_else(|| {

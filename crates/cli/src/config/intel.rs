@@ -53,7 +53,7 @@ pub(crate) enum Share {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct IntelTable {
     mode: Option<Spanned<String>>,
     after_edit: Option<Spanned<String>>,
@@ -124,7 +124,7 @@ impl Share {
 /// What a file says, read.
 #[derive(Default)]
 struct Said {
-    mode: Option<(IntelMode, usize)>,
+    mode: Option<(Option<IntelMode>, usize)>,
     after_edit: Option<(Duration, usize)>,
     servers: Option<(usize, usize)>,
     memory: Option<(Share, usize)>,
@@ -136,7 +136,7 @@ struct Said {
 pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
     let said = read(file)?;
     let intel = &mut config.intel;
-    intel.mode = said.mode.map(|(mode, _)| mode).or(intel.mode);
+    intel.mode = said.mode.map_or(intel.mode, |(mode, _)| mode);
     intel.after_edit = said.after_edit.map_or(intel.after_edit, |(time, _)| time);
     intel.servers = said.servers.map_or(intel.servers, |(servers, _)| servers);
     intel.memory = said.memory.map_or(intel.memory, |(share, _)| share);
@@ -157,13 +157,10 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
         Err(file.refuse(line, &format!("code-intel.{field}"), problem))
     };
     if let Some((mode, line)) = said.mode {
-        let users = intel.mode();
-        if users < mode {
-            return refuse(line, "mode", users.name());
-        }
-        // A project's word does not make a small machine run what it would not.
-        if mode < users {
-            intel.mode = Some(mode);
+        match (mode, intel.mode) {
+            (Some(theirs), users) if theirs < users.unwrap_or_default() => intel.mode = mode,
+            (theirs, users) if theirs == users => {}
+            (_, users) => return refuse(line, "mode", users.map_or("auto", IntelMode::name)),
         }
     }
     let shorter = |users: &mut Duration, said: Option<(Duration, usize)>, field: &str| match said {
@@ -173,11 +170,11 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
             Ok(())
         }
     };
-    shorter(&mut intel.after_edit, said.after_edit, "after-edit")?;
+    shorter(&mut intel.after_edit, said.after_edit, "after_edit")?;
     shorter(&mut intel.idle, said.idle, "idle")?;
     if let Some((servers, line)) = said.servers {
         if intel.servers < servers {
-            return refuse(line, "max-servers", &intel.servers.to_string());
+            return refuse(line, "max_servers", &intel.servers.to_string());
         }
         intel.servers = servers;
     }
@@ -208,22 +205,23 @@ fn read(file: &File) -> Result<Said, CliError> {
         Some(value) => {
             let line = file.line(&value.span());
             let servers = usize::try_from(*value.get_ref()).ok().filter(|servers| (1..=32).contains(servers));
-            let refused = || file.refuse(line, "code-intel.max-servers", "must be from 1 to 32");
+            let refused = || file.refuse(line, "code-intel.max_servers", "must be from 1 to 32");
             Some((servers.ok_or_else(refused)?, line))
         }
     };
     let mode = text(file, "mode", table.mode.as_ref(), |text| match text {
-        "servers" => Ok(IntelMode::Servers),
-        "check" => Ok(IntelMode::Check),
-        "off" => Ok(IntelMode::Off),
-        other => Err(format!("{other:?} is none of servers, check and off")),
+        "auto" => Ok(None),
+        "servers" => Ok(Some(IntelMode::Servers)),
+        "check" => Ok(Some(IntelMode::Check)),
+        "off" => Ok(Some(IntelMode::Off)),
+        other => Err(format!("{other:?} is none of auto, servers, check and off")),
     })?;
     let in_session = text(file, "start", table.start.as_ref(), |text| match text {
         "lazy" => Ok(false),
         "session" => Ok(true),
         other => Err(format!("{other:?} is none of lazy (with the first edit) and session")),
     })?;
-    let after_edit = text(file, "after-edit", table.after_edit.as_ref(), time)?;
+    let after_edit = text(file, "after_edit", table.after_edit.as_ref(), time)?;
     let idle = text(file, "idle", table.idle.as_ref(), |text| match time(text)? {
         time if time < Duration::from_secs(1) => Err("must be at least 1s".to_owned()),
         time => Ok(time),
@@ -277,7 +275,8 @@ fn add(
         if field == "name" {
             return Err(refused("the name stands in the title of the table".to_owned()));
         }
-        fields[field] = value;
+        // As all fields of the file are written; other programs write these with a hyphen.
+        fields[field.replace('_', "-")] = value;
     }
     fields["name"] = name.into();
     let adapter: Adapter = serde_json::from_value(fields).map_err(|error| refused(error.to_string()))?;

@@ -1,3 +1,4 @@
+mod intel;
 mod shadow;
 
 use std::fs;

@@ -52,7 +52,6 @@ impl Disk {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 ChangeKind::Delete
             }
-            Err(_) => return None,
             Ok(found) if found.is_symlink() => ChangeKind::Link {
                 target: fs::read_link(&file).ok()?.into_os_string().into_vec(),
                 moved_from: None,
@@ -61,7 +60,7 @@ impl Disk {
                 let executable = found.mode() & 0o100 != 0;
                 ChangeKind::Write { content: fs::read(&file).ok()?.into(), executable, moved_from: None }
             }
-            Ok(_) => return None,
+            Ok(_) | Err(_) => return None,
         };
         Some(Change { path: path.clone(), base: None, base_content: None, kind })
     }

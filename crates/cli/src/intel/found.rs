@@ -80,6 +80,6 @@ pub(super) fn usable(adapters: &[Adapter], mode: IntelMode, programs: &Programs)
 }
 
 /// Whether its program is there.
-pub(crate) fn is_present(adapter: &Adapter, mode: IntelMode, programs: &Programs) -> bool {
+fn is_present(adapter: &Adapter, mode: IntelMode, programs: &Programs) -> bool {
     command(adapter, mode).is_some_and(|name| programs.find(name).is_some())
 }

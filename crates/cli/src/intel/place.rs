@@ -277,6 +277,7 @@ impl Open {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` is given")]
 fn failed(error: ShadowError) -> SpawnError {
     SpawnError::Failed { message: error.to_string() }
 }

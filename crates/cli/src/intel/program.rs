@@ -47,8 +47,8 @@ impl Programs {
             let home = program.parent()?.parent()?;
             home.join("pyvenv.cfg").is_file().then_some(home)
         };
-        let leads_on = real.parent() != program.parent();
-        let other = || real.parent().filter(|_| leads_on);
+        let is_shown = real.parent().is_some_and(|folder| self.users.iter().any(|shown| shown == folder));
+        let other = || real.parent().filter(|_| !is_shown);
         of_node.or_else(of_python).or_else(other).map(Path::to_owned)
     }
 

@@ -19,6 +19,7 @@ mod faults;
 mod formats;
 mod found;
 mod git;
+mod intel;
 mod kept_prefix;
 mod killed;
 mod policies;

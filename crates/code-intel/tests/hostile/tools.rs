@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_code_intel::{AfterEdit, Settings, ToolEffect, effect, tools};
+use headstart_code_intel::{AfterEdit, Settings, declarations, tools};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree as _};
 use headstart_tool_gate::{DenyRule, DenyRules, GateContext};
@@ -80,7 +80,7 @@ fn declared() {
         .collect();
     let place = json!(["path", "line", "symbol"]);
     assert_eq!(
-        Value::from(schemas),
+        Value::from(schemas.clone()),
         json!([
             { "name": "diagnostics", "required": [], "takes": ["paths", "severity"] },
             { "name": "definition", "required": place, "takes": place },
@@ -91,12 +91,25 @@ fn declared() {
             { "name": "code_actions", "required": place, "takes": ["path", "line", "symbol", "kind", "apply"] },
         ])
     );
-    let effect_of = |name, args: Value| effect(name, args.as_object().unwrap());
-    assert_eq!(effect_of("hover", json!({})), Some(ToolEffect::Reads));
-    assert_eq!(effect_of("rename", json!({})), Some(ToolEffect::Stages));
-    assert_eq!(effect_of("code_actions", json!({ "apply": null })), Some(ToolEffect::Reads));
-    assert_eq!(effect_of("code_actions", json!({ "apply": "x" })), Some(ToolEffect::Stages));
-    assert_eq!(effect_of("edit", json!({})), None);
+    let declared = declarations();
+    let stages = |name: &str, args: Value| {
+        let declaration = declared.iter().find(|declaration| declaration.name == name).unwrap();
+        // An argument that names a path is judged as one.
+        let takes = schemas.iter().find(|schema| schema["name"] == name).unwrap()["takes"].clone();
+        let paths =
+            takes.as_array().unwrap().iter().filter_map(Value::as_str).filter(|key| key.starts_with("path"));
+        assert_eq!(declaration.paths, paths.collect::<Vec<_>>(), "{name}");
+        declaration.stages_in(args.as_object().unwrap())
+    };
+    for schema in &schemas {
+        let name = schema["name"].as_str().unwrap();
+        assert_eq!(
+            stages(name, json!({ "apply": "x" })),
+            ["rename", "code_actions"].contains(&name),
+            "{name}"
+        );
+    }
+    assert!(!stages("code_actions", json!({ "apply": null })));
 }
 
 fn arguments() {

@@ -96,7 +96,7 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no folder that could be removed"));
     };
     match fs::File::open(above) {
-        Ok(above) => Ok(show::remove_tree(above.as_fd(), name.as_bytes())?),
+        Ok(above) => Ok(show::remove_tree(above.as_fd(), name.as_bytes(), None)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }

@@ -327,7 +327,7 @@ mod tests {
             fs::set_permissions(place.path().join(name), fs::Permissions::from_mode(0o500)).unwrap();
         }
         std::os::unix::fs::symlink(place.path().join("outside"), place.path().join("link")).unwrap();
-        let at = fs::File::open(place.path()).unwrap();
+        let at = File::open(place.path()).unwrap();
         open_up(at.as_fd(), b"folder").unwrap();
         assert_eq!(mode("folder"), 0o700);
         open_up(at.as_fd(), b"link").unwrap_err();
