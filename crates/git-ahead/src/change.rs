@@ -1,4 +1,4 @@
-use headstart_overlay_fs::ContentHash;
+use headstart_overlay_fs::{ContentHash, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use crate::{GitError, ObjectFormat, ObjectName, RefName};
@@ -20,6 +20,10 @@ pub struct GitChange {
     /// What is staged in git's index otherwise than before.
     #[serde(default, skip_serializing_if = "Index::is_empty")]
     pub index: Index,
+    /// The paths that differ between a new commit and the ones before it (of a merge, those that differ from all of them), and those that are
+    /// staged otherwise: rules about paths count for them as for files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<WorkspacePath>,
     /// What else changed in `.git`, as paths from the workspace: it is never applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other: Vec<String>,
@@ -52,6 +56,9 @@ pub struct RefChange {
     /// How many commits it has that the repository had not.
     #[serde(default)]
     pub commits: u32,
+    /// The first lines of their messages, the newest first: of many, the first few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<String>,
 }
 
 /// Where `HEAD` is before and after the work.
@@ -106,16 +113,23 @@ impl GitChange {
         self.refs.is_empty() && self.index.is_empty() && self.other.is_empty() && self.head != Head::Moved
     }
 
+    /// Whether both do the same to a repository, wherever the objects for it are kept.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Self { objects: None, ..self.clone() } == Self { objects: None, ..other.clone() }
+    }
+
     /// Why an accept does not do this, in words; `None`: it does. Configuration and hooks name programs that the
     /// user's git would run, so whatever is not known to be harmless is one of those.
     pub fn boundary(&self) -> Option<String> {
-        match self.other.as_slice() {
-            [] if self.head == Head::Moved => {
+        let is_moved = self.head == Head::Moved;
+        let other: Vec<&str> = self.other.iter().map(String::as_str).collect();
+        match other.as_slice() {
+            [] | [".git/HEAD"] if is_moved => {
                 Some("the work switched to another branch, which is never done for the user".to_owned())
             }
             [] => None,
             all => {
-                let shown = all.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let shown = all[..all.len().min(5)].join(", ");
                 let more = if 5 < all.len() { format!(" and {} more", all.len() - 5) } else { String::new() };
                 Some(format!("the work changed {shown}{more}, which is never done for the user"))
             }
@@ -142,6 +156,22 @@ impl GitChange {
             });
         }
         words.join(", ")
+    }
+
+    /// The same with the first lines of the messages of new commits: `1 commit on main: Add tests`. One line each.
+    pub fn lines(&self) -> Vec<String> {
+        if self.refs.is_empty() {
+            return Some(self.summary()).filter(|summary| !summary.is_empty()).into_iter().collect();
+        }
+        let line = |change: &RefChange| {
+            let more = (change.subjects.len() as u64) < u64::from(change.commits);
+            let more = if more && !change.subjects.is_empty() { "; …" } else { "" };
+            match change.subjects.as_slice() {
+                [] => change.summary(),
+                subjects => format!("{}: {}{more}", change.summary(), subjects.join("; ")),
+            }
+        };
+        self.refs.iter().map(line).collect()
     }
 
     /// The commit that the work ends with: that of the branch it was on, else of the first ref that it made or moved.
@@ -224,9 +254,15 @@ mod tests {
     fn change() -> GitChange {
         let name = |digit: &str| ObjectName::parse(&digit.repeat(40)).unwrap();
         let main = RefName::parse("refs/heads/main").unwrap();
-        let moved = RefChange { name: main.clone(), old: Some(name("1")), new: Some(name("2")), commits: 2 };
+        let moved = RefChange {
+            name: main.clone(),
+            old: Some(name("1")),
+            new: Some(name("2")),
+            commits: 2,
+            subjects: vec!["Add tests".to_owned()],
+        };
         let tag = RefName::parse("refs/tags/v1").unwrap();
-        let made = RefChange { name: tag, old: None, new: Some(name("3")), commits: 2 };
+        let made = RefChange { name: tag, old: None, new: Some(name("3")), commits: 2, subjects: Vec::new() };
         let staged = Staged { mode: "100644".to_owned(), object: name("4") };
         let entry = IndexEntry { path: b"odd \xff".to_vec(), old: None, new: Some(staged) };
         GitChange {
@@ -235,6 +271,7 @@ mod tests {
             refs: vec![made, moved],
             head: Head::Unchanged { branch: Some(main) },
             index: Index { base: None, entries: vec![entry] },
+            paths: vec![WorkspacePath::parse("src/a.rs").unwrap()],
             other: Vec::new(),
         }
     }
@@ -256,6 +293,7 @@ mod tests {
     fn it_is_told_in_a_few_words() {
         let mut change = change();
         assert_eq!(change.summary(), "tag v1, 2 commits on main");
+        assert_eq!(change.lines(), ["tag v1", "2 commits on main: Add tests; …"]);
         assert_eq!(change.tip().unwrap().as_str(), "2".repeat(40), "that of the branch the work was on");
         assert_eq!(change.boundary(), None);
         change.refs.clear();

@@ -24,9 +24,10 @@
 //! let change = GitChange {
 //!     format: ObjectFormat::Sha1,
 //!     objects: None,
-//!     refs: vec![RefChange { name: main.clone(), old: Some(old), new: Some(new), commits: 1 }],
+//!     refs: vec![RefChange { name: main.clone(), old: Some(old), new: Some(new), commits: 1, subjects: vec!["Add tests".to_owned()] }],
 //!     head: Head::Unchanged { branch: Some(main) },
 //!     index: Default::default(),
+//!     paths: Vec::new(),
 //!     other: Vec::new(),
 //! };
 //! assert_eq!(change.summary(), "1 commit on main");
@@ -60,4 +61,4 @@ pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged}
 pub use error::GitError;
 pub use name::{ObjectFormat, ObjectName, RefName};
 #[cfg(all(feature = "os", unix))]
-pub use os::{Git, MergeCheck, Offer, Reader, Repository, Snapshot};
+pub use os::{Git, MergeCheck, Offer, Reader, Repository, Setting, Snapshot};

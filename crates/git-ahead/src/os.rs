@@ -2,6 +2,7 @@
 
 mod folder;
 mod index;
+mod lay;
 mod locks;
 mod objects;
 mod offer;
@@ -15,7 +16,7 @@ mod snapshot;
 mod steps;
 
 pub use offer::{MergeCheck, Offer};
-pub use program::Git;
+pub use program::{Git, Setting};
 pub use read::Reader;
 pub use repository::Repository;
 pub use snapshot::Snapshot;

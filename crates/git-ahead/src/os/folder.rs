@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File};
+use cap_std::fs::{Dir, File, Metadata, MetadataExt as _};
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 
 use crate::GitError;
@@ -56,6 +56,13 @@ pub(super) struct Entry {
     /// From the folder, with `/`.
     pub(super) path: String,
     pub(super) kind: Kind,
+    /// When its content, its bits or its place last changed, in nanoseconds since the Unix epoch.
+    pub(super) changed: i64,
+}
+
+/// When something last changed, by the kernel's clock: no program can set this time.
+pub(super) fn changed(metadata: &Metadata) -> i64 {
+    metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
 }
 
 /// Opens the folder of a repository. `None`: there is none. A file, or a link, is another kind of repository.
@@ -121,13 +128,13 @@ fn walk_into(
         room.take(&told(&path), 0)?;
         let metadata = folder.symlink_metadata(name).map_err(io_error(&path))?;
         if metadata.is_dir() {
-            found.push(Entry { path: path.clone(), kind: Kind::Folder });
+            found.push(Entry { path: path.clone(), kind: Kind::Folder, changed: changed(&metadata) });
             if enter(&path) {
                 let inner = folder.open_dir_nofollow(name).map_err(io_error(&path))?;
                 walk_into(&inner, &path, room, enter, found, depth + 1)?;
             }
         } else if metadata.is_file() {
-            found.push(Entry { path, kind: Kind::File(metadata.len()) });
+            found.push(Entry { path, kind: Kind::File(metadata.len()), changed: changed(&metadata) });
         } else {
             let reason = if metadata.is_symlink() {
                 "it is a symbolic link"

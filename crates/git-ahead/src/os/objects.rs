@@ -34,7 +34,7 @@ pub(super) fn copy_new(view: &Dir, real: &Dir, to: &Dir, digits: usize) -> Resul
         if let Some((above, _)) = path.rsplit_once('/')
             && !to.is_dir(above)
         {
-            to.create_dir(above).map_err(folder::io_error(above))?;
+            to.create_dir_all(above).map_err(folder::io_error(above))?;
         }
         private::write(to, &path, &bytes)?;
     }

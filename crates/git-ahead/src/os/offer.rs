@@ -66,7 +66,8 @@ impl Repository {
         let name = name(id)?;
         let at = self.at(change)?;
         self.bring(&at, change)?;
-        let made = RefChange { name: name.clone(), old: None, new: Some(tip), commits: 0 };
+        let made =
+            RefChange { name: name.clone(), old: None, new: Some(tip), commits: 0, subjects: Vec::new() };
         let now = refs::current(&self.git, &at, std::slice::from_ref(&made))?;
         if now[0] != made.new {
             let made = RefChange { old: now.into_iter().next().flatten(), ..made };

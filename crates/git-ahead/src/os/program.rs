@@ -51,6 +51,19 @@ pub struct Git {
     path: OsString,
 }
 
+/// One setting of git's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// `system`, `global`, `local` or `worktree`.
+    pub scope: String,
+    /// The file in which it stands; one of the repository is told from the work tree.
+    pub file: Option<PathBuf>,
+    /// Its name, in lower case but for what stands between two dots.
+    pub key: String,
+    /// Its value; a key alone is true.
+    pub value: Option<String>,
+}
+
 /// The repository that a git command is about.
 #[derive(Debug, Clone)]
 pub(super) struct At {
@@ -95,6 +108,51 @@ impl Git {
             Some(version) if LEAST <= version => Ok(()),
             _ => Err(GitError::NoGit { reason: format!("this is {}", told.trim()) }),
         }
+    }
+
+    /// All settings that count in a work tree for a user with these variables (`HOME`, `XDG_CONFIG_HOME`). Nothing is run for it that a
+    /// setting names.
+    pub fn settings(
+        &self,
+        work_tree: &Path,
+        users: &[(OsString, OsString)],
+    ) -> Result<Vec<Setting>, GitError> {
+        let failed = failed("config");
+        let mut process = Command::new(&self.program);
+        process
+            .args(["config", "--list", "-z", "--show-scope", "--show-origin"])
+            .env_clear()
+            .envs(users.iter().map(|(name, value)| (name, value)))
+            .env("PATH", &self.path)
+            .env("LC_ALL", "C")
+            .env("GIT_PAGER", "cat")
+            .current_dir(work_tree)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = process.spawn().map_err(&failed)?;
+        let mut answer = Vec::new();
+        let read = child.stdout.take().map_or(Ok(()), |output| read_all(output, &mut answer));
+        if read.is_err() {
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(&failed)?;
+        read.map_err(&failed)?;
+        if !status.success() {
+            return Err(refused("config", status.to_string()));
+        }
+        let mut parts =
+            answer.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
+        let mut settings = Vec::new();
+        while let (Some(scope), Some(origin), Some(setting)) = (parts.next(), parts.next(), parts.next()) {
+            let (key, value) = match setting.split_once('\n') {
+                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                None => (setting, None),
+            };
+            let file = origin.strip_prefix("file:").map(PathBuf::from);
+            settings.push(Setting { scope, file, key, value });
+        }
+        Ok(settings)
     }
 
     /// Asks, and gives the whole answer.

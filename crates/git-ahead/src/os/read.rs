@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
+use headstart_overlay_fs::WorkspacePath;
 
 use super::folder;
 use super::index::{self, Entries};
@@ -16,6 +17,10 @@ use crate::{GitChange, GitError, Head, Index, ObjectName, RefChange, RefName};
 
 /// How many refs may be changed by one piece of work.
 const MOST_REFS: usize = 1_000;
+/// How many commits are told by their first lines.
+const MOST_SUBJECTS: usize = 5;
+/// How many paths its commits may be about.
+const MOST_PATHS: usize = 100_000;
 
 /// Reads what commands of work ahead did to a repository.
 ///
@@ -23,9 +28,9 @@ const MOST_REFS: usize = 1_000;
 /// configuration of our own, and git sees it only there; every object is named anew by its content, and looked at, before it counts.
 #[derive(Debug)]
 pub struct Reader {
-    git: Git,
-    workspace: PathBuf,
-    home: PathBuf,
+    pub(super) git: Git,
+    pub(super) workspace: PathBuf,
+    pub(super) home: PathBuf,
 }
 
 /// What was found in both states.
@@ -91,7 +96,7 @@ impl Reader {
         other.sort();
         other.dedup();
         let format = found.before.layout.format;
-        Ok(GitChange { format, objects: None, refs: changes, head, index, other })
+        Ok(GitChange { format, objects: None, refs: changes, head, index, paths: Vec::new(), other })
     }
 
     fn refs(&self, found: &Found<'_>, other: &mut Vec<String>) -> Result<(Vec<RefChange>, Head), GitError> {
@@ -110,7 +115,8 @@ impl Reader {
             for name in names {
                 let sides = (old.get(name), new.get(name));
                 // Where the view shows what its user has now, they did it themselves meanwhile.
-                if sides.0 == sides.1 || sides.1 == now.get(name) {
+                let is_theirs = !found.before.is_of_work && sides.1 == now.get(name);
+                if sides.0 == sides.1 || is_theirs {
                     continue;
                 }
                 match change_of(name, sides) {
@@ -138,7 +144,13 @@ impl Reader {
             (Value::Object(old), Value::Object(new)) => {
                 if old != new {
                     let name = RefName::parse("HEAD")?;
-                    changes.push(RefChange { name, old: Some(old), new: Some(new), commits: 0 });
+                    changes.push(RefChange {
+                        name,
+                        old: Some(old),
+                        new: Some(new),
+                        commits: 0,
+                        subjects: Vec::new(),
+                    });
                 }
                 Head::Unchanged { branch: None }
             }
@@ -211,9 +223,53 @@ impl Reader {
         for change in &mut change.refs {
             if let Some(new) = &change.new {
                 change.commits = self.count(&found.base, new)?;
+                // A tag is one thing, however many commits are behind it.
+                if 0 < change.commits && !change.name.as_str().starts_with("refs/tags/") {
+                    change.subjects = self.subjects(&found.base, new)?;
+                }
             }
         }
+        change.paths = self.paths(&found.base, change)?;
         Ok(())
+    }
+
+    fn subjects(&self, at: &At, new: &ObjectName) -> Result<Vec<String>, GitError> {
+        let most = format!("--max-count={MOST_SUBJECTS}");
+        let options =
+            ["log", "-z", "--format=%s", "--no-show-signature", &most, new.as_str(), "--not", "--all", "--"];
+        let told = self.git.ask(at, "log", &options, b"")?;
+        let told = String::from_utf8_lossy(&told);
+        let line = |subject: &str| subject.chars().filter(|letter| !letter.is_control()).take(100).collect();
+        Ok(told.split_terminator('\0').map(line).collect())
+    }
+
+    /// What the new commits, and what is staged otherwise, are about.
+    fn paths(&self, at: &At, change: &GitChange) -> Result<Vec<WorkspacePath>, GitError> {
+        let moved = change.refs.iter().filter_map(|change| change.new.as_ref());
+        let mut options =
+            vec!["log", "-z", "--format=", "--name-only", "--no-renames", "--no-show-signature"];
+        options.extend(["--diff-merges=combined", "--root"]);
+        let known = options.len();
+        options.extend(moved.map(ObjectName::as_str));
+        let listed = if known < options.len() {
+            options.extend(["--not", "--all", "--"]);
+            self.git.ask(at, "log", &options, b"")?
+        } else {
+            Vec::new()
+        };
+        let committed = listed.split(|byte| *byte == 0);
+        let staged = change.index.entries.iter().map(|entry| entry.path.as_slice());
+        let names: BTreeSet<&[u8]> = committed.chain(staged).filter(|name| !name.is_empty()).collect();
+        if MOST_PATHS < names.len() {
+            let (path, limit) = (folder::told("objects"), MOST_PATHS as u64);
+            return Err(GitError::Limit { path, limit, unit: "paths in new commits" });
+        }
+        let path = |name: &[u8]| {
+            let odd =
+                |_| folder::hostile("objects", &format!("a commit has the path {}", name.escape_ascii()));
+            WorkspacePath::from_bytes(name).map_err(odd)
+        };
+        names.into_iter().map(path).collect()
     }
 
     /// How many commits are new; of a tag on something else, none.
@@ -254,7 +310,7 @@ fn change_of(name: &str, sides: (Option<&Value>, Option<&Value>)) -> Option<RefC
         Some(Value::Ref(_)) => None,
     };
     let name = RefName::parse(name).ok()?;
-    Some(RefChange { name, old: object(sides.0)?, new: object(sides.1)?, commits: 0 })
+    Some(RefChange { name, old: object(sides.0)?, new: object(sides.1)?, commits: 0, subjects: Vec::new() })
 }
 
 fn known(refs: &Refs) -> Vec<ObjectName> {
@@ -273,6 +329,7 @@ fn only_other(path: &str) -> GitChange {
         refs: Vec::new(),
         head: Head::Unchanged { branch: None },
         index: Index::default(),
+        paths: Vec::new(),
         other: vec![path.to_owned()],
     }
 }

@@ -20,11 +20,12 @@ const HASHED: u64 = 1 << 20;
 
 /// What the refs, `HEAD` and the index of a repository were at one moment.
 ///
-/// It is taken when a view starts, before anything runs in it, so that what its user does meanwhile is never taken for the
-/// work's. It starts no program, and holds a private folder that goes with it.
+/// It is that of the moment at which a view started: taken then, or later if nothing in it changed since
+/// ([`changed_since`](Self::changed_since)). So what its user does meanwhile is never taken for the work's. It starts no program, and
+/// holds a private folder that goes with it.
 #[derive(Debug)]
 pub struct Snapshot {
-    folder: TempDir,
+    pub(super) folder: TempDir,
     pub(super) layout: Layout,
     /// The hash of the index; `None`: there is none.
     pub(super) index: Option<ContentHash>,
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub(super) loose: Vec<String>,
     /// Files that only grow: their content.
     pub(super) logs: BTreeMap<String, Vec<u8>>,
+    /// Whether it is that of a view that shows earlier work, and so not what the user has.
+    pub(super) is_of_work: bool,
     /// All other files.
     pub(super) others: BTreeMap<String, Stamp>,
 }
@@ -45,7 +48,7 @@ pub(super) struct Stamp {
 
 /// What a name in `.git` is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     /// Refs, `HEAD`, the index.
     State,
     /// Reflogs.
@@ -66,6 +69,21 @@ impl Snapshot {
             Some(git) => Self::copy(&git, home).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Whether anything in the repository of this folder changed at this moment or later, objects and notes left out: `since` is in
+    /// nanoseconds since the Unix epoch, by the clock that the kernel stamps files with. It reads no file.
+    pub fn changed_since(workspace: impl AsFd, since: i64) -> Result<bool, GitError> {
+        let workspace = Dir::reopen_dir(&workspace.as_fd()).map_err(folder::io_error(""))?;
+        let found = workspace.symlink_metadata(".git");
+        let Some(git) = folder::open_git(&workspace)? else { return Ok(false) };
+        let mut newest = found.map_or(i64::MAX, |found| folder::changed(&found));
+        for entry in folder::walk(&git, "", &mut Room::new(), &|path| class(path) != Class::Object)? {
+            if !matches!(class(&entry.path), Class::Object | Class::Note) {
+                newest = newest.max(entry.changed);
+            }
+        }
+        Ok(since <= newest)
     }
 
     pub(super) fn copy(git: &Dir, home: &Path) -> Result<Self, GitError> {
@@ -118,7 +136,7 @@ impl Snapshot {
                 others.insert(path.to_owned(), stamp);
             }
         }
-        Ok(Self { folder, layout, index, loose, logs, others })
+        Ok(Self { folder, layout, index, loose, logs, is_of_work: false, others })
     }
 
     /// A repository of its own, with the objects in a folder behind it.
@@ -131,7 +149,7 @@ impl Snapshot {
     }
 }
 
-fn class(path: &str) -> Class {
+pub(super) fn class(path: &str) -> Class {
     let first = path.split('/').next().unwrap_or(path);
     match first {
         "refs" | "reftable" => Class::State,

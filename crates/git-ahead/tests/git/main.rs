@@ -11,6 +11,7 @@ mod accepts;
 mod attacks;
 mod killed;
 mod kinds;
+mod laid;
 mod meanwhile;
 mod programs;
 mod world;

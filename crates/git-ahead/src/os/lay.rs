@@ -1,0 +1,109 @@
+//! What work did to a repository, shown in another view of it: to the work that stands on it, or to what comes after it in a new view.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
+use super::folder::{self, Kind, Room};
+use super::program::At;
+use super::read::Reader;
+use super::refs::Transaction;
+use super::snapshot::{Class, LONGEST, Snapshot, class};
+use super::{index, objects, private};
+use crate::{GitChange, GitError, RefChange};
+use headstart_overlay_fs::Direction;
+
+/// The name of the index while it is made, in a private folder.
+const DRAFT: &str = "index.headstart-shown";
+
+impl Reader {
+    /// Gives the repository of a view, in which no command has run yet, what this change gives a user's: objects, refs and
+    /// index. The refs have to stand for what the change comes from. `state` is the folder below which its pack is kept.
+    ///
+    /// Git does it in a private copy, so that nothing runs that the repository names; what differs then is written into the view.
+    pub fn lay(&self, view: impl AsFd, state: &Path, change: &GitChange) -> Result<(), GitError> {
+        if let Some(reason) = change.boundary() {
+            return Err(GitError::Unsupported { reason });
+        }
+        let Some(view) = open(view)? else {
+            return Err(GitError::Unsupported {
+                reason: "the workspace has no repository any more".to_owned(),
+            });
+        };
+        let copy = self.snapshot_of(&view)?;
+        let at = copy.repository(&self.workspace.join(".git/objects"))?;
+        if let Some(objects) = &change.objects {
+            objects::look_at(&self.git, &at, state, objects)?;
+        }
+        let refs: Vec<&RefChange> = change.refs.iter().collect();
+        if !refs.is_empty() {
+            Transaction::prepare(&self.git, &at, &refs, Direction::Forth)?.commit()?;
+        }
+        if !change.index.is_empty() {
+            index::apply(&self.git, &at, &change.index, Direction::Forth, DRAFT)?;
+        }
+        write_back(&copy, &at, &view)
+    }
+
+    /// What the repository of a view is before the first command runs in it, once all that it is to show of earlier work has been
+    /// [laid](Self::lay) into it; `None`: there is none.
+    pub fn snapshot(&self, view: impl AsFd) -> Result<Option<Snapshot>, GitError> {
+        open(view)?.map(|view| self.snapshot_of(&view)).transpose()
+    }
+
+    fn snapshot_of(&self, view: &Dir) -> Result<Snapshot, GitError> {
+        let copy = Snapshot::copy(view, &self.home)?;
+        let real = folder::open(&self.workspace.join(".git"))?;
+        objects::copy_new(view, &real, &folder::open(copy.path())?, copy.layout.format.digits())?;
+        Ok(Snapshot { is_of_work: true, ..copy })
+    }
+}
+
+fn open(view: impl AsFd) -> Result<Option<Dir>, GitError> {
+    let view = Dir::reopen_dir(&view.as_fd()).map_err(folder::io_error(""))?;
+    folder::open_git(&view)
+}
+
+/// Makes the state of the view's repository that of the copy.
+fn write_back(copy: &Snapshot, at: &At, view: &Dir) -> Result<(), GitError> {
+    let from = folder::open(&at.folder)?;
+    let mut room = Room::new();
+    let is_shown = |path: &str| {
+        let is_object = path.starts_with("objects/") && !path.starts_with("objects/info");
+        let is_stashes = path == "logs/refs/stash" && !copy.layout.is_reftable;
+        class(path) == Class::State || is_object || is_stashes
+    };
+    let enter = |path: &str| path == "objects" || path == "logs" || path == "logs/refs" || is_shown(path);
+    let there = folder::walk(&from, "", &mut room, &enter)?;
+    for entry in there.iter().filter(|entry| is_shown(&entry.path)) {
+        let (Kind::File(_), path) = (entry.kind, entry.path.as_str()) else { continue };
+        let new = folder::read(&from, path, LONGEST, &mut room)?;
+        if new.is_some() && new != folder::read(view, path, LONGEST, &mut room)? {
+            put(view, path, &new.unwrap_or_default())?;
+        }
+    }
+    let is_state = |path: &str| class(path) == Class::State;
+    for entry in folder::walk(view, "", &mut room, &is_state)? {
+        let is_gone = entry.kind != Kind::Folder && !there.iter().any(|other| other.path == entry.path);
+        if is_gone && is_state(&entry.path) {
+            view.remove_file(&entry.path).map_err(folder::io_error(&entry.path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Nothing ran in the view yet, so that no link of anybody's is in the way; the handle would refuse to be led out.
+fn put(view: &Dir, path: &str, bytes: &[u8]) -> Result<(), GitError> {
+    if let Some((above, _)) = path.rsplit_once('/') {
+        view.create_dir_all(above).map_err(folder::io_error(above))?;
+    }
+    // An object's file may not be written; it is another one then, under its name.
+    match view.remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(folder::io_error(path)(error));
+        }
+        _ => {}
+    }
+    private::write(view, path, bytes)
+}
