@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
     resolve_conflicts,
@@ -44,6 +45,8 @@ pub enum Acceptance {
 pub struct Accepted {
     /// What the work changed in the workspace.
     pub changes: Vec<ChangeSummary>,
+    /// What it changed in the git repository.
+    pub git: Option<GitChange>,
     /// Of these, the files that the user changed as well: they hold both edits.
     pub merged: Vec<WorkspacePath>,
     /// What the work read and the user changed since; empty unless the host allows it
@@ -163,7 +166,9 @@ pub async fn accept(
     }
     check_pairing(&transcript.messages)
         .map_err(|error| AcceptError::Damaged { id: finished.id.clone(), message: error.to_string() })?;
-    let withdrawn = withdrawn(finished, gate, context).or_else(|| withdrawn_path(finished, gate, context));
+    let withdrawn = withdrawn(finished, gate, context)
+        .or_else(|| withdrawn_path(finished, gate, context))
+        .or_else(|| withdrawn_git(finished, context));
     if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
@@ -186,6 +191,7 @@ pub async fn accept(
     };
     Ok(Acceptance::Accepted(Accepted {
         changes: changes.summary(),
+        git: finished.git.clone(),
         merged: committed.merged,
         stale_reads: committed.stale_reads,
         changed_since_view: Vec::new(),
@@ -226,7 +232,9 @@ fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Op
     let written =
         finished.changes.changes.iter().map(|change| (Access::Write, BuiltinTool::WriteFile, &change.path));
     let read = finished.changes.reads.iter().map(|seen| (Access::Read, BuiltinTool::ReadFile, &seen.path));
-    written.chain(read).find_map(|(access, tool, path)| {
+    let committed = finished.git.iter().flat_map(|git| &git.paths);
+    let committed = committed.map(|path| (Access::Write, BuiltinTool::WriteFile, path));
+    written.chain(committed).chain(read).find_map(|(access, tool, path)| {
         let verdict = gate.judge_path(access, path, context);
         let args = || Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
         let call = || ToolCall { id: String::new(), name: tool.name().to_owned(), args: args() };
@@ -234,9 +242,20 @@ fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Op
     })
 }
 
-/// Whether a path that is written is one that the user is asked about, by the mode in force now.
+/// A change of the repository where the mode asks before a write, and nobody asks when work is taken. It is told as the command that it is.
+fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall, Verdict)> {
+    let git = finished.git.as_ref().filter(|_| !context.stages_ahead())?;
+    let detail = format!("it makes {}, and this mode asks before a write", git.summary());
+    let verdict = Verdict::boundary(Reason::WriteToolNoAuto, detail);
+    let args = Map::from_iter([("command".to_owned(), Value::from("git"))]);
+    let call = ToolCall { id: String::new(), name: BuiltinTool::Shell.name().to_owned(), args };
+    Some((call, verdict))
+}
+
+/// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now.
 fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
-    finished
+    let git = finished.git.is_some() && context.asks_when_taken();
+    git || finished
         .changes
         .changes
         .iter()

@@ -1,4 +1,5 @@
 use headstart_forked_query::ToolCall;
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Choice};
 
 use crate::Finished;
@@ -15,6 +16,7 @@ pub struct AsksFirst {
 struct Work {
     id: String,
     changes: ChangeSet,
+    git: Option<GitChange>,
 }
 
 /// What the user has answered about work that is to be accepted; by default nothing.
@@ -37,12 +39,17 @@ impl AsksFirst {
         &self.work.changes
     }
 
+    /// What a yes does to the git repository, together with the files.
+    pub fn git(&self) -> Option<&GitChange> {
+        self.work.git.as_ref()
+    }
+
     /// The call at which the work stopped, if it stopped at one. It is asked about by itself, after these changes.
     pub fn pending_call(&self) -> Option<&ToolCall> {
         self.pending_call.as_ref()
     }
 
-    /// The user was shown [`changes`](Self::changes), and said yes.
+    /// The user was shown [`changes`](Self::changes) and [`git`](Self::git), and said yes.
     pub fn agreed(&self) -> Answers {
         Answers { agreed: Some(self.work.clone()), choices: Vec::new() }
     }
@@ -66,12 +73,12 @@ impl Answers {
     }
 
     pub(crate) fn agree_to(&self, finished: &Finished) -> bool {
-        self.agreed.as_ref().is_some_and(|work| work.id == finished.id && work.changes == finished.changes)
+        self.agreed.as_ref().is_some_and(|work| *work == Work::of(finished))
     }
 }
 
 impl Work {
     fn of(finished: &Finished) -> Self {
-        Self { id: finished.id.clone(), changes: finished.changes.clone() }
+        Self { id: finished.id.clone(), changes: finished.changes.clone(), git: finished.git.clone() }
     }
 }

@@ -33,6 +33,9 @@ pub enum Event {
         staged: usize,
         /// Folders of build output that it wrote to.
         warm: Vec<WorkspacePath>,
+        /// What the work as a whole did to the repository, in a few words (`1 commit on main`), where this command did something to it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        git: Option<String>,
         /// How often it looked for a network.
         network: u64,
         /// How many tests passed and failed, where it says so in a form that is known.

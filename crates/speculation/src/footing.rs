@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     ChangeSet, DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
 };
 
-use crate::run::lock;
+use crate::run::{SharedProgress, lock};
 
 /// What a step stands on: the work of the step below, until that is accepted; from then on the workspace, into which
 /// that work went.
@@ -21,14 +22,19 @@ pub(crate) struct Footing {
 }
 
 enum Below {
-    Ahead { overlay: Arc<Overlay>, tell: oneshot::Sender<()> },
+    Ahead { overlay: Arc<Overlay>, progress: SharedProgress, tell: oneshot::Sender<()> },
     Accepted,
 }
 
 impl Footing {
-    pub(crate) fn new(id: String, overlay: Arc<Overlay>, workspace: Arc<dyn Workspace>) -> Self {
+    pub(crate) fn new(
+        id: String,
+        overlay: Arc<Overlay>,
+        progress: SharedProgress,
+        workspace: Arc<dyn Workspace>,
+    ) -> Self {
         let (tell, accepted) = oneshot::channel();
-        let below = Mutex::new(Below::Ahead { overlay, tell });
+        let below = Mutex::new(Below::Ahead { overlay, progress, tell });
         Self { id, below, workspace, accepted: accepted.shared() }
     }
 
@@ -56,6 +62,14 @@ impl Footing {
     pub(crate) fn staged(&self) -> Option<ChangeSet> {
         match &*lock(&self.below) {
             Below::Ahead { overlay, .. } => Some(overlay.change_set()),
+            Below::Accepted => None,
+        }
+    }
+
+    /// What the work below did to the repository, unless it is accepted.
+    pub(crate) fn git(&self) -> Option<GitChange> {
+        match &*lock(&self.below) {
+            Below::Ahead { progress, .. } => lock(progress).git.clone(),
             Below::Accepted => None,
         }
     }

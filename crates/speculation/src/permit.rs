@@ -12,7 +12,7 @@ use headstart_tool_gate::{
     Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Effect, EffectKind, Gate, GateContext,
     Reason, Verdict,
 };
-use headstart_toolbox::{InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
+use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
 use crate::run::output;
 use crate::seen::Seen;
@@ -178,8 +178,9 @@ impl Tools {
         permitted: &Permitted,
         view: &ViewId,
         below: Arc<ChangeSet>,
+        git: GitSoFar,
     ) -> Result<InView, ToolError> {
-        self.toolbox.run_in_view(call, self.context(overlay, permitted), view, below).await
+        self.toolbox.run_in_view(call, self.context(overlay, permitted), view, below, git).await
     }
 
     fn context<'a>(&'a self, view: &'a Arc<Overlay>, permitted: &'a Permitted) -> ToolContext<'a> {
@@ -229,7 +230,9 @@ impl Permits for Speculative {
                 format!("the command reads {path} through a link, which may lead anywhere"),
             ));
         }
-        let in_view = verdict.decision == Decision::Shadow || staged_read.is_some();
+        // On the real tree a command would see the repository without the commits that were made ahead.
+        let reads_git = is_shell(call) && !self.shadow.git_so_far().is_empty();
+        let in_view = verdict.decision == Decision::Shadow || staged_read.is_some() || reads_git;
         Permit::Run(Permitted { context, verdict, consented: false, in_view })
     }
 

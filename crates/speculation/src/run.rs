@@ -9,6 +9,7 @@ use headstart_forked_query::{
     FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason, ToolOutcome,
     Usage, with_yields,
 };
+use headstart_git_ahead::GitChange;
 use serde_json::Value;
 
 use crate::clock::Clock;
@@ -28,6 +29,8 @@ pub(crate) struct Progress {
     pub(crate) no_next: Option<SuppressionReason>,
     /// When the last command in a view began, in milliseconds since the Unix epoch.
     pub(crate) viewed_ms: Option<u64>,
+    /// What commands in views did to the repository.
+    pub(crate) git: Option<GitChange>,
     /// What the pending call would have answered: it ran, and what it changed was dropped.
     pub(crate) preview: Option<String>,
 }

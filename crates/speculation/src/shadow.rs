@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
-use headstart_toolbox::{InView, TestSummary, Tier, ToolError, Toolbox, ViewCost, ViewId, ViewOutput};
+use headstart_toolbox::{
+    GitSoFar, InView, TestSummary, Tier, ToolError, Toolbox, ViewCost, ViewId, ViewOutput,
+};
 
 use crate::event::EventSender;
 use crate::footing::Footing;
@@ -59,7 +62,8 @@ impl Shadow {
         let mut is_second = false;
         loop {
             let staged = overlay.change_set();
-            let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below());
+            let git = self.git_so_far();
+            let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below(), git.clone());
             let InView { text, ran } = match ran.await {
                 Ok(ran) => ran,
                 Err(ToolError::NoView { why }) => return Err(no_view(permitted, &why)),
@@ -68,7 +72,7 @@ impl Shadow {
             };
             self.count(ran.cost);
             if ran.output.timed_out {
-                self.tell(call, &ran, 0);
+                self.tell(call, &ran, 0, None);
                 return Ok(output(text));
             }
             if !ran.changed_meanwhile.is_empty() && !is_second && ran.cost.time < RUN_AGAIN_BELOW {
@@ -77,15 +81,18 @@ impl Shadow {
                 continue;
             }
             let changed = ran.changed_since(&staged);
+            let commits = ran.git.as_ref().filter(|now| git.step.as_ref() != Some(*now));
             if let Some(verdict) = not_given(&ran, call) {
                 return Err(Cut::Stop(Box::new(verdict)));
             }
             if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
-                self.tell(call, &ran, 0);
+                self.tell(call, &ran, 0, None);
                 let why = format!("what it changed is dropped, for it reached a limit: {quota}");
                 return Ok(ToolOutcome::Error(format!("{}\n[{why}]", ran.output.output.trim_end())));
             }
-            if let Some(verdict) = closed(&changed, &tools.gate, permitted) {
+            let closed = closed(&changed, &tools.gate, permitted)
+                .or_else(|| closed_to_git(commits?, &tools.gate, permitted));
+            if let Some(verdict) = closed {
                 if verdict.reason == permitted.verdict.reason {
                     lock(&self.progress).preview = Some(text);
                 }
@@ -96,8 +103,12 @@ impl Shadow {
                 Err(TreeError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
                 Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
             }
-            lock(&self.progress).viewed_ms = Some(ran.began_ms);
-            self.tell(call, &ran, changed.len());
+            {
+                let mut progress = lock(&self.progress);
+                progress.viewed_ms = Some(ran.began_ms);
+                progress.git.clone_from(&ran.git);
+            }
+            self.tell(call, &ran, changed.len(), commits);
             dropped.keep();
             return Ok(output(text));
         }
@@ -109,6 +120,12 @@ impl Shadow {
         Arc::new(staged.reduce(|below, above| below.then(&above)).unwrap_or_default())
     }
 
+    /// What the steps below, as far as they are not accepted, and this one did to the repository.
+    pub(crate) fn git_so_far(&self) -> GitSoFar {
+        let below = self.below.iter().filter_map(|footing| footing.git()).collect();
+        GitSoFar { below, step: lock(&self.progress).git.clone() }
+    }
+
     fn count(&self, cost: ViewCost) {
         let total = &mut lock(&self.progress).cost;
         total.view_ms += millis(cost.time);
@@ -116,7 +133,7 @@ impl Shadow {
         total.view_peak_bytes = total.view_peak_bytes.max(cost.peak_bytes);
     }
 
-    fn tell(&self, call: &ToolCall, ran: &ViewOutput, staged: usize) {
+    fn tell(&self, call: &ToolCall, ran: &ViewOutput, staged: usize, git: Option<&GitChange>) {
         let Some(view) = self.tier() else { return };
         self.events.send(Event::ShadowRan {
             command: command_of(call).to_owned(),
@@ -124,6 +141,7 @@ impl Shadow {
             millis: millis(ran.cost.time),
             staged,
             warm: ran.warm.clone(),
+            git: git.map(GitChange::summary),
             network: ran.refused.network,
             tests: TestSummary::of(&ran.output.output).map(TestSummary::words),
             view,
@@ -161,18 +179,20 @@ fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
         let paths = named(ran.changed_meanwhile.iter().map(ToString::to_string));
         return stop(Reason::ChangedMeanwhile, format!("ran while {paths} changed in the workspace"));
     }
-    if !ran.git.is_empty() {
-        return stop(
-            Reason::ProtectedPath,
-            format!("changes the repository: {}", named(ran.git.iter().cloned())),
-        );
+    let refused = || ran.git_refused.clone().or_else(|| ran.git.as_ref()?.boundary());
+    if let Some(why) = refused() {
+        return stop(Reason::ProtectedPath, format!("changes the repository: {why}"));
     }
-    if !ran.outside.is_empty() {
+    if !ran.outside.is_empty() && !ran.refused.signature {
         let paths = named(ran.outside.iter().cloned());
         return stop(Reason::WritesOutside, format!("writes outside the workspace: {paths}"));
     }
     if ran.refused.may_explain(ran.output.exit_code) {
-        let what = if ran.refused.privileges { "more rights" } else { "the network" };
+        let what = match &ran.refused {
+            refused if refused.privileges => "more rights",
+            refused if refused.signature => "your key to sign with",
+            _ => "the network",
+        };
         return stop(Reason::NeedsHost, format!("needs {what}, which work that runs ahead has not"));
     }
     None
@@ -194,6 +214,16 @@ fn closed(changed: &[WorkspacePath], gate: &Gate, permitted: &Permitted) -> Opti
         let detail = format!("it changes {path}: {}", verdict.detail);
         Some(Verdict { detail, ..verdict })
     })
+}
+
+/// Why a change of the repository may not be staged: the mode asks first, or it is about a path that no write ahead may touch, also where the
+/// work tree does not have it.
+fn closed_to_git(change: &GitChange, gate: &Gate, permitted: &Permitted) -> Option<Verdict> {
+    if !permitted.context.stages_ahead() {
+        let detail = format!("it makes {}, and this mode asks before a write", change.summary());
+        return Some(Verdict { decision: Decision::Boundary, detail, ..permitted.verdict.clone() });
+    }
+    closed(&change.paths, gate, permitted)
 }
 
 fn no_view(permitted: &Permitted, why: &str) -> Cut {

@@ -77,8 +77,9 @@ impl Speculation {
             None => Arc::clone(&engine.workspace) as Arc<dyn Tree>,
         };
         let overlay = Arc::new(Overlay::new(base, engine.limits.staged));
-        let footing = Arc::new(Footing::new(id.clone(), Arc::clone(&overlay), Arc::clone(&engine.workspace)));
         let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(prompt))));
+        let (staged, workspace) = (Arc::clone(&overlay), Arc::clone(&engine.workspace));
+        let footing = Arc::new(Footing::new(id.clone(), staged, Arc::clone(&progress), workspace));
         let above = Arc::<Above>::default();
         let (events, told) = EventSender::channel();
         let (send_finished, finished) = oneshot::channel();

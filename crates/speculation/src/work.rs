@@ -112,7 +112,7 @@ impl Work {
             ending,
             transcript: progress.transcript.clone(),
             changes: self.overlay.change_set(),
-            git: None,
+            git: progress.git.clone(),
             next: None,
             cost: progress.cost,
             // Of a step on others, what is accepted below it would count as changed.

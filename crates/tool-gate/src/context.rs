@@ -76,6 +76,16 @@ impl GateContext {
         Declaration::of(name, &self.tools)
     }
 
+    /// Whether what work that runs ahead stages is shown to the user, and asked about, when it is taken: an edit, or a change of a repository.
+    pub fn asks_when_taken(&self) -> bool {
+        self.mode == ApprovalMode::Default && self.ahead_writes == AheadWrites::Ask
+    }
+
+    /// Whether work that runs ahead may stage a change at all.
+    pub fn stages_ahead(&self) -> bool {
+        self.mode.edits_files() || self.asks_when_taken()
+    }
+
     /// Whether a deny rule matches `path` or a folder that holds it, or it holds a secret by its name. Searches and listings leave such
     /// paths out.
     pub fn denies(&self, path: &WorkspacePath) -> bool {

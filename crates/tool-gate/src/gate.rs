@@ -89,7 +89,7 @@ impl Gate {
 
     /// The verdict on a call of work that runs ahead of the user.
     ///
-    /// As [`judge`](Self::judge), but for an edit in [`ApprovalMode::Default`] with [`AheadWrites::Ask`]: that is staged
+    /// As [`judge`](Self::judge), but for an edit in [`ApprovalMode::Default`] with [`AheadWrites::Ask`](crate::AheadWrites::Ask): that is staged
     /// as in [`ApprovalMode::AutoEdit`], with [`Reason::StagedAsksFirst`]. Whoever applies such work must have shown
     /// the user what it changes and got their yes. For a call that runs at once this is the wrong question.
     ///

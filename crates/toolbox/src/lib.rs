@@ -84,5 +84,6 @@ pub use limits::Limits;
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};
 pub use toolbox::{InView, Toolbox};
 pub use views::{
-    MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput, ViewRequest,
+    GitSoFar, MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,
+    ViewRequest,
 };

@@ -7,7 +7,9 @@ use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
-use crate::{CommandRunner, EditObserver, Support, Tool, ToolContext, ToolError, ViewId, ViewOutput};
+use crate::{
+    CommandRunner, EditObserver, GitSoFar, Support, Tool, ToolContext, ToolError, ViewId, ViewOutput,
+};
 
 /// The tools of one agent.
 #[derive(Clone, Default)]
@@ -142,18 +144,19 @@ impl Toolbox {
         self.shell.as_ref().map(|shell| shell.views()).unwrap_or_default()
     }
 
-    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages and, under that, the work `below`. Nothing is staged by this: what the command
-    /// wrote is part of the answer.
+    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages and, under that, the work `below`; `git` is
+    /// what both did to the repository. Nothing is staged by this: what the command wrote is part of the answer.
     pub async fn run_in_view(
         &self,
         call: &ToolCall,
         context: ToolContext<'_>,
         view: &ViewId,
         below: Arc<ChangeSet>,
+        git: GitSoFar,
     ) -> Result<InView, ToolError> {
         match &self.shell {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
-                shell.run_in_view(&call.args, context, view, below).await
+                shell.run_in_view(&call.args, context, view, below, git).await
             }
             _ => Err(ToolError::NoView { why: format!("{} is no command of the built-in shell", call.name) }),
         }

@@ -10,6 +10,6 @@ mod support;
 pub use memory::{MemoryViews, Played};
 pub use output::{ViewCost, ViewOutput};
 pub use refused::Refused;
-pub use request::{ViewId, ViewRequest};
+pub use request::{GitSoFar, ViewId, ViewRequest};
 pub use summary::TestSummary;
 pub use support::{Support, Tier};

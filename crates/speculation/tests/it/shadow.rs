@@ -9,6 +9,7 @@ use futures::StreamExt;
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::ModelEvent;
 use headstart_forked_query::{Part, ToolOutcome, check_pairing};
+use headstart_git_ahead::{GitChange, Head, ObjectFormat, ObjectName, RefChange, RefName};
 use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Limit, Speculation, Status};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Policies, PolicyRule, Reason};
 use headstart_toolbox::{MemoryViews, Played, Toolbox, ViewOutput};
@@ -160,10 +161,116 @@ fn without_a_view_a_command_is_the_boundary_that_it_was() {
 }
 
 /// The model never reads a failure that is not of its own code: the call is pending, as if it had not run.
+/// A commit of a path on main, by a digit of its name.
+fn commit(digit: &str, about: &str) -> GitChange {
+    let name = |digit: &str| ObjectName::parse(&digit.repeat(40)).unwrap();
+    let main = RefName::parse("refs/heads/main").unwrap();
+    let subjects = vec!["Add tests".to_owned()];
+    GitChange {
+        format: ObjectFormat::Sha1,
+        objects: None,
+        refs: vec![RefChange {
+            name: main.clone(),
+            old: Some(name("1")),
+            new: Some(name(digit)),
+            commits: 1,
+            subjects,
+        }],
+        head: Head::Unchanged { branch: Some(main) },
+        index: <_>::default(),
+        paths: vec![path(about)],
+        other: Vec::new(),
+    }
+}
+
+fn commits(digit: &'static str) -> Played {
+    Played::new("", 0).with(|answer| answer.git = Some(commit(digit, "a.txt")))
+}
+
+#[test]
+fn what_commands_do_to_the_repository_is_kept_and_shown_to_those_after_them() {
+    let Viewing { bench, views } = viewing(
+        ApprovalMode::AutoEdit,
+        [calls([shell("git commit -m x"), shell("git log"), shell("git commit -m y")]), says("Done.")],
+    );
+    views.play("git commit -m x", commits("2"));
+    views.play("git log", commits("2"));
+    views.play("git commit -m y", commits("3"));
+    let (speculation, driver, events) = bench.start("do it");
+    block_on(driver);
+    let finished = block_on(speculation.finished());
+    assert_eq!(finished.ending, Ending::Completed);
+    assert_eq!(finished.git, Some(commit("3", "a.txt")));
+    let shown: Vec<_> = views.requests().iter().map(|request| request.git.step.clone()).collect();
+    assert_eq!(shown, [None, Some(commit("2", "a.txt")), Some(commit("2", "a.txt"))]);
+    assert_eq!(views.real_runs(), [""; 0], "the real repository has no such commit");
+    let told: Vec<_> = block_on(events.collect::<Vec<_>>());
+    let told = told.iter().filter_map(|event| match event {
+        Event::ShadowRan { git, .. } => Some(git.as_deref()),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [Some("1 commit on main"), None, Some("1 commit on main")]);
+    let kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
+    assert_eq!(kept, *finished, "a record holds all of it");
+}
+
+#[test]
+fn a_commit_is_asked_about_when_it_is_taken_where_the_mode_asks() {
+    let work = || {
+        let viewing = viewing(ApprovalMode::Default, [calls([shell("git commit -m x")]), says("Done.")]);
+        viewing.views.play("git commit -m x", commits("2"));
+        viewing
+    };
+    let Viewing { bench, .. } = work();
+    let (_, finished) = bench.speculate("do it");
+    assert!(finished.changes.is_empty());
+    let Acceptance::AsksFirst(asks) = block_on(bench.engine.accept(&finished)).unwrap() else { panic!() };
+    assert_eq!(asks.git(), finished.git.as_ref());
+    // A yes is to this commit, and to no other.
+    let other = Finished { git: Some(commit("3", "a.txt")), ..(*finished).clone() };
+    let again = block_on(bench.engine.accept_with(&other, &asks.agreed())).unwrap();
+    assert!(matches!(again, Acceptance::AsksFirst(_)), "{again:?}");
+    // The tree of this test has no repository, and says so.
+    let refused = block_on(bench.engine.accept_with(&finished, &asks.agreed()));
+    assert!(refused.is_err(), "{refused:?}");
+
+    // The mode that staged it is not in force any more.
+    bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
+    let withdrawn = block_on(bench.engine.accept(&finished)).unwrap();
+    assert!(matches!(withdrawn, Acceptance::Withdrawn { .. }), "{withdrawn:?}");
+    let Viewing { bench, .. } = work();
+    bench.host.rules.lock().unwrap().ahead_writes = AheadWrites::Boundary;
+    let (_, finished) = bench.speculate("do it");
+    let said = verdict(&finished);
+    assert!(said.2.contains("1 commit on main, and this mode asks before a write"), "{said:?}");
+    assert_eq!(finished.git, None);
+}
+
+/// A rule that covers a path covers the commits that are about it, also one that came after them.
+#[test]
+fn rules_about_paths_count_for_commits() {
+    let deny = || DenyRules::from_patterns(["/a.txt"]).unwrap();
+    let work = |denied_at_once: bool| {
+        let viewing = viewing(ApprovalMode::AutoEdit, [calls([shell("git commit -m x")]), says("Done.")]);
+        viewing.views.play("git commit -m x", commits("2"));
+        if denied_at_once {
+            viewing.bench.host.rules.lock().unwrap().deny = deny();
+        }
+        let (_, finished) = viewing.bench.speculate("do it");
+        (viewing, finished)
+    };
+    let (_, finished) = work(true);
+    assert_eq!((verdict(&finished).1, &finished.git), (Reason::DeniedPath, &None));
+    let (Viewing { bench, .. }, finished) = work(false);
+    bench.host.rules.lock().unwrap().deny = deny();
+    let withdrawn = block_on(bench.engine.accept(&finished)).unwrap();
+    assert!(matches!(withdrawn, Acceptance::Withdrawn { .. }), "{withdrawn:?}");
+}
+
 #[test]
 fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
     type Change = fn(&mut ViewOutput);
-    let cases: [(&str, Change, i32, Reason, &str); 6] = [
+    let cases: [(&str, Change, i32, Reason, &str); 8] = [
         ("network", |answer| answer.refused.network = 2, 1, Reason::NeedsHost, "needs the network"),
         ("privileges", |answer| answer.refused.privileges = true, 0, Reason::NeedsHost, "needs more rights"),
         (
@@ -175,10 +282,29 @@ fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
         ),
         (
             "git",
-            |answer| answer.git = vec!["a commit on main".into()],
+            |answer| {
+                answer.git = Some(GitChange { other: vec![".git/config".into()], ..commit("2", "a.txt") });
+            },
             0,
             Reason::ProtectedPath,
-            "a commit on main",
+            ".git/config",
+        ),
+        (
+            "git that is not read",
+            |answer| answer.git_refused = Some("it is a linked worktree".into()),
+            0,
+            Reason::ProtectedPath,
+            "a linked worktree",
+        ),
+        (
+            "signature",
+            |answer| {
+                answer.refused.signature = true;
+                answer.outside = vec!["~/.gnupg/pubring.kbx".into()];
+            },
+            128,
+            Reason::NeedsHost,
+            "your key to sign with",
         ),
         (
             "meanwhile",

@@ -13,8 +13,8 @@ use crate::content::cut;
 use crate::location::locate;
 use crate::output::error_within;
 use crate::{
-    CommandOutput, CommandRequest, CommandRunner, InView, Secrets, Support, Surroundings, Tool, ToolContext,
-    ToolError, ViewId, ViewOutput, ViewRequest,
+    CommandOutput, CommandRequest, CommandRunner, GitSoFar, InView, Secrets, Support, Surroundings, Tool,
+    ToolContext, ToolError, ViewId, ViewOutput, ViewRequest,
 };
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -42,6 +42,7 @@ impl Shell {
         context: ToolContext<'_>,
         view: &ViewId,
         below: Arc<ChangeSet>,
+        git: GitSoFar,
     ) -> Result<InView, ToolError> {
         let limit = context.limits.output_bytes;
         let (command, directory) = asked(args, context).await?;
@@ -51,6 +52,7 @@ impl Shell {
             directory,
             view: view.clone(),
             below,
+            git,
             staged: Arc::clone(&staged),
             base: Arc::clone(context.view.base()),
             deny: context.gate.deny.clone(),

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
 
 use super::Refused;
@@ -13,9 +14,11 @@ pub struct ViewOutput {
     /// Everything in which the view differs from [`ViewRequest::base`](super::ViewRequest::base): what was staged before, as far as it is still there, and what the
     /// command wrote. Nothing that git ignores is in it, unless it was staged before.
     pub changes: ChangeSet,
-    /// What it changed of a git repository that counts (a commit, a reference, configuration), in words. None of it is in
+    /// What the commands in this view did to the git repository of the workspace, all of them together. None of it is in
     /// [`changes`](Self::changes).
-    pub git: Vec<String>,
+    pub git: Option<GitChange>,
+    /// Why what it did to a git repository cannot be kept, where it cannot.
+    pub git_refused: Option<String>,
     /// Folders that git ignores and that it wrote to: build output, which stays in the view.
     pub warm: Vec<WorkspacePath>,
     /// Paths outside the workspace that it wrote to, as it named them; caches of package managers are not among them.
@@ -49,7 +52,8 @@ impl ViewOutput {
         Self {
             output,
             changes,
-            git: Vec::new(),
+            git: None,
+            git_refused: None,
             warm: Vec::new(),
             outside: Vec::new(),
             refused: Refused::default(),

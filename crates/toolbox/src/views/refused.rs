@@ -5,6 +5,8 @@ pub struct Refused {
     pub network: u64,
     /// Whether a process asked for more rights than its user's (`sudo`, `su`).
     pub privileges: bool,
+    /// Whether a commit or a tag was to be signed, with a key that is not there.
+    pub signature: bool,
     /// The limit that it reached, with its figure: bytes, files or processes.
     pub quota: Option<String>,
 }
@@ -13,6 +15,6 @@ impl Refused {
     /// Whether a failure may be the view's and not the command's.
     pub fn may_explain(&self, exit_code: Option<i32>) -> bool {
         let failed = exit_code != Some(0);
-        self.privileges || failed && 0 < self.network
+        self.privileges || failed && (0 < self.network || self.signature)
     }
 }

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Tree, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 
@@ -24,6 +25,8 @@ pub struct ViewRequest {
     pub below: Arc<ChangeSet>,
     /// What has to show in it over both, and nothing else of the work.
     pub staged: Arc<ChangeSet>,
+    /// What the work did to the git repository of the workspace before, which has to show as well.
+    pub git: GitSoFar,
     /// The workspace with what is [`below`](Self::below): what a change rests on is what this tree has.
     pub base: Arc<dyn Tree>,
     /// What must not be there: each path that [`DenyRules::matching`] finds, and each that [`DenyRules::secret`] finds, unless
@@ -35,6 +38,22 @@ pub struct ViewRequest {
     pub time_limit: Duration,
     /// At most so many bytes of output are kept.
     pub output_limit: usize,
+}
+
+/// What work ahead did to a git repository before a command runs in a view of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitSoFar {
+    /// The work that this one stands on, as far as it is not accepted, the lowest first.
+    pub below: Vec<GitChange>,
+    /// The commands in this view.
+    pub step: Option<GitChange>,
+}
+
+impl GitSoFar {
+    /// Whether the repository is as its user has it.
+    pub fn is_empty(&self) -> bool {
+        self.below.is_empty() && self.step.is_none()
+    }
 }
 
 impl fmt::Debug for ViewRequest {

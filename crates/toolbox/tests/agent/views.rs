@@ -8,8 +8,8 @@ use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    InView, Limits, MemoryViews, Played, Secrets, Support, Tier, Tool, ToolContext, ToolError, Toolbox,
-    ViewId,
+    GitSoFar, InView, Limits, MemoryViews, Played, Secrets, Support, Tier, Tool, ToolContext, ToolError,
+    Toolbox, ViewId,
 };
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,13 @@ impl Bench {
             hardened: None,
             consented: false,
         };
-        block_on(self.toolbox.run_in_view(&call, context, &ViewId::new("s1"), Arc::default()))
+        block_on(self.toolbox.run_in_view(
+            &call,
+            context,
+            &ViewId::new("s1"),
+            Arc::default(),
+            GitSoFar::default(),
+        ))
     }
 }
 
