@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{BackgroundModel, Message, Recording};
-use headstart_git_ahead::{Git, Repository};
+use headstart_git_ahead::{Git, GitError, Repository};
 use headstart_overlay_fs::{
     Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit, Workspace,
 };
@@ -60,13 +60,18 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
 /// The repository that may take part in an accept, where there is one and a git that can do it. Without it, an accept of work that
 /// ran git commands is an error that says so.
 fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
-    let (state, path) = (state?, std::env::var_os("PATH")?);
+    let state = state?;
     if !workspace.join(".git").is_dir() {
         return None;
     }
+    Some(Repository::new(git(workspace).ok()?, workspace, state))
+}
+
+/// The user's git; none that the workspace brings along.
+pub(crate) fn git(workspace: &Path) -> Result<Git, GitError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let outside = std::env::split_paths(&path).filter(|folder| !folder.starts_with(workspace));
-    let git = Git::find(&std::env::join_paths(outside).ok()?).ok()?;
-    Some(Repository::new(git, workspace, state))
+    Git::find(&std::env::join_paths(outside).unwrap_or_default())
 }
 
 /// Why a workspace cannot be opened, or an accept in it not undone. What waits for an accept and what can be undone is in the

@@ -9,8 +9,10 @@ mod fill;
 mod fresh;
 mod held;
 mod opening;
+mod repository;
 mod rooms;
 mod self_test;
+mod settings;
 mod warm;
 
 use std::ffi::{OsStr, OsString};
@@ -18,13 +20,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
     Command, End, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View, WhyNot,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandOutput, Refused, Secrets, Support, Tier, ToolError, ViewCost, ViewId, ViewOutput, ViewRequest,
+    CommandOutput, GitSoFar, Refused, Secrets, Support, Tier, ToolError, ViewCost, ViewId, ViewOutput,
+    ViewRequest,
 };
 
 use crate::config::Shadow;
@@ -32,7 +36,10 @@ use crate::environment::Environment;
 pub(crate) use fresh::changed_since;
 use held::{AllHeld, Held, Open};
 pub(crate) use opening::{Opened, Output as BuildOutput};
+pub(crate) use repository::Read;
+use repository::Repository;
 pub(crate) use rooms::{Rooms, all as all_kept, processes};
+use settings::Settings;
 
 /// Views of one workspace.
 pub(crate) struct Views {
@@ -45,6 +52,8 @@ pub(crate) struct Views {
     most_time: Duration,
     support: Support,
     notes: Vec<String>,
+    repository: Repository,
+    git: Settings,
     /// Where build output is kept on the disk; without a state folder nowhere.
     rooms: Option<Rooms>,
     /// Command lines that build ahead.
@@ -67,6 +76,8 @@ impl Views {
         let mut options = Options::new(workspace).of_user(home.as_deref(), path.as_deref());
         options.show.clone_from(&settings.show);
         options.tools.clone_from(&settings.tools);
+        let git = Settings::new(workspace, environment);
+        options.show.extend(git.folder().map(Path::to_owned));
         options.tools.extend(environment::toolchains(environment, workspace, home.as_deref()));
         options.limits.bytes = settings.bytes;
         options.limits.files = settings.files;
@@ -85,6 +96,8 @@ impl Views {
             most_time: settings.time,
             support,
             notes,
+            repository: Repository::new(workspace, state),
+            git,
             rooms: state.and_then(|state| Rooms::new(state, workspace, settings)),
             warm: settings.warm.clone(),
             held: AllHeld::default(),
@@ -121,19 +134,26 @@ impl Views {
         &self.notes
     }
 
-    /// A view for a command of the user's own, over what is staged.
+    /// A view for a command of the user's own, over what is staged, and what of the repository.
     pub(crate) fn open_for(
         &self,
         deny: &DenyRules,
         staged: &ChangeSet,
+        git: Option<&GitChange>,
         output: BuildOutput,
     ) -> Result<Opened, String> {
         let mut opened = self.open("command", deny, output).map_err(|error| error.to_string())?;
+        self.repository.show(&mut opened, &GitSoFar { below: Vec::new(), step: git.cloned() })?;
         let view = &mut opened.view;
         let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
         opened.tell(true);
         Ok(opened)
+    }
+
+    /// What all commands in a view did to the repository, once one of them wrote to git's folder.
+    pub(crate) fn read_repository(&self, opened: &mut Opened) -> Read {
+        self.repository.read(opened)
     }
 
     /// What a view holds that the workspace does not, with these ignored paths.
@@ -149,18 +169,18 @@ impl Views {
 
     /// A program with its arguments as it runs in a view.
     pub(crate) fn program(&self, words: &[String], streams: Streams) -> Command {
-        let environment = self.environment.clone();
+        let environment = self.environment();
         Command { environment, streams, ..Command::new(words, self.most_time) }
     }
 
     /// A command line as it runs in a view.
     pub(crate) fn command(&self, line: &str, time: Duration, output: usize) -> Command {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", "--", line];
-        Command {
-            environment: self.environment.clone(),
-            output,
-            ..Command::new(words, time.min(self.most_time))
-        }
+        Command { environment: self.environment(), output, ..Command::new(words, time.min(self.most_time)) }
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        [self.environment.clone(), self.git.variables()].concat()
     }
 
     /// As the port has it.
@@ -180,14 +200,17 @@ impl Views {
     fn run_blocking(&self, held: &Held, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let mut place = lock(&held.open);
         // What it stands on was accepted, or something else ended it.
-        place.take_if(|open| open.opened.view.has_ended() || open.below != request.below);
+        place.take_if(|open| {
+            let is_other = open.below != request.below || open.opened.git.shown != request.git;
+            open.opened.view.has_ended() || is_other
+        });
         loop {
             if place.is_none() {
-                *place = Some(self.start(held, request).map_err(of_view)?);
+                *place = Some(self.start(held, request)?);
             }
             let open = place.as_mut().expect("works because it was put there a moment ago");
             open.opened.tell(true);
-            let ran = self.run_in(&mut open.opened.view, request);
+            let ran = self.run_in(&mut open.opened, request);
             open.opened.tell(false);
             let is_busy = ran.as_ref().is_ok_and(|ran| {
                 opening::met_a_place(&open.opened, ran.output.exit_code, &ran.output.output)
@@ -202,18 +225,23 @@ impl Views {
         }
     }
 
-    fn start(&self, held: &Held, request: &ViewRequest) -> Result<Open, ShadowError> {
+    fn start(&self, held: &Held, request: &ViewRequest) -> Result<Open, ToolError> {
         let output = *lock(&held.output);
-        let mut opened = self.open(request.view.as_str(), &request.deny, output)?;
-        *lock(&held.ender) = Some(opened.view.ender()?);
+        let mut opened = self.open(request.view.as_str(), &request.deny, output).map_err(of_view)?;
+        *lock(&held.ender) = Some(opened.view.ender().map_err(of_view)?);
         if held.is_over() {
-            return Err(ShadowError::Ended);
+            return Err(of_view(ShadowError::Ended));
         }
-        opened.view.lay(&request.below)?;
+        opened.view.lay(&request.below).map_err(of_view)?;
+        self.repository.show(&mut opened, &request.git).map_err(|why| {
+            let why = format!("the commits made ahead cannot be shown in it: {why}");
+            ToolError::NoView { why }
+        })?;
         Ok(Open { opened, below: Arc::clone(&request.below) })
     }
 
-    fn run_in(&self, view: &mut View, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+    fn run_in(&self, opened: &mut Opened, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
+        let view = &mut opened.view;
         let closed = closed::paths(view.workspace(), &request.deny, request.secrets);
         let closed = closed.map_err(|error| ToolError::NoView { why: error.to_string() })?;
         view.hide(&closed).map_err(of_view)?;
@@ -236,11 +264,34 @@ impl Views {
         }
         let back = view.read_back(&*request.base, &self.rules).map_err(of_view)?;
         ran.changes = back.changes;
-        ran.git = if back.git { vec!["it writes below .git".to_owned()] } else { Vec::new() };
         ran.warm = back.ignored;
         ran.changed_meanwhile = back.changed_meanwhile;
         ran.notes = back.not_staged.iter().map(not_staged).collect();
+        self.tell_repository(opened, back.git, &mut ran);
         Ok(ran)
+    }
+
+    fn tell_repository(&self, opened: &mut Opened, is_written: bool, ran: &mut ViewOutput) {
+        if repository::found_none(&ran.output.output) {
+            ran.git_refused = self.repository.is_elsewhere().map(str::to_owned);
+        }
+        if !is_written {
+            return;
+        }
+        match self.read_repository(opened) {
+            Read::Change(change) => {
+                let change = change.map(|change| *change);
+                let paths = change.iter().flat_map(|change| &change.paths);
+                let is_output =
+                    |path: &&WorkspacePath| ran.warm.iter().any(|folder| path.starts_with(folder));
+                ran.git_refused = paths.into_iter().find(is_output).map(|path| {
+                    format!("it commits {path}, which git ignores or which is build output, and which stays in the view")
+                });
+                ran.git = change;
+            }
+            Read::Disturbed => ran.changed_meanwhile.extend(WorkspacePath::parse(".git")),
+            Read::Refused(why) => ran.git_refused = Some(why),
+        }
     }
 
     fn refused(&self, done: &Output) -> Refused {
@@ -257,7 +308,8 @@ impl Views {
             }
             _ => None,
         };
-        Refused { network: done.refused.network, privileges: done.refused.privileges, quota }
+        let signature = settings::could_not_sign(&done.stdout) || settings::could_not_sign(&done.stderr);
+        Refused { network: done.refused.network, privileges: done.refused.privileges, signature, quota }
     }
 
     /// Whether a tool keeps it for itself, in a folder that a variable names. What it installs for its user is none of that.

@@ -46,7 +46,7 @@ pub struct Accepted {
     /// What the work changed in the workspace.
     pub changes: Vec<ChangeSummary>,
     /// What it changed in the git repository.
-    pub git: Option<GitChange>,
+    pub git: Option<Box<GitChange>>,
     /// Of these, the files that the user changed as well: they hold both edits.
     pub merged: Vec<WorkspacePath>,
     /// What the work read and the user changed since; empty unless the host allows it
@@ -191,7 +191,7 @@ pub async fn accept(
     };
     Ok(Acceptance::Accepted(Accepted {
         changes: changes.summary(),
-        git: finished.git.clone(),
+        git: finished.git.clone().map(Box::new),
         merged: committed.merged,
         stale_reads: committed.stale_reads,
         changed_since_view: Vec::new(),

@@ -7,7 +7,7 @@ use crate::Finished;
 /// Work whose changes need the user's yes, and what they are to be shown before they give it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AsksFirst {
-    work: Work,
+    work: Box<Work>,
     pending_call: Option<ToolCall>,
 }
 
@@ -25,13 +25,13 @@ struct Work {
 /// only. Whoever accepts still judges everything again by the rules in force then.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answers {
-    agreed: Option<Work>,
+    agreed: Option<Box<Work>>,
     choices: Vec<Choice>,
 }
 
 impl AsksFirst {
     pub(crate) fn of(finished: &Finished) -> Self {
-        Self { work: Work::of(finished), pending_call: finished.pending_call().cloned() }
+        Self { work: Box::new(Work::of(finished)), pending_call: finished.pending_call().cloned() }
     }
 
     /// What a yes applies.
@@ -73,7 +73,7 @@ impl Answers {
     }
 
     pub(crate) fn agree_to(&self, finished: &Finished) -> bool {
-        self.agreed.as_ref().is_some_and(|work| *work == Work::of(finished))
+        self.agreed.as_ref().is_some_and(|work| **work == Work::of(finished))
     }
 }
 

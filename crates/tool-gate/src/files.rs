@@ -4,8 +4,7 @@ use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
 use crate::{
-    AheadWrites, ApprovalMode, BuiltinTool, Decision, Declaration, EffectKind, GateContext, GateError,
-    Reason, Verdict,
+    ApprovalMode, BuiltinTool, Decision, Declaration, EffectKind, GateContext, GateError, Reason, Verdict,
 };
 
 /// What is done at a path.
@@ -34,7 +33,7 @@ pub(crate) fn ahead(
     context: &GateContext,
     judge: impl FnOnce(ApprovalMode) -> Verdict,
 ) -> Verdict {
-    if context.mode != ApprovalMode::Default || context.ahead_writes != AheadWrites::Ask {
+    if !context.asks_when_taken() {
         return judge(context.mode);
     }
     let mut verdict = judge(ApprovalMode::AutoEdit);

@@ -22,6 +22,8 @@ pub(super) struct Card {
     command: Option<String>,
     /// What is staged, in words; nothing where nothing is.
     staged: Option<String>,
+    /// What it did to the repository, in words.
+    git: Option<String>,
     /// What the last tests came to.
     tests: Option<String>,
 }
@@ -33,7 +35,8 @@ impl Card {
             Event::ToolCall { call } => {
                 self.command = is_command(call).then(|| told(call));
             }
-            Event::ShadowRan { tests, staged: changed, .. } => {
+            Event::ShadowRan { tests, git, staged: changed, .. } => {
+                self.git = git.clone().or(self.git.take());
                 self.tests = tests.clone().or(self.tests.take());
                 if 0 < *changed {
                     self.is_staged(&staged());
@@ -65,7 +68,10 @@ impl Card {
         let mut parts = Vec::new();
         // The end may be known before all that led to it is told.
         let at_the_end = || finished.filter(|finished| !finished.changes.is_empty());
-        let staged = self.staged.clone().or_else(|| Some(counts(&at_the_end()?.changes.summary())));
+        let files = self.staged.clone().or_else(|| Some(counts(&at_the_end()?.changes.summary())));
+        let at_the_end = finished.and_then(|finished| Some(finished.git.as_ref()?.summary()));
+        let staged: Vec<_> = files.into_iter().chain(at_the_end.or_else(|| self.git.clone())).collect();
+        let staged = (!staged.is_empty()).then(|| staged.join(", "));
         match finished.map(|finished| (finished, &finished.ending)) {
             None if self.did_more => {
                 parts.push("ahead working".to_owned());

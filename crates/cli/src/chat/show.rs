@@ -1,11 +1,12 @@
 use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{
-    call_in_full, change_line, conflict_line, limit_name, merged_line, shadow_line, shortened,
+    call_in_full, change_line, conflict_line, git_lines, limit_name, merged_line, shadow_line, shortened,
 };
 use crate::terminal::Style;
 
@@ -60,9 +61,21 @@ pub(super) fn whole_call(call: &ToolCall) -> String {
 }
 
 /// What an accept changed.
-pub(super) fn changes(changes: &[ChangeSummary], merged: &[WorkspacePath]) -> String {
+pub(super) fn changes(
+    changes: &[ChangeSummary],
+    merged: &[WorkspacePath],
+    git: Option<&GitChange>,
+) -> String {
     let merged = merged.iter().map(merged_line);
-    changes.iter().map(change_line).chain(merged).collect::<Vec<_>>().join("\n")
+    let git = git.into_iter().flat_map(git_lines);
+    changes.iter().map(change_line).chain(merged).chain(git).collect::<Vec<_>>().join("\n")
+}
+
+/// How much it is, commits included: `2 files +14 -3, 1 commit on main`.
+pub(super) fn counts_with(changes: &[ChangeSummary], git: Option<&GitChange>) -> String {
+    let files = (!changes.is_empty() || git.is_none()).then(|| counts(changes));
+    let parts: Vec<_> = files.into_iter().chain(git.map(GitChange::summary)).collect();
+    parts.join(", ")
 }
 
 /// How much it is, in a few words: `2 files +14 -3`.

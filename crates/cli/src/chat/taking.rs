@@ -68,9 +68,9 @@ impl Chat {
     pub(super) fn ask_before(&mut self, taken: Taken, asks: AsksFirst) -> Result<(), CliError> {
         let changes = asks.changes();
         self.face.end_line()?;
-        let counts = show::counts(&changes.summary());
+        let counts = show::counts_with(&changes.summary(), asks.git());
         self.face.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
-        self.face.say(&show::changes(&changes.summary(), &[]), Style::Plain)?;
+        self.face.say(&show::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
         let room = self.face.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
         self.say_diff(changes, room.max(LEAST_DIFF_ROWS))?;
         if let Some(call) = asks.pending_call() {

@@ -230,8 +230,9 @@ impl Chat {
             self.tell(event)?;
         }
         self.face.end_line()?;
-        if !accepted.changes.is_empty() {
-            self.face.say(&show::changes(&accepted.changes, &accepted.merged), Style::Added)?;
+        if !accepted.changes.is_empty() || accepted.git.is_some() {
+            let git = accepted.git.as_deref();
+            self.face.say(&show::changes(&accepted.changes, &accepted.merged, git), Style::Added)?;
         }
         if let Some(line) = crate::output::stale_line(accepted.changed_since_view.len()) {
             self.face.say(&line, Style::Removed)?;

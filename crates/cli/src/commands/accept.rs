@@ -2,6 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{Message, Recording, ToolCall};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::{Reason, Verdict};
@@ -28,6 +29,9 @@ enum Line<'a> {
         /// How the work had ended: unless completed, the turn is not over.
         status: Status,
         changes: &'a [ChangeSummary],
+        /// What it changed in the repository, in a few words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        git: Option<String>,
         /// Of these, the files that hold edits of the user's as well.
         merged: &'a [WorkspacePath],
         /// What to append to the conversation.
@@ -128,6 +132,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
                 id,
                 status: accepted.ending.status(),
                 changes: &accepted.changes,
+                git: accepted.git.as_deref().map(GitChange::summary),
                 merged: &accepted.merged,
                 transcript: &accepted.transcript.messages,
                 pending_call: accepted.transcript.pending_call(),
@@ -196,6 +201,7 @@ fn of_accepted(accepted: &Accepted) -> ExitStatus {
 
 fn told(accepted: &Accepted) -> String {
     let mut lines: Vec<String> = accepted.changes.iter().map(output::change_line).collect();
+    lines.extend(accepted.git.iter().flat_map(|git| output::git_lines(git)));
     if lines.is_empty() {
         lines.push("no file was to be changed".to_owned());
     }

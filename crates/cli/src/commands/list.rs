@@ -25,6 +25,9 @@ struct Row {
     model: String,
     prompt: String,
     files: usize,
+    /// What it did to the repository, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git: Option<String>,
     next: Option<String>,
 }
 
@@ -91,6 +94,7 @@ fn row(alive: bool, record: Record) -> Row {
         model: record.model,
         prompt: record.prompt,
         files: record.finished.as_ref().map_or(0, |finished| finished.changes.summary().len()),
+        git: record.finished.as_ref().and_then(|finished| Some(finished.git.as_ref()?.summary())),
         next: record.finished.and_then(|finished| finished.next),
     }
 }
@@ -101,7 +105,8 @@ fn table(rows: &[Row], of_all: bool, now_ms: u64, output: Output) -> String {
     let head = ["ID", "AGE", "STATUS", "FILES", "PROMPT", workspace].map(str::to_owned);
     let cells = rows.iter().map(|row| {
         let age = output::age(now_ms.saturating_sub(row.created_at));
-        let prompt = output::one_line(&row.prompt);
+        let git = row.git.as_ref().map(|git| format!(" ({})", output::one_line(git)));
+        let prompt = format!("{}{}", output::one_line(&row.prompt), git.unwrap_or_default());
         let workspace = if of_all { output::one_line(&row.workspace) } else { String::new() };
         [row.id.clone(), age, row.status.to_owned(), row.files.to_string(), prompt, workspace]
     });

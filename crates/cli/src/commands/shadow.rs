@@ -8,14 +8,16 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, Workspace as _, WorkspacePath,
+    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, OsTree, Workspace as _, WorkspacePath,
 };
-use headstart_shadow::{End, Refused, Stream, Streams};
+use headstart_shadow::{End, ReadBack, Refused, Stream, Streams};
 use headstart_toolbox::Support;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
+use super::show::Git;
 use crate::args::{OfId, Scope, Shadow, ShadowRun, WorkspaceArg};
 use crate::config::{Config, Flags};
 use crate::context::Context;
@@ -24,7 +26,7 @@ use crate::exit::ExitStatus;
 use crate::intel::Found;
 use crate::setup::{self, AcceptedBy};
 use crate::store::Store;
-use crate::views::{BuildOutput, Views};
+use crate::views::{BuildOutput, Opened, Read, Views};
 use crate::{intel, output, workspace};
 
 /// The exit code where there is no view, as that of other programs that start a command.
@@ -43,7 +45,14 @@ struct Ran<'a> {
     /// Build output and caches: folders that git ignores.
     warm: &'a [WorkspacePath],
     not_staged: &'a [headstart_shadow::NotStaged],
+    /// Whether it wrote to git's folder.
     git: bool,
+    /// What it did to the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_change: Option<Git<'a>>,
+    /// Why that cannot be applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_refused: Option<&'a str>,
     changed_meanwhile: &'a [WorkspacePath],
     refused: &'a Refused,
     applied: bool,
@@ -158,9 +167,9 @@ fn server_line(found: &Found) -> String {
 }
 
 fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliError> {
-    let staged = match &args.speculation {
+    let (staged, committed) = match &args.speculation {
         Some(id) => staged_by(id, &args.workspace, context)?,
-        None => ChangeSet::default(),
+        None => <_>::default(),
     };
     let (workspace, config, views) = open(&args.workspace, context)?;
     if let Support::None { why } = views.support() {
@@ -177,7 +186,7 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
     let keep = keep.collect::<Result<Vec<_>, _>>()?;
     // What is asked for of build output is read as a whole, which it can be in memory.
     let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
-    let mut opened = views.open_for(&rules.deny, &staged, place).map_err(failed)?;
+    let mut opened = views.open_for(&rules.deny, &staged, committed.as_ref(), place).map_err(failed)?;
     let view = &mut opened.view;
     let json = context.output.is_json();
     let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
@@ -201,23 +210,21 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         return Err(CliError::Output(error));
     }
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let back = if view.has_ended() {
+    let mut back = if view.has_ended() {
         let why = match end {
             End::Disk => "build output reached its limit on the disk",
             _ => "its time was up",
         };
         output::note(&format!("headstart: {why}, and the view ended with all that it had written"));
-        headstart_shadow::ReadBack::default()
+        ReadBack::default()
     } else {
         views.read_back(view, &tree, keep).map_err(failed)?
     };
-    let may_apply = args.apply && back.changed_meanwhile.is_empty() && !back.changes.is_empty();
-    let outcome = if may_apply {
-        let committed = futures::executor::block_on(tree.commit(&back.changes, CommitOptions::default()));
-        Some(committed.map_err(|error| setup::cannot_open(Path::new(&workspace), None, &error))?)
-    } else {
-        None
-    };
+    let (git, git_refused) =
+        if back.git { read_repository(&views, &mut opened, &mut back) } else { (None, None) };
+    let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none();
+    let may_apply = args.apply && is_whole && (!back.changes.is_empty() || git.is_some());
+    let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), &workspace)?) } else { None };
     let conflicts = match &outcome {
         Some(CommitOutcome::Conflict(conflicts)) => conflicts.as_slice(),
         _ => &[],
@@ -238,51 +245,99 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
             warm: &back.ignored,
             not_staged: &back.not_staged,
             git: back.git,
+            git_change: git.as_ref().map(Git::of),
+            git_refused: git_refused.as_deref(),
             changed_meanwhile: &back.changed_meanwhile,
             refused: &refused,
             applied,
             conflicts,
         })?;
     } else {
-        tell(&back, &refused, conflicts, applied);
+        let told = Told { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
+        told.tell(&refused, conflicts, applied);
     }
     Ok(match exit_code {
-        _ if !conflicts.is_empty() || args.apply && !back.changed_meanwhile.is_empty() => {
-            ExitStatus::Conflict
-        }
+        _ if !conflicts.is_empty() || args.apply && !is_whole => ExitStatus::Conflict,
         Some(code) => ExitStatus::Of(u8::try_from(code).unwrap_or(1)),
         None => ExitStatus::Failed,
     })
 }
 
-/// What is said on standard error after the command's own output.
-fn tell(back: &headstart_shadow::ReadBack, refused: &Refused, conflicts: &[Conflict], applied: bool) {
-    for change in back.changes.summary() {
-        output::note(&output::change_line(&change));
+/// What the command did to the repository, or why that is not applied.
+fn read_repository(
+    views: &Views,
+    opened: &mut Opened,
+    back: &mut ReadBack,
+) -> (Option<GitChange>, Option<String>) {
+    match views.read_repository(opened) {
+        Read::Change(change) => {
+            let refused = change.as_deref().and_then(GitChange::boundary);
+            (change.map(|change| *change), refused)
+        }
+        Read::Disturbed => {
+            back.changed_meanwhile.extend(WorkspacePath::parse(".git"));
+            (None, None)
+        }
+        Read::Refused(why) => (None, Some(why)),
     }
-    for path in &back.changed_meanwhile {
-        output::note(&format!(
-            "not read back, for it changed on disk meanwhile: {}",
-            output::one_line(&path.to_string())
-        ));
+}
+
+/// Files, and with them the repository.
+fn apply(
+    tree: &OsTree,
+    back: &ReadBack,
+    git: Option<&GitChange>,
+    workspace: &str,
+) -> Result<CommitOutcome, CliError> {
+    let options = CommitOptions::default();
+    let committed = match git.map(GitChange::beside) {
+        Some(beside) => futures::executor::block_on(tree.commit_with(&back.changes, &beside, options)),
+        None => futures::executor::block_on(tree.commit(&back.changes, options)),
+    };
+    committed.map_err(|error| setup::cannot_open(Path::new(workspace), None, &error))
+}
+
+/// What came of a command, for a person.
+struct Told<'a> {
+    back: &'a ReadBack,
+    git: Option<&'a GitChange>,
+    git_refused: Option<&'a str>,
+}
+
+impl Told<'_> {
+    /// What is said on standard error after the command's own output.
+    fn tell(&self, refused: &Refused, conflicts: &[Conflict], applied: bool) {
+        let Self { back, git, git_refused } = *self;
+        for change in back.changes.summary() {
+            output::note(&output::change_line(&change));
+        }
+        if git_refused.is_none() {
+            git.into_iter().flat_map(output::git_lines).for_each(|line| output::note(&line));
+        }
+        for path in &back.changed_meanwhile {
+            output::note(&format!(
+                "not read back, for it changed on disk meanwhile: {}",
+                output::one_line(&path.to_string())
+            ));
+        }
+        for left in &back.not_staged {
+            output::note(&format!("not kept: {} ({:?})", output::one_line(&left.path.to_string()), left.why));
+        }
+        if let Some(why) = git_refused {
+            output::note(&format!("what it did to the repository is not applied: {}", output::one_line(why)));
+        }
+        if 0 < refused.network {
+            output::note("it looked for a network, and a view has none");
+        }
+        for conflict in conflicts {
+            output::note(&format!("conflict: {}", output::conflict_line(conflict)));
+        }
+        output::note(match (applied, back.changes.is_empty() && git.is_none()) {
+            (true, _) => "applied; headstart undo takes it back",
+            (false, true) => "no file was changed in the view",
+            (false, false) => "nothing was written to the workspace",
+        });
     }
-    for left in &back.not_staged {
-        output::note(&format!("not kept: {} ({:?})", output::one_line(&left.path.to_string()), left.why));
-    }
-    if back.git {
-        output::note("what it wrote below .git is not kept");
-    }
-    if 0 < refused.network {
-        output::note("it looked for a network, and a view has none");
-    }
-    for conflict in conflicts {
-        output::note(&format!("conflict: {}", output::conflict_line(conflict)));
-    }
-    output::note(match (applied, back.changes.is_empty()) {
-        (true, _) => "applied; headstart undo takes it back",
-        (false, true) => "no file was changed in the view",
-        (false, false) => "nothing was written to the workspace",
-    });
 }
 
 pub(super) fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Views), CliError> {
@@ -300,12 +355,16 @@ pub(super) fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Conf
 }
 
 /// What a speculation staged that nobody has accepted yet.
-pub(super) fn staged_by(id: &str, of: &WorkspaceArg, context: &Context) -> Result<ChangeSet, CliError> {
+pub(super) fn staged_by(
+    id: &str,
+    of: &WorkspaceArg,
+    context: &Context,
+) -> Result<(ChangeSet, Option<GitChange>), CliError> {
     let store = context.store()?;
     let scope = Scope { all: false, workspace: WorkspaceArg { path: of.path.clone() } };
     let of = OfId { id: id.to_owned(), scope };
     let record = store.read(&scope::find(&store, &of, Purpose::Look)?)?;
-    record.finished.map(|finished| finished.changes).ok_or_else(|| {
+    record.finished.map(|finished| (finished.changes, finished.git)).ok_or_else(|| {
         let problem = "has no work that could be shown in a view".to_owned();
         CliError::WrongState { id: id.to_owned(), problem }
     })

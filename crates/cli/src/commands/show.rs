@@ -1,4 +1,5 @@
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome};
+use headstart_git_ahead::{GitChange, RefChange};
 use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::{Cost, Ending, Finished};
 use headstart_tool_gate::ApprovalMode;
@@ -43,8 +44,26 @@ struct Result<'a> {
     rest: &'a [Part],
     pending_call: Option<&'a ToolCall>,
     changes: Vec<ChangeSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git: Option<Git<'a>>,
     next: Option<&'a str>,
     cost: Cost,
+}
+
+/// What it did to the repository.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Git<'a> {
+    summary: String,
+    refs: &'a [RefChange],
+    /// How many paths are staged otherwise in git's index.
+    staged: usize,
+}
+
+impl<'a> Git<'a> {
+    pub(super) fn of(change: &'a GitChange) -> Self {
+        Self { summary: change.summary(), refs: &change.refs, staged: change.index.entries.len() }
+    }
 }
 
 /// Shows one speculation.
@@ -76,6 +95,7 @@ fn shown<'a>(record: &'a Record, status: &'static str) -> Shown<'a> {
             rest: &finished.transcript.rest,
             pending_call: finished.pending_call(),
             changes: finished.changes.summary(),
+            git: finished.git.as_ref().map(Git::of),
             next: finished.next.as_deref(),
             cost: finished.cost,
         }),
@@ -127,6 +147,8 @@ fn summary(finished: &Finished, shares_cache: bool) -> Vec<(&'static str, String
             counted(u64::from(cost.tool_calls), "tool call"),
         ),
     ));
+    let lines = finished.git.iter().flat_map(GitChange::lines);
+    fields.extend(lines.map(|line| ("git", line)));
     fields.extend(finished.next.clone().map(|next| ("next", next)));
     fields
 }

@@ -88,7 +88,7 @@ async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<Exit
         suggestion = next;
     }
 
-    narrator.heading("3. A commit is not yours to give away: the work stops at the boundary and asks.")?;
+    narrator.heading("3. A push is not yours to give away: the work stops at the boundary and asks.")?;
     let (row, next) = stage.boundary(&narrator, &suggestion, Duration::from_millis(1_500)).await?;
     rows.push(row);
 

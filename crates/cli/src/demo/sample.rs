@@ -53,6 +53,10 @@ impl Sample {
         git(&root, &["config", "commit.gpgsign", "false"])?;
         git(&root, &["add", "--all"])?;
         git(&root, &["commit", "--quiet", "--message", "Count words"])?;
+        let origin = sample.folder.path().join("origin.git");
+        git(&root, &["clone", "--quiet", "--bare", ".", &origin.to_string_lossy()])?;
+        git(&root, &["remote", "add", "origin", "../origin.git"])?;
+        git(&root, &["push", "--quiet", "--set-upstream", "origin", "main"])?;
         Ok(sample)
     }
 

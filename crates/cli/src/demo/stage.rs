@@ -195,7 +195,7 @@ pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliE
         }
     });
     let mut times = Vec::new();
-    for prompt in [REQUEST, "add tests for top", "update the changelog", "commit this"] {
+    for prompt in [REQUEST, "add tests for top", "update the changelog", "commit and push"] {
         let started = Instant::now();
         let (turn, _events) = session.turn(Transcript::new(prompt));
         let ending = turn.run().await;

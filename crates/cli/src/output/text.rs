@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
 use headstart_speculation::{Event, Limit};
 use headstart_tool_gate::BuiltinTool;
@@ -130,11 +131,19 @@ pub(crate) fn merged_line(path: &WorkspacePath) -> String {
     format!("{:<15}  {}  with what you changed meanwhile", "merged", one_line(&path.to_string()))
 }
 
+/// What work did to the repository, a line for each ref.
+pub(crate) fn git_lines(change: &GitChange) -> impl Iterator<Item = String> {
+    change.lines().into_iter().map(|line| format!("{:<15}  {}", "git", one_line(&line)))
+}
+
 /// A command that ran in a view, on one line.
 pub(crate) fn shadow_line(event: &Event) -> String {
-    let Event::ShadowRan { command, exit_code, millis, staged, tests, .. } = event else {
+    let Event::ShadowRan { command, exit_code, millis, staged, tests, git, .. } = event else {
         return String::new();
     };
+    if let Some(git) = git {
+        return format!("{} in the shadow: {}", git_command(command), one_line(git));
+    }
     let command = shortened(&one_line(command), 80);
     let files = match staged {
         0 => None,
@@ -152,6 +161,21 @@ pub(crate) fn shadow_line(event: &Event) -> String {
     }
     let tenths = (millis + 50) / 100;
     format!("ran {command} in the shadow: {} ({}.{} s)", parts.join(", "), tenths / 10, tenths % 10)
+}
+
+/// The part of a command line that is a git command, in two words; else the line.
+fn git_command(command: &str) -> String {
+    let line = one_line(command);
+    let mut words = line.split_whitespace().skip_while(|word| *word != "git");
+    // The last one counts: `git add -A && git commit`.
+    let mut found = None;
+    while let Some(word) = words.next() {
+        if word == "git" {
+            found =
+                words.next().filter(|name| name.chars().all(|letter| letter.is_ascii_lowercase())).or(found);
+        }
+    }
+    found.map_or_else(|| shortened(&line, 80), |name| format!("git {name}"))
 }
 
 /// What to tell of files that changed since a command ran in a view.

@@ -7,6 +7,7 @@ use crate::error::CliError;
 
 /// Ours alone: a user may have named a folder that holds other things, too.
 const IGNORED: &[u8] = b"/.gitignore
+/git/
 /index/
 /ledgers/
 /shadow/

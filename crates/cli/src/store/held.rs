@@ -3,8 +3,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{ACCEPTING, LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
+use super::{ACCEPTING, FOLDER, LOCK, OBJECTS, RECORD, Record, SpeculationId, State, Store, files, id};
 use crate::error::CliError;
+use headstart_speculation::Finished;
 
 /// Somebody who only looks whether a lock is held keeps it for microseconds; so long do we wait for them.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -67,6 +68,18 @@ impl Held {
     pub(crate) fn end_accept(&self) {
         // If it stays, the next accept only looks once more whether it was made.
         let _ = fs::remove_file(self.store.folder_of(&self.record.id).join(ACCEPTING));
+    }
+
+    /// Has the objects of commits made ahead lie beside the record, so that they go with it.
+    pub(super) fn keep_objects(&self, finished: &mut Finished) -> Result<(), CliError> {
+        let Some(objects) = finished.git.as_mut().and_then(|git| git.objects.as_mut()) else { return Ok(()) };
+        let folder = self.store.folder_of(&self.record.id);
+        let kept = folder.join(OBJECTS);
+        let made = self.store.state_folder().join(&objects.pack);
+        fs::rename(made, &kept).map_err(CliError::io("create", &kept))?;
+        files::sync_folder(&folder)?;
+        objects.pack = format!("{FOLDER}/{}/{OBJECTS}", self.record.id);
+        Ok(())
     }
 
     /// Replaces the record.

@@ -4,6 +4,7 @@
 //! STATE/speculations/ID/record.json   what is known of the speculation; replaced as a whole
 //!                       lock          held by whoever works on it: while it runs, or while it is accepted
 //!                       abort         is there when another process wants it to stop
+//!                       objects.pack  what git is to have, of work that committed
 //!                       accepting     is there from the start of an accept until its outcome is in the record
 //! ```
 //!
@@ -32,6 +33,9 @@ pub(crate) use self::sweep::{Keep, Swept};
 use crate::environment::Environment;
 use crate::error::CliError;
 
+/// Below the state folder.
+const FOLDER: &str = "speculations";
+const OBJECTS: &str = "objects.pack";
 const RECORD: &str = "record.json";
 const LOCK: &str = "lock";
 const ABORT: &str = "abort";
@@ -51,7 +55,7 @@ impl Store {
             Some(path) => std::path::absolute(path).map_err(CliError::io("find", path))?,
             None => environment.xdg("XDG_STATE_HOME", ".local/state").ok_or(CliError::NoStateDir)?,
         };
-        Ok(Self { folder: state.join("speculations") })
+        Ok(Self { folder: state.join(FOLDER) })
     }
 
     /// Starts a record; the value returned is the right to finish it.

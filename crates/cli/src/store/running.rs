@@ -52,8 +52,9 @@ impl Running {
     }
 
     /// Keeps what came out, for another process to accept. On an error nothing is kept but the start.
-    pub(crate) fn finish(mut self, finished: Finished) -> Result<Record, CliError> {
+    pub(crate) fn finish(mut self, mut finished: Finished) -> Result<Record, CliError> {
         let mut record = self.record().clone();
+        self.held.keep_objects(&mut finished)?;
         record.state = State::Finished;
         record.finished = Some(finished);
         self.held.write(record)?;

@@ -4,12 +4,15 @@ use headstart_shadow::{Options, ShadowError, View};
 use headstart_tool_gate::DenyRules;
 
 use super::Views;
+use super::repository::InView;
 use super::rooms::{Room, Rooms};
 use super::warm::Used;
 
 /// A view, and what goes after it.
 pub(crate) struct Opened {
     pub(crate) view: View,
+    /// What is known of the repository in it.
+    pub(super) git: InView,
     pub(super) room: Option<Room>,
     /// Nobody removes these while the view lies over them.
     _over: Option<Used>,
@@ -27,6 +30,7 @@ pub(crate) enum Output {
 impl Views {
     /// A new view with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
     pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
+        let git = InView::starts_now();
         let rooms = self.rooms.as_ref().filter(|_| output == Output::OnDisk);
         let made = rooms.and_then(|rooms| {
             self.make_room(rooms);
@@ -35,11 +39,11 @@ impl Views {
         });
         let Some((rooms, mut room)) = made else {
             let view = View::start(&self.options)?;
-            return Ok(Opened { view, room: None, _over: None });
+            return Ok(Opened { view, git, room: None, _over: None });
         };
         let (view, over) = self.start_in(rooms, &room, deny)?;
         room.tell(|about| about.process = view.process());
-        Ok(Opened { view, room: Some(room), _over: over })
+        Ok(Opened { view, git, room: Some(room), _over: over })
     }
 
     fn start_in(

@@ -127,7 +127,7 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     pty.wait_for("[Tab]");
     pty.send("what are you?\r");
     pty.wait_for("I am a recording, not a model");
-    for suggestion in ["add tests for top", "update the changelog", "commit this"] {
+    for suggestion in ["add tests for top", "update the changelog", "commit and push"] {
         pty.wait_for(&format!("> {suggestion}  [Tab]"));
         // A key that was on its way when the suggestion appeared takes nothing.
         std::thread::sleep(std::time::Duration::from_millis(450));

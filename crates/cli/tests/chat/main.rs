@@ -8,6 +8,7 @@ mod support;
 mod asking;
 mod boundary;
 mod candidates;
+mod commits;
 mod conflict;
 mod first;
 mod first_hour;

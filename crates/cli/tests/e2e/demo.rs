@@ -17,7 +17,7 @@ fn as_json_every_line_is_an_object_and_the_timeline_closes_it() {
     let (steps, timeline) = lines.split_at(steps);
     assert!(timeline.iter().all(|row| row["type"] == "timeline"), "{outcome}");
     let prompts: Vec<_> = timeline.iter().filter_map(|row| row["prompt"].as_str()).collect();
-    assert_eq!(prompts, ["add tests for top", "update the changelog", "commit this"]);
+    assert_eq!(prompts, ["add tests for top", "update the changelog", "commit and push"]);
     for row in timeline {
         let ms = |field: &str| row[field].as_f64().unwrap_or_else(|| panic!("{field} is missing in {row}"));
         assert!(0.0 < ms("workMs") && 0.0 < ms("readingMs") && 0.0 < ms("tabToDoneMs"), "{row}");

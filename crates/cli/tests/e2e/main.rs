@@ -11,6 +11,7 @@ mod accept;
 mod bad_input;
 mod build_output;
 mod codebase;
+mod commits;
 mod confinement;
 mod demo;
 mod dialects;

@@ -9,6 +9,7 @@
 
 pub(crate) mod project;
 pub(crate) mod records;
+pub(crate) mod repository;
 pub(crate) mod server;
 
 use std::fmt;

@@ -28,7 +28,7 @@ struct Told<'a> {
 
 pub(super) async fn run(args: &ShadowDiagnostics, context: &Context) -> Result<ExitStatus, CliError> {
     let staged = match &args.speculation {
-        Some(id) => staged_by(id, &args.workspace, context)?,
+        Some(id) => staged_by(id, &args.workspace, context)?.0,
         None => ChangeSet::default(),
     };
     let (workspace, config, views) = open(&args.workspace, context)?;

@@ -87,16 +87,16 @@ async fn who_takes_each_suggestion_hears_the_whole_recording_and_that_it_is_over
         last = talk.ask(&suggestion, None).await.1;
         taken.push(suggestion);
     }
-    assert_eq!(taken, ["add tests for top", "update the changelog", "commit this"]);
-    assert!(last.starts_with("Committed as one commit.") && last.ends_with(LAST_WORDS), "{last}");
-    let (_, after) = talk.ask("commit this", None).await;
+    assert_eq!(taken, ["add tests for top", "update the changelog", "commit and push"]);
+    assert!(last.starts_with("Pushed as one commit.") && last.ends_with(LAST_WORDS), "{last}");
+    let (_, after) = talk.ask("commit and push", None).await;
     assert!(after.contains("a recording, not a model") && after.ends_with(LAST_WORDS), "{after}");
 }
 
 #[tokio::test]
 async fn other_prompts_are_told_what_this_is_and_use_nothing_up() {
     let mut talk = Talk::new();
-    for prompt in ["what is this?", "commit this", "/usr/bin is empty?", "語", "add tests for top"] {
+    for prompt in ["what is this?", "commit and push", "/usr/bin is empty?", "語", "add tests for top"] {
         let (calls, said) = talk.ask(prompt, None).await;
         // A suggestion comes from the second answer on.
         assert_eq!(calls, ["read_file"], "{prompt}");

@@ -1,0 +1,88 @@
+//! Commits that are made ahead, and taken with the work.
+
+use serde_json::json;
+
+use crate::fixture::{Chat, Project, project_with_suggestion};
+
+const QUESTION: &str = "write this? [y]es / [d]iff / [n]o";
+
+/// Work that writes tests and commits them.
+fn project() -> Project {
+    let project = project_with_suggestion()
+        .variable("HEADSTART_SHADOW", "")
+        .writes(0, "tests.txt", "tests\n")
+        .shell(0, "git add -A && git commit -qm 'Add tests'")
+        .says(0, "Tests are committed.");
+    project.session.make_repository(&["init", "-q", "-b", "main"]);
+    project
+}
+
+fn log(chat: &Chat) -> String {
+    chat.project.session.git(&["log", "--format=%s"])
+}
+
+#[test]
+fn a_commit_is_asked_about_by_its_name_and_lands_with_its_files() {
+    let mut chat = project().chat_with_ghost("default");
+    let before = chat.project.session.tree();
+    chat.wait_for("ahead ✓ ready · 1 file +1 -0, 1 commit on main");
+    chat.take();
+    chat.wait_for("Take what ran ahead?  1 file +1 -0, 1 commit on main\n");
+    chat.wait_for("git              1 commit on main: Add tests\n");
+    chat.wait_for(QUESTION);
+    assert_eq!(chat.project.session.tree(), before, "nothing is written before the answer");
+    chat.answer_about_changes("y");
+    chat.wait_for("git commit in the shadow: 1 commit on main");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(log(&chat), "Add tests\nfirst\n");
+    assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "");
+    chat.project.session.repository_is_sound();
+    let undone = chat.project.session.run(&["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!((log(&chat).as_str(), chat.read("tests.txt")), ("first\n", None));
+    chat.leave();
+}
+
+#[test]
+fn no_leaves_nothing_of_a_commit() {
+    let mut chat = project().chat_with_ghost("default");
+    let before = chat.project.session.tree();
+    chat.wait_for("1 commit on main");
+    chat.take();
+    chat.answer_to(QUESTION, "n");
+    chat.wait_for("nothing was written, and what ran ahead is dropped");
+    assert_eq!(chat.project.session.tree(), before);
+    chat.send("\x15");
+    chat.leave_keeping(|session| {
+        let kept = session.home().join(".local/state/headstart/git");
+        assert_eq!(std::fs::read_dir(kept).map_or(0, Iterator::count), 0, "objects go with the chat");
+    });
+}
+
+/// The second step commits on top of the first one's commit, and each is taken by itself.
+#[test]
+fn a_step_commits_on_the_commit_of_the_step_below() {
+    let project = project()
+        .suggests("commit notes")
+        .writes(0, "more.txt", "more\n")
+        .shell(0, "git log -1 --format='the last one: %s'; git add -A && git commit -qm 'Add more'")
+        .calls(0, "shell", json!({ "command": "git log --format=%s" }))
+        .says(0, "More is committed.");
+    project.session.write("home/.config/headstart/config.toml", "[limits]\ndepth = 2\n");
+    let mut chat = project.variable("HEADSTART_BACKGROUND", "always").chat_with_ghost("auto-edit");
+    let before = chat.project.session.tree();
+    chat.wait_for("next step ready");
+    assert_eq!(chat.project.session.tree(), before);
+    chat.take();
+    chat.wait_for("Tests are committed.");
+    chat.wait_for("> commit notes  [Tab]");
+    assert_eq!(log(&chat), "Add tests\nfirst\n");
+    chat.take();
+    chat.wait_for("the last one: Add tests");
+    chat.wait_for("More is committed.");
+    chat.wait_for("1 commit on main: Add more");
+    assert_eq!(log(&chat), "Add more\nAdd tests\nfirst\n");
+    assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "");
+    chat.project.session.repository_is_sound();
+    chat.leave();
+}
