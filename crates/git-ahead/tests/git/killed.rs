@@ -76,6 +76,21 @@ fn kill_children() {
     }
 }
 
+/// Waits for a git that outlived the process which died: it hears of that from its input, takes back what it prepared, and ends.
+fn wait_for_git(world: &World) {
+    let place = world.path.to_string_lossy().into_owned();
+    let is_of_world = |process: &std::path::Path| {
+        let says = |file: &str| fs::read(process.join(file)).unwrap_or_default();
+        let link = fs::read_link(process.join("cwd")).unwrap_or_default();
+        let text = [says("cmdline"), says("environ"), link.into_os_string().into_encoded_bytes()].concat();
+        says("comm").starts_with(b"git") && String::from_utf8_lossy(&text).contains(&place)
+    };
+    let lives = || fs::read_dir("/proc").unwrap().flatten().any(|process| is_of_world(&process.path()));
+    while lives() {
+        std::thread::yield_now();
+    }
+}
+
 /// Whether the process died; if it did not, it did what it was told.
 fn dies(world: &World, what: &str, who: Who, number: usize) -> bool {
     let order = format!("{}|{what}|{who:?}|{number}", world.path.display());
@@ -157,6 +172,7 @@ fn dies_at(init: &[&str], what: &str, who: Who, number: usize) -> bool {
         world.accepted(&work);
     }
     let died = dies(&world, what, who, number);
+    wait_for_git(&world);
     let told = format!("{what} with {init:?}, {who:?} killed before step {number}: {died}");
     let swept = world.tree().sweep().unwrap();
     let seen = world.seen();
