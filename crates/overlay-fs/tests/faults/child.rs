@@ -39,8 +39,8 @@ pub(crate) fn process_without_privileges(test: &str, order: &str) -> Command {
     process
 }
 
-/// The parts of the order of this process.
-pub(crate) fn order<const N: usize>() -> [String; N] {
-    let order = std::env::var(ORDER).unwrap();
-    order.split('|').map(str::to_owned).collect::<Vec<_>>().try_into().unwrap()
+/// The parts of the order of this process. A run of all ignored tests gives none.
+pub(crate) fn order<const N: usize>() -> Option<[String; N]> {
+    let order = std::env::var(ORDER).ok()?;
+    Some(order.split('|').map(str::to_owned).collect::<Vec<_>>().try_into().unwrap())
 }
