@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use headstart_budget::policy::Allowance;
-use headstart_followup_state::Suggestion;
+use headstart_followup_state::Suggestions;
 use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelError, ModelRequest, Role, SuppressionReason, ToolSchema,
     TurnEnd, Usage, generate_candidates,
@@ -48,7 +48,7 @@ pub(crate) struct Session {
 /// The answer to the question what comes next.
 pub(crate) struct Guess {
     /// Best first and never empty.
-    pub(crate) suggestions: Result<Vec<Suggestion>, NoGuess>,
+    pub(crate) suggestions: Result<Suggestions, NoGuess>,
     pub(crate) tokens: Usage,
 }
 
@@ -202,10 +202,7 @@ impl Session {
         let guards = Guards { turn: self.last_turn, plan_mode };
         async move {
             match generate_candidates(&background, &params, &[], guards, candidates).await {
-                Ok(generated) => {
-                    let suggestions = [vec![generated.suggestion], generated.others].concat();
-                    Guess { suggestions: Ok(suggestions), tokens: generated.usage }
-                }
+                Ok(generated) => Guess { suggestions: Ok(generated.suggestions), tokens: generated.usage },
                 Err(suppressed) => {
                     Guess { suggestions: Err(suppressed.reason.into()), tokens: suppressed.usage }
                 }

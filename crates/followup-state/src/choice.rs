@@ -1,7 +1,7 @@
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use crate::Suggestion;
+use crate::{Suggestion, Suggestions};
 
 /// At most so many suggestions are on offer at a time.
 pub const MAX_CANDIDATES: usize = 3;
@@ -16,10 +16,10 @@ pub struct Place {
     pub of: usize,
 }
 
-/// Candidates, best first: at least one, no two the same.
+/// The suggestions of one moment, and the one that the user turned to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
-    all: ArrayVec<Suggestion, MAX_CANDIDATES>,
+    all: Suggestions,
     /// The one to show where it matches what is typed; else the best that does.
     preferred: usize,
 }
@@ -38,23 +38,12 @@ impl Place {
 }
 
 impl Choice {
-    /// Repetitions and what there is no room for are left out; `None` where nothing is left.
-    pub(crate) fn new(suggestions: impl IntoIterator<Item = Suggestion>) -> Option<Self> {
-        let mut all = ArrayVec::<Suggestion, MAX_CANDIDATES>::new();
-        for suggestion in suggestions {
-            if !all.is_full() && !all.iter().any(|other| other.is_same_as(suggestion.as_str())) {
-                all.push(suggestion);
-            }
-        }
-        (!all.is_empty()).then_some(Self { all, preferred: 0 })
+    pub(crate) fn new(all: Suggestions) -> Self {
+        Self { all, preferred: 0 }
     }
 
-    pub(crate) fn best(&self) -> &Suggestion {
-        &self.all[0]
-    }
-
-    pub(crate) fn others(&self) -> &[Suggestion] {
-        &self.all[1..]
+    pub(crate) fn suggestions(&self) -> &Suggestions {
+        &self.all
     }
 
     /// Whether both offer the same, in the same order.

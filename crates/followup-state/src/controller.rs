@@ -72,9 +72,9 @@ impl FollowupController {
         let mut effects = Effects::default();
         match event {
             Event::Requested { request } => self.newest_request = self.newest_request.max(Some(request)),
-            Event::Suggested { request, suggestion, others } => {
+            Event::Suggested { request, suggestions } => {
                 if self.is_current(request) {
-                    self.suggested(now, Choice::new(suggestion.into_iter().chain(others)), &mut effects);
+                    self.suggested(now, suggestions.map(Choice::new), &mut effects);
                 }
             }
             Event::Suppressed { request, reason } => {
@@ -169,10 +169,7 @@ impl FollowupController {
         }
         if !self.speculating.as_ref().is_some_and(|speculating| speculating.offers_the_same_as(&choice)) {
             self.abandon(effects);
-            effects.push(Effect::StartSpeculation {
-                suggestion: choice.best().clone(),
-                others: choice.others().to_vec(),
-            });
+            effects.push(Effect::StartSpeculation { suggestions: choice.suggestions().clone() });
             self.speculating = Some(choice.clone());
         }
         self.waiting = Some(Waiting { choice, since: now });
@@ -299,8 +296,10 @@ impl FollowupController {
         // The speculation of the accepted text now belongs to the engine; one of another text has no taker.
         match self.speculating.as_ref().and_then(|speculating| speculating.find(&text)).cloned() {
             Some(suggestion) => {
-                let others =
-                    self.speculating.take().is_some_and(|speculating| !speculating.others().is_empty());
+                let others = self
+                    .speculating
+                    .take()
+                    .is_some_and(|speculating| !speculating.suggestions().others().is_empty());
                 if others {
                     effects.push(Effect::AbandonOthers { suggestion });
                 }

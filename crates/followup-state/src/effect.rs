@@ -3,7 +3,7 @@ use std::ops::Deref;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Outcome, Place, Suggestion};
+use crate::{Millis, Outcome, Place, Suggestion, Suggestions};
 
 /// What the host is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,13 +39,15 @@ pub enum Effect {
         /// What became of a suggestion.
         outcome: Outcome,
     },
-    /// Begin to run this suggestion speculatively, and as many of the others as the host likes.
+    /// Begin to run the best suggestion speculatively, and as many of the others as the host likes.
     StartSpeculation {
-        /// What to run.
-        suggestion: Suggestion,
-        /// The other candidates, best first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        others: Vec<Suggestion>,
+        /// What to run. In JSON the best one is `suggestion`, the rest are `others`.
+        #[serde(
+            flatten,
+            serialize_with = "crate::suggestions::fields::serialize_some",
+            deserialize_with = "crate::suggestions::fields::deserialize_some"
+        )]
+        suggestions: Suggestions,
     },
     /// Drop what was started last and has not been accepted.
     AbandonSpeculation,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Suggestion;
+use crate::{Suggestion, Suggestions};
 
 /// The number of a request for a suggestion. A host gives each new request a higher number than the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,12 +37,9 @@ pub enum Event {
     Suggested {
         /// The request that is answered.
         request: RequestId,
-        /// The answer, the best one if there are several.
-        suggestion: Option<Suggestion>,
-        /// Further candidates, best first. Repetitions and those beyond [`MAX_CANDIDATES`](crate::MAX_CANDIDATES) are
-        /// left out.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        others: Vec<Suggestion>,
+        /// The answer. In JSON the best one is `suggestion`, the rest are `others`.
+        #[serde(flatten, with = "crate::suggestions::fields")]
+        suggestions: Option<Suggestions>,
     },
     /// A request ended without a suggestion, because a guard or the filter refused.
     Suppressed {
@@ -98,8 +95,7 @@ pub enum Event {
 impl Event {
     /// An answer to a request: suggestions, best first, or none.
     pub fn suggested(request: RequestId, suggestions: impl IntoIterator<Item = Suggestion>) -> Self {
-        let mut suggestions = suggestions.into_iter();
-        Self::Suggested { request, suggestion: suggestions.next(), others: suggestions.collect() }
+        Self::Suggested { request, suggestions: Suggestions::new(suggestions) }
     }
 
     /// An accept without fallback text that inserts.

@@ -46,6 +46,7 @@ mod lexicon;
 mod outcome;
 mod reason;
 mod suggestion;
+mod suggestions;
 
 pub use choice::{MAX_CANDIDATES, Place};
 pub use config::{Config, Millis};
@@ -56,3 +57,4 @@ pub use filter::{MAX_BYTES, MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, MAX
 pub use outcome::{Outcome, OutcomeLedger, Source};
 pub use reason::FilterReason;
 pub use suggestion::Suggestion;
+pub use suggestions::Suggestions;

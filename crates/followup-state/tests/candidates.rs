@@ -3,7 +3,7 @@
 
 use headstart_followup_state::{
     AcceptMethod, Config, Effect, Event, FollowupController, MAX_CANDIDATES, Millis, Outcome, Place,
-    RequestId, Suggestion, filter,
+    RequestId, Suggestion, Suggestions, filter,
 };
 
 const TEXTS: [&str; 3] = ["run the tests", "commit this", "Commit and push"];
@@ -41,8 +41,7 @@ fn screen(controller: &FollowupController, typed: &str) -> String {
 fn the_best_one_shows_with_its_place_and_all_may_be_run() {
     let mut controller = FollowupController::new(Config::default());
     let effects = controller.handle(0, suggested(1, &TEXTS));
-    let others = vec![suggestion(TEXTS[1]), suggestion(TEXTS[2])];
-    let start = Effect::StartSpeculation { suggestion: suggestion(TEXTS[0]), others };
+    let start = Effect::StartSpeculation { suggestions: Suggestions::new(TEXTS.map(suggestion)).unwrap() };
     assert_eq!(effects.to_vec(), [start, Effect::WakeAt { at: 300 }]);
     let show = Effect::Show {
         suggestion: suggestion(TEXTS[0]),

@@ -19,7 +19,7 @@ fn nothing(request: u64) -> Event {
 }
 
 fn start(text: &str) -> Effect {
-    Effect::StartSpeculation { suggestion: suggestion(text), others: Vec::new() }
+    Effect::StartSpeculation { suggestions: suggestion(text).into() }
 }
 
 fn show(text: &str) -> Effect {

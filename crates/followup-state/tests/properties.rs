@@ -36,7 +36,7 @@ fn an_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => request().prop_map(|request| Event::Requested { request }),
         6 => (request(), proptest::option::weighted(0.9, a_suggestion()), some_others())
-            .prop_map(|(request, suggestion, others)| Event::Suggested { request, suggestion, others }),
+            .prop_map(|(request, suggestion, others)| Event::suggested(request, suggestion.into_iter().chain(others))),
         1 => request().prop_map(|request| Event::Suppressed { request, reason: "empty".into() }),
         1 => any::<bool>().prop_map(|enabled| Event::Enabled { enabled }),
         4 => (method, fallback, any::<bool>())
@@ -123,9 +123,9 @@ impl Host {
                     Self::check_record(event, before.as_ref(), outcome)?;
                     self.slipped = None;
                 }
-                Effect::StartSpeculation { suggestion, others } => {
+                Effect::StartSpeculation { suggestions } => {
                     prop_assert!(self.speculating.is_empty(), "two at a time");
-                    self.speculating = [std::slice::from_ref(suggestion), others].concat();
+                    self.speculating = suggestions.to_vec();
                     prop_assert!(self.speculating.len() <= MAX_CANDIDATES);
                     let known: HashSet<_> = self.speculating.iter().collect();
                     prop_assert_eq!(known.len(), self.speculating.len(), "one twice");

@@ -1,7 +1,7 @@
 mod prompt;
 mod read;
 
-use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestion};
+use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestions};
 
 pub(crate) use self::prompt::{SEVERAL, asks_for_several};
 use crate::{BackgroundModel, CacheSafeParams, Message, ModelError, Query, Role, Usage, forked_query};
@@ -33,10 +33,8 @@ pub enum TurnEnd {
 /// A suggestion, or several, and their price.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
-    /// What the user may type next.
-    pub suggestion: Suggestion,
-    /// Further candidates, best first, no two the same; none unless [several](generate_candidates) were asked for.
-    pub others: Vec<Suggestion>,
+    /// What the user may type next; one unless [several](generate_candidates) were asked for.
+    pub suggestions: Suggestions,
     /// What it cost.
     pub usage: Usage,
 }
@@ -138,7 +136,7 @@ pub async fn generate_candidates(
     })?;
     let usage = answer.usage;
     match read::suggestions(&answer, count) {
-        Ok((suggestion, others)) => Ok(Generated { suggestion, others, usage }),
+        Ok(suggestions) => Ok(Generated { suggestions, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
     }
 }

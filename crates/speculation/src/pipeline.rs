@@ -1,4 +1,4 @@
-use headstart_followup_state::Suggestion;
+use headstart_followup_state::Suggestions;
 use headstart_forked_query::{CacheSafeParams, Guards, generate_candidates};
 use headstart_tool_gate::ApprovalMode;
 
@@ -12,7 +12,7 @@ pub(crate) async fn next_suggestion(
     params: &CacheSafeParams,
     finished: &Finished,
     progress: &std::sync::Mutex<Progress>,
-) -> Option<Suggestion> {
+) -> Option<Suggestions> {
     let plan_mode = engine.host.gate_context().mode == ApprovalMode::Plan;
     let guards = Guards { plan_mode, ..Guards::default() };
     let speculated = &finished.transcript.messages;
@@ -22,8 +22,7 @@ pub(crate) async fn next_suggestion(
     match answer {
         Ok(generated) => {
             progress.cost.tokens += generated.usage;
-            progress.others = generated.others;
-            Some(generated.suggestion)
+            Some(generated.suggestions)
         }
         Err(suppressed) => {
             progress.cost.tokens += suppressed.usage;

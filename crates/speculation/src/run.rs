@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason, ToolOutcome,
     Usage, with_yields,
@@ -23,8 +22,6 @@ use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
 pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
-    /// Candidates for what comes next, beside the best one.
-    pub(crate) others: Vec<Suggestion>,
     /// Why nothing comes next, once that is known.
     pub(crate) no_next: Option<SuppressionReason>,
     /// When the last command in a view began, in milliseconds since the Unix epoch.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
-use headstart_followup_state::Suggestion;
+use headstart_followup_state::Suggestions;
 use headstart_forked_query::{CacheSafeParams, SuppressionReason};
 use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 
@@ -33,7 +33,7 @@ struct State {
     progress: SharedProgress,
     slot: Arc<Slot>,
     finished: Shared<oneshot::Receiver<Arc<Finished>>>,
-    next: Shared<oneshot::Receiver<Option<Suggestion>>>,
+    next: Shared<oneshot::Receiver<Option<Suggestions>>>,
     started_ms: u64,
     taken: AtomicBool,
     /// Its changes are being committed, or are committed: an abort does not undo that.
@@ -169,15 +169,10 @@ impl Speculation {
         }
     }
 
-    /// Waits for the suggestion for what comes after. There is none unless the speculation is completed.
-    pub async fn next(&self) -> Option<Suggestion> {
+    /// Waits for the suggestions for what comes after. There are none unless the speculation is completed, and one unless
+    /// [`Limits::candidates`](crate::Limits::candidates) asks for several.
+    pub async fn next(&self) -> Option<Suggestions> {
         self.shared.next.clone().await.ok().flatten()
-    }
-
-    /// Candidates for what comes next beside the best one, which [`next`](Self::next) gives; they come with it. There are
-    /// none unless [`Limits::candidates`](crate::Limits::candidates) asks for several.
-    pub fn other_candidates(&self) -> Vec<Suggestion> {
-        lock(&self.shared.progress).others.clone()
     }
 
     /// Why [`next`](Self::next) gave nothing, where the model was asked for it or a guard kept it from being asked.
@@ -264,7 +259,7 @@ impl Speculation {
             let ahead = waited_from.saturating_sub(self.shared.started_ms);
             accepted.time_saved_ms = accepted.time_saved_ms.min(ahead);
             accepted.next = match self.shared.next.clone().now_or_never() {
-                Some(Ok(Some(next))) => Some(next.as_str().to_owned()),
+                Some(Ok(Some(next))) => Some(next.best().as_str().to_owned()),
                 _ => None,
             };
         }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use futures::channel::oneshot;
-use headstart_followup_state::Suggestion;
+use headstart_followup_state::{Suggestion, Suggestions};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Overlay;
 
@@ -32,7 +32,7 @@ pub(crate) struct Work {
 /// Where the work tells how far it is. The receivers live as long as the handle; without a handle nobody wants to know.
 pub(crate) struct Tell {
     pub(crate) finished: oneshot::Sender<Arc<Finished>>,
-    pub(crate) next: oneshot::Sender<Option<Suggestion>>,
+    pub(crate) next: oneshot::Sender<Option<Suggestions>>,
     /// Used or dropped when it is known whether there is a step above.
     pub(crate) decided: oneshot::Sender<()>,
 }
@@ -52,7 +52,7 @@ impl Work {
             None
         };
         let _ = send_next.send(next.clone());
-        let driver = self.start_above(&finished, &next?).await;
+        let driver = self.start_above(&finished, next?.best()).await;
         drop(decided);
         driver
     }

@@ -61,11 +61,10 @@ fn read_event(fields: &Fields) -> Result<Event, Failure> {
     let request = || fields.whole_number("request").map(RequestId);
     Ok(match fields.text("type")? {
         "requested" => Event::Requested { request: request()? },
-        "suggested" => Event::Suggested {
-            request: request()?,
-            suggestion: fields.suggestion("suggestion")?,
-            others: fields.suggestions("others")?,
-        },
+        "suggested" => {
+            let best = fields.suggestion("suggestion")?;
+            Event::suggested(request()?, best.into_iter().chain(fields.suggestions("others")?))
+        }
         "suppressed" => Event::Suppressed { request: request()?, reason: fields.text("reason")?.to_owned() },
         "enabled" => Event::Enabled { enabled: fields.required_flag("enabled")? },
         "accept" => Event::Accept {

@@ -92,8 +92,12 @@ impl EngineHandle {
         let guards = Guards { turn: TurnEnd::Completed, plan_mode };
         Ok(SuggestionHandle(Cancellable::new(Box::pin(async move {
             let guess = generate_candidates(&background, &params, &[], guards, candidates as usize).await;
-            json(&match guess {
-                Ok(Generated { suggestion, others, usage }) => Guess::Made { suggestion, others, usage },
+            json(&match &guess {
+                Ok(Generated { suggestions, usage }) => Guess::Made {
+                    suggestion: suggestions.best(),
+                    others: suggestions.others(),
+                    usage: *usage,
+                },
                 Err(Suppressed { reason, usage }) => {
                     let failure = match &reason {
                         SuppressionReason::QueryFailed(error) => Some(error),
@@ -101,7 +105,7 @@ impl EngineHandle {
                     };
                     Guess::None {
                         suppressed: reason.as_str(),
-                        usage,
+                        usage: *usage,
                         error: failure.map(ToString::to_string),
                         code: failure.map(|error| error.code().to_owned()),
                         retry_after_ms: failure.and_then(ModelError::retry_after_ms),
@@ -172,10 +176,10 @@ impl EngineHandle {
 /// What came of a query for a suggestion.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Guess {
+enum Guess<'a> {
     Made {
-        suggestion: Suggestion,
-        others: Vec<Suggestion>,
+        suggestion: &'a Suggestion,
+        others: &'a [Suggestion],
         usage: Usage,
     },
     None {

@@ -112,10 +112,8 @@ impl SpeculationHandle {
     pub fn next(&self) -> Promise {
         let held = Rc::clone(&self.0);
         promise(Box::pin(async move {
-            let best = held.speculation.next().await;
-            let others = best.iter().flat_map(|_| held.speculation.other_candidates());
-            let all: Vec<_> = best.iter().cloned().chain(others).collect();
-            Ok(json(&all).into())
+            let next = held.speculation.next().await;
+            Ok(json(&next.as_deref().unwrap_or_default()).into())
         }))
     }
 

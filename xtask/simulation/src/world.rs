@@ -8,7 +8,7 @@ use futures::FutureExt;
 use headstart_budget::ledger::{Decision, Entry, Outcome, Speculated, Suggested, Work};
 use headstart_budget::policy::{Allowance, Cap, Experience, Habits, Mode, Policy, Tariff};
 use headstart_followup_state::{
-    AcceptMethod, Config, Effect, Event as Followup, FollowupController, RequestId, Suggestion,
+    AcceptMethod, Config, Effect, Event as Followup, FollowupController, RequestId, Suggestion, Suggestions,
 };
 use headstart_forked_query::Prices;
 use headstart_forked_query::{
@@ -154,7 +154,7 @@ type Query = JoinSet<Answer>;
 
 struct Answer {
     request: RequestId,
-    suggestion: Option<Suggestion>,
+    suggestions: Option<Suggestions>,
     usage: Usage,
     /// The suggestion runs already.
     above: Option<(Speculation, JoinSet<()>)>,
@@ -308,10 +308,10 @@ impl<'a> World<'a> {
             let before = of_work(&speculation).tokens;
             let two = self.setting.way == Way::TwoSteps;
             query.spawn(async move {
-                let suggestion = speculation.next().await;
+                let suggestions = speculation.next().await;
                 let above = if two { speculation.above().await } else { None };
                 let usage = beyond(speculation.cost().tokens, before);
-                Answer { request, suggestion, usage, above: above.map(|above| (above, driver)) }
+                Answer { request, suggestions, usage, above: above.map(|above| (above, driver)) }
             });
             return query;
         }
@@ -323,11 +323,11 @@ impl<'a> World<'a> {
         let (background, params) = (self.engine.background.clone(), self.params());
         query.spawn(async move {
             let answer = generate_suggestion(&background, &params, Guards::default()).await;
-            let (suggestion, usage) = match answer {
-                Ok(generated) => (Some(generated.suggestion), generated.usage),
+            let (suggestions, usage) = match answer {
+                Ok(generated) => (Some(generated.suggestions), generated.usage),
                 Err(suppressed) => (None, suppressed.usage),
             };
-            Answer { request, suggestion, usage, above: None }
+            Answer { request, suggestions, usage, above: None }
         });
         query
     }
@@ -349,11 +349,11 @@ impl<'a> World<'a> {
     }
 
     fn on_suggestion(&mut self, answer: Answer) {
-        let Answer { request, suggestion, usage, above } = answer;
+        let Answer { request, suggestions, usage, above } = answer;
         self.above = above;
         let id = request.0.to_string();
-        let text = suggestion.as_ref().map(|suggestion| suggestion.as_str().to_owned()).unwrap_or_default();
-        let reason = if suggestion.is_some() { None } else { Some("empty") };
+        let text = suggestions.as_ref().map(|all| all.best().as_str().to_owned()).unwrap_or_default();
+        let reason = if suggestions.is_some() { None } else { Some("empty") };
         self.suggested(&id, &text, usage, reason);
         if reason.is_some() {
             self.drop_above();
@@ -361,7 +361,7 @@ impl<'a> World<'a> {
         }
         self.tally.suggested += 1;
         self.offer = Some((id, false));
-        self.controller_says(Followup::suggested(request, suggestion));
+        self.controller_says(Followup::Suggested { request, suggestions });
     }
 
     fn controller_says(&mut self, event: Followup) {
@@ -375,7 +375,7 @@ impl<'a> World<'a> {
                     }
                 }
                 Effect::WakeAt { at } => self.wake_at = Some(at),
-                Effect::StartSpeculation { suggestion, .. } => self.start(&suggestion),
+                Effect::StartSpeculation { suggestions } => self.start(suggestions.best()),
                 Effect::AbandonSpeculation => self.drop_suggestion(fate),
                 _ => {}
             }

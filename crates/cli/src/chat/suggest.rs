@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use headstart_budget::ledger::Outcome;
 use headstart_followup_state::{
-    Config, Effect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
+    Config, Effect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion, Suggestions,
 };
 use headstart_speculation::Speculation;
 use tokio::task::JoinHandle;
@@ -28,7 +28,7 @@ pub(super) struct Asked {
 
 /// The answer, best first and never empty, and what it cost.
 pub(super) struct Answer {
-    suggestions: Result<Vec<Suggestion>, NoGuess>,
+    suggestions: Result<Suggestions, NoGuess>,
     cost: QueryCost,
     /// The suggestion as it runs already, on top of the work that was accepted.
     above: Option<Box<Ahead>>,
@@ -107,7 +107,7 @@ impl Chat {
             let next = speculation.next().await;
             let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
             let suggestions = match next {
-                Some(best) => Ok([vec![best], speculation.other_candidates()].concat()),
+                Some(suggestions) => Ok(suggestions),
                 None => Err(speculation.no_next().map_or_else(|| NoGuess::because("empty"), NoGuess::from)),
             };
             let above = speculation.above().await.map(Ahead::of_step);
@@ -119,7 +119,7 @@ impl Chat {
     pub(super) fn on_suggestion(&mut self, request: RequestId, answer: Answer) -> Result<(), CliError> {
         let Answer { suggestions, cost, above } = answer;
         let above = above.and_then(|above| self.unless_aborted(above));
-        let best = suggestions.as_ref().ok().and_then(|all| all.first()).cloned();
+        let best = suggestions.as_ref().ok().map(|all| all.best().clone());
         let shown = match suggestions {
             Ok(_) if self.is_typing() => Err(NoGuess::because("typing")),
             suggestions => suggestions,
@@ -134,7 +134,7 @@ impl Chat {
         }
         match shown {
             Ok(suggestions) => {
-                for (id, further) in ids.iter().zip(&suggestions).skip(1) {
+                for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
                     self.books.candidate(id, further.as_str(), &ids[0]);
                 }
                 self.incoming = Offers::new(ids.into_iter().zip(suggestions.iter().cloned()));
@@ -289,10 +289,10 @@ impl Chat {
 /// An id for each suggestion; what runs already has its own.
 fn ids_of(
     request: RequestId,
-    shown: &Result<Vec<Suggestion>, NoGuess>,
+    shown: &Result<Suggestions, NoGuess>,
     above: Option<&Ahead>,
 ) -> [String; MAX_CANDIDATES] {
-    let first = shown.as_ref().ok().and_then(|shown| shown.first());
+    let first = shown.as_ref().ok().map(Suggestions::best);
     let runs = above.filter(|above| first.is_some_and(|first| first.as_str() == above.speculation.prompt()));
     std::array::from_fn(|place| match runs {
         Some(above) if place == 0 => above.speculation.id().to_owned(),

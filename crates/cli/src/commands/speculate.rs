@@ -162,7 +162,7 @@ async fn watch(
             }
         }
         let mut finished = (*speculation.finished().await).clone();
-        finished.next = speculation.next().await.map(|next| next.as_str().to_owned());
+        finished.next = speculation.next().await.map(|next| next.best().as_str().to_owned());
         finished.cost.tokens = speculation.cost().tokens;
         Ok(Watched::Finished(Box::new(finished)))
     };

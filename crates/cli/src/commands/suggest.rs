@@ -65,13 +65,13 @@ fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<Ex
     match answer {
         Ok(generated) if json => {
             output::print_json(&Answer::Suggestion {
-                text: generated.suggestion.as_str(),
-                others: &generated.others,
+                text: generated.suggestions.best().as_str(),
+                others: generated.suggestions.others(),
                 usage: generated.usage,
             })?;
         }
         Ok(generated) => {
-            for suggestion in std::iter::once(&generated.suggestion).chain(&generated.others) {
+            for suggestion in generated.suggestions.iter() {
                 output::print(&format!("{}\n", output::printable(suggestion.as_str())))?;
             }
         }
@@ -106,7 +106,7 @@ fn why(reason: &SuppressionReason) -> String {
 /// Puts into the ledger what the query cost, unless the model was not even asked.
 fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -> Result<(), CliError> {
     let (text, tokens, suppressed) = match answer {
-        Ok(generated) => (Some(generated.suggestion.as_str()), generated.usage, None),
+        Ok(generated) => (Some(generated.suggestions.best().as_str()), generated.usage, None),
         Err(Suppressed {
             reason: SuppressionReason::EarlyConversation | SuppressionReason::PlanMode,
             ..
@@ -122,7 +122,7 @@ fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -
     let cost = QueryCost { tokens, work_ms, dropped: false };
     let id = SpeculationId::random()?;
     let mut entries = vec![clerk.suggestion(id.as_str(), text, cost, suppressed)];
-    for further in answer.iter().flat_map(|generated| &generated.others) {
+    for further in answer.iter().flat_map(|generated| generated.suggestions.others()) {
         entries.push(clerk.candidate(SpeculationId::random()?.as_str(), further.as_str(), id.as_str()));
     }
     clerk.ledger.note(&entries);

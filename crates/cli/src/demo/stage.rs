@@ -72,8 +72,8 @@ impl Stage {
         let changed: Vec<String> = accepted.changes.iter().map(|change| change.path.to_string()).collect();
         narrator.say("Tab", &format!("{} in the project after {}", changed.join(", "), shown(done)))?;
         let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
-        narrator.say("suggest", &format!("{next}    [Tab]", next = next.as_str()))?;
-        Ok((row(prompt, &finished, reading, done), next.as_str().to_owned()))
+        narrator.say("suggest", &format!("{next}    [Tab]", next = next.best().as_str()))?;
+        Ok((row(prompt, &finished, reading, done), next.best().as_str().to_owned()))
     }
 
     /// Work that stops at a call which needs the user.

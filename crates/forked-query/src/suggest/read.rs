@@ -1,6 +1,6 @@
 //! The guesses in an answer.
 
-use headstart_followup_state::{Suggestion, filter};
+use headstart_followup_state::{Suggestion, Suggestions, filter};
 use serde_json::Value;
 
 use super::SuppressionReason;
@@ -14,35 +14,29 @@ const MAX_DEPTH: usize = 4;
 /// An answer is looked through for so many guesses, good and bad.
 const MAX_GUESSES: usize = 50;
 
-/// The guesses that pass the filter, at most `count`, the best one by itself.
-pub(super) fn suggestions(
-    answer: &QueryAnswer,
-    count: usize,
-) -> Result<(Suggestion, Vec<Suggestion>), SuppressionReason> {
+/// The guesses that pass the filter, at most `count`.
+pub(super) fn suggestions(answer: &QueryAnswer, count: usize) -> Result<Suggestions, SuppressionReason> {
     if answer.finish != FinishReason::Stop {
         // Half a prompt is worse than none.
         return Err(SuppressionReason::Empty);
     }
     if count == 1 {
-        return one(answer).map(|suggestion| (suggestion, Vec::new()));
+        return one(answer).map(Suggestions::from);
     }
-    let mut kept: Vec<Suggestion> = Vec::new();
     let mut refused = None;
-    for guess in several(answer) {
-        match filter(&guess) {
-            Ok(suggestion) if kept.iter().any(|other| other.is_same_as(suggestion.as_str())) => {}
-            Ok(suggestion) => kept.push(suggestion),
-            Err(reason) => refused = refused.or(Some(SuppressionReason::Filtered(reason))),
+    let guesses = several(answer);
+    let kept = guesses.iter().filter_map(|guess| {
+        filter(guess)
+            .map_err(|reason| refused = refused.take().or(Some(SuppressionReason::Filtered(reason))))
+            .ok()
+    });
+    let kept = Suggestions::new(kept.fold(Vec::<Suggestion>::new(), |mut kept, suggestion| {
+        if kept.len() < count && !kept.iter().any(|other| other.is_same_as(suggestion.as_str())) {
+            kept.push(suggestion);
         }
-        if kept.len() == count {
-            break;
-        }
-    }
-    let mut kept = kept.into_iter();
-    match kept.next() {
-        Some(best) => Ok((best, kept.collect())),
-        None => Err(refused.unwrap_or(SuppressionReason::Empty)),
-    }
+        kept
+    }));
+    kept.ok_or(refused.unwrap_or(SuppressionReason::Empty))
 }
 
 fn one(answer: &QueryAnswer) -> Result<Suggestion, SuppressionReason> {
@@ -168,9 +162,7 @@ mod tests {
 
     fn read(text: &str, count: usize) -> Result<Vec<String>, String> {
         let found = suggestions(&answer(text), count).map_err(|reason| reason.as_str().to_owned());
-        found.map(|(best, others)| {
-            std::iter::once(best).chain(others).map(|suggestion| suggestion.as_str().to_owned()).collect()
-        })
+        found.map(|all| all.iter().map(|suggestion| suggestion.as_str().to_owned()).collect())
     }
 
     #[test]

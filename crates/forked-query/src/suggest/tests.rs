@@ -48,7 +48,7 @@ fn answers_and_what_becomes_of_them() {
         let script = Script::saying(answer);
         let found = ask(&script, 4, Guards::default());
         let (found, usage) = match &found {
-            Ok(generated) => (Ok(generated.suggestion.as_str()), generated.usage),
+            Ok(generated) => (Ok(generated.suggestions.best().as_str()), generated.usage),
             Err(suppressed) => (Err(suppressed.reason.as_str()), suppressed.usage),
         };
         assert_eq!(found, expected, "{answer:?}");
@@ -100,7 +100,7 @@ fn the_next_suggestion_sees_the_speculated_turn_with_its_results() {
     // One entry by the model before: the speculated ones count.
     let params = params(3);
     let query = generate_pipelined_suggestion(&background, &params, &speculated, Guards::default());
-    assert_eq!(block_on(query).unwrap().suggestion.as_str(), "commit this");
+    assert_eq!(block_on(query).unwrap().suggestions.best().as_str(), "commit this");
     let request = script.last_request();
     assert_eq!(request.messages[..3], history()[..3]);
     assert_eq!(request.messages[3..7], speculated);
@@ -118,7 +118,7 @@ fn one_of_several_is_asked_for_with_the_same_bytes_as_a_suggestion() {
     let script = Script::saying(r#"{"suggestion":"run the tests"}"#);
     ask(&script, 4, Guards::default()).unwrap();
     for count in [0, 1] {
-        assert_eq!(ask_for(&script, &[], count).unwrap().others, []);
+        assert_eq!(ask_for(&script, &[], count).unwrap().suggestions.others(), []);
     }
     let [one, again, clamped] = &script.requests()[..] else { panic!("three requests") };
     assert!(one == again && one == clamped);
@@ -131,7 +131,10 @@ fn several_are_asked_for_in_one_query_behind_the_same_history() {
     let script = Script::saying(r#"{"suggestions":["run the tests","commit this","push it","tag it"]}"#);
     for (count, expected) in [(2, 2), (3, 3), (99, 3)] {
         let generated = ask_for(&script, &[], count).unwrap();
-        assert_eq!((generated.suggestion.as_str(), 1 + generated.others.len()), ("run the tests", expected));
+        assert_eq!(
+            (generated.suggestions.best().as_str(), generated.suggestions.len()),
+            ("run the tests", expected)
+        );
         assert_eq!(generated.usage.cached_input_tokens, 90);
         let request = script.last_request();
         assert_eq!(request.messages[..4], history()[..4]);
@@ -148,7 +151,7 @@ fn several_are_asked_for_after_a_speculated_turn_too() {
     let speculated =
         [message(Role::User, [text("run the tests")]), message(Role::Model, [text("All green.")])];
     let generated = ask_for(&script, &speculated, 2).unwrap();
-    assert_eq!(generated.others[0].as_str(), "push it");
+    assert_eq!(generated.suggestions[1].as_str(), "push it");
     assert_eq!(script.last_request().messages[4..6], speculated);
 }
 
@@ -174,5 +177,5 @@ fn the_queries_can_be_spawned() {
     let background = BackgroundModel::main(Script::saying("push it"), "main");
     let params = params(4);
     let generated = block_on(is_send(generate_suggestion(&background, &params, Guards::default())));
-    assert_eq!(generated.unwrap().suggestion.as_str(), "push it");
+    assert_eq!(generated.unwrap().suggestions.best().as_str(), "push it");
 }

@@ -48,7 +48,7 @@ fn by_default_the_next_step_is_only_suggested() {
     let bench = bench(1, two_steps());
     let (speculation, driver, _events) = bench.start("do it");
     block_on(driver);
-    assert_eq!(block_on(speculation.next()).unwrap().as_str(), "add tests for it");
+    assert_eq!(block_on(speculation.next()).unwrap().best().as_str(), "add tests for it");
     assert!(block_on(speculation.above()).is_none());
     assert!(bench.host.steps.lock().unwrap().is_empty(), "nobody is asked");
     assert_eq!(bench.model.requests.lock().unwrap().len(), 3);
