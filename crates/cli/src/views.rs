@@ -13,6 +13,7 @@ mod repository;
 mod rooms;
 mod self_test;
 mod settings;
+mod support;
 mod warm;
 
 use std::ffi::{OsStr, OsString};
@@ -54,6 +55,8 @@ pub(crate) struct Views {
     notes: Vec<String>,
     repository: Repository,
     git: Settings,
+    /// Where what was found of this system is kept.
+    state: Option<PathBuf>,
     /// Where build output is kept on the disk; without a state folder nowhere.
     rooms: Option<Rooms>,
     /// Command lines that build ahead.
@@ -83,7 +86,7 @@ impl Views {
         options.limits.files = settings.files;
         options.limits.processes = settings.processes;
         options.limits.memory = settings.memory;
-        let (support, notes) = match headstart_shadow::support(&options) {
+        let (support, notes) = match support::find(&options, state) {
             headstart_shadow::Support::Views { notes, .. } => (Support::Views { tier: Tier::Kernel }, notes),
             headstart_shadow::Support::None { why } => (Support::None { why }, Vec::new()),
         };
@@ -98,6 +101,7 @@ impl Views {
             notes,
             repository: Repository::new(workspace, state),
             git,
+            state: state.map(Path::to_owned),
             rooms: state.and_then(|state| Rooms::new(state, workspace, settings)),
             warm: settings.warm.clone(),
             held: AllHeld::default(),
@@ -255,7 +259,7 @@ impl Views {
         let output = output(&done);
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
         ran.began_ms = u64::try_from(began.as_millis()).unwrap_or(u64::MAX);
-        ran.cost = ViewCost { time, ..ViewCost::default() };
+        ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };
         ran.refused = self.refused(&done);
         let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));
         ran.outside = outside.map(|path| self.shown(path)).collect();

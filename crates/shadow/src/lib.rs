@@ -86,4 +86,6 @@ pub use options::{BuildLayer, BuildRoom, Command, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{Ender, View, build_folders, entry, keep_attributes, remove_folder, support};
 pub use reading::{Entry, Look, classify};
-pub use report::{End, NotStaged, Output, Program, ReadBack, Refused, Running, Stream, Support, WhyNot};
+pub use report::{
+    End, NotStaged, Output, Program, ReadBack, Refused, Running, Spent, Stream, Support, WhyNot,
+};

@@ -95,6 +95,17 @@ pub struct Output {
     pub truncated: bool,
     /// What it asked for and a view does not give.
     pub refused: Refused,
+    /// What it took.
+    pub spent: Spent,
+}
+
+/// What a command took of the machine, all of its processes together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Time of processors.
+    pub processor: std::time::Duration,
+    /// Most memory that was held at one moment, in bytes; looked at ten times a second, and never less than what the largest process of the view held.
+    pub peak_bytes: u64,
 }
 
 /// What a command asked for and a view does not give: where it failed, this may be why.

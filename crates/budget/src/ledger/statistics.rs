@@ -74,12 +74,23 @@ pub struct Figures {
     pub staged_bytes: u64,
     /// Milliseconds of work ahead.
     pub work_ms: u64,
+    /// Of these, milliseconds of commands in views.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub view_ms: u64,
+    /// Milliseconds of processors that these commands took.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub view_cpu_ms: u64,
     /// Milliseconds of work that the user did not wait for.
     pub saved_ms: u64,
     /// Turns that the user waited for.
     pub turns: u64,
     /// Tokens of these turns, and of the speculations that the user got in their place.
     pub own_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_nothing(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Statistics {
@@ -213,6 +224,8 @@ impl Figures {
                 self.speculations += 1;
                 self.staged_bytes = self.staged_bytes.saturating_add(speculated.staged_bytes);
                 self.work_ms = self.work_ms.saturating_add(speculated.work.work_ms);
+                self.view_ms = self.view_ms.saturating_add(speculated.view_ms);
+                self.view_cpu_ms = self.view_cpu_ms.saturating_add(speculated.view_cpu_ms);
                 self.spend(&speculated.work);
                 let Some(decision) = decisions.get(speculated.id.as_str()) else { return };
                 *self.outcomes.entry(decision.outcome).or_default() += 1;

@@ -3,10 +3,10 @@
 use headstart_shadow::{Options, ShadowError, View};
 use headstart_tool_gate::DenyRules;
 
-use super::Views;
 use super::repository::InView;
 use super::rooms::{Room, Rooms};
 use super::warm::Used;
+use super::{Views, support};
 
 /// A view, and what goes after it.
 pub(crate) struct Opened {
@@ -30,6 +30,14 @@ pub(crate) enum Output {
 impl Views {
     /// A new view with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
     pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
+        let opened = self.open_somewhere(id, deny, output);
+        if let (Err(ShadowError::Refused(_)), Some(state)) = (&opened, &self.state) {
+            support::forget(state);
+        }
+        opened
+    }
+
+    fn open_somewhere(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
         let git = InView::starts_now();
         let rooms = self.rooms.as_ref().filter(|_| output == Output::OnDisk);
         let made = rooms.and_then(|rooms| {

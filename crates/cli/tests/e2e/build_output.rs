@@ -130,11 +130,8 @@ fn shape(session: &Session, mut lines: Vec<Value>) -> String {
 
 fn rooms(session: &Session) -> Vec<String> {
     let folder = session.home().join(".local/state/headstart/shadow");
-    let below = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .flat_map(|one| fs::read_dir(one.path()).unwrap());
+    let workspaces = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let below = workspaces.filter(|path| path.is_dir()).flat_map(|path| fs::read_dir(path).unwrap());
     let mut names: Vec<_> =
         below.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.retain(|name| name.starts_with("view-") || name.starts_with(".new-"));
@@ -238,4 +235,39 @@ fn a_command_that_removes_its_build_output_as_a_whole_runs_as_anywhere() {
     let command = "rm -rf target && cargo test --lib";
     assert_eq!(accepted(&mut session, command, "1 passed"), [""; 0]);
     assert!(session.workspace().join("target").exists());
+}
+
+/// That there are views is found once; where one is refused after all, it is found anew.
+#[test]
+fn whether_there_are_views_is_kept_until_something_changes() {
+    let session = session();
+    let kept = session.home().join(".local/state/headstart/shadow/support.json");
+    let check = |wanted: &str| {
+        let checked = session.run(&["shadow", "check", "--json"]);
+        assert_eq!(checked.json()[0]["view"].as_str().unwrap_or("none"), wanted, "{checked}");
+    };
+    check("kernel");
+    let found = fs::read(&kept).unwrap();
+    check("kernel");
+    assert_eq!(fs::read(&kept).unwrap(), found);
+    // As in a container, whose mounts and namespaces are others.
+    let mut unshare = Command::new("unshare");
+    unshare.args([
+        "--mount",
+        "--map-root-user",
+        env!("CARGO_BIN_EXE_headstart"),
+        "shadow",
+        "check",
+        "--json",
+    ]);
+    let inside = unshare.env_clear().env("HOME", session.home()).env("PATH", "/usr/bin:/bin");
+    let inside = inside.current_dir(session.workspace()).output();
+    inside.unwrap_or_else(|error| panic!("this test needs unshare: {error}"));
+    assert_ne!(fs::read(&kept).unwrap(), found, "a container is noticed");
+    // What was found of other rules for the process says nothing.
+    let rules =
+        String::from_utf8(fs::read(&kept).unwrap()).unwrap().replace("rests_on\":\"", "rests_on\":\"0");
+    fs::write(&kept, &rules).unwrap();
+    check("kernel");
+    assert_eq!(fs::read(&kept).unwrap(), found);
 }

@@ -80,7 +80,12 @@ fn tests_run_ahead_over_staged_files_and_the_workspace_changes_with_the_accept_o
         "{outcome}"
     );
     assert_eq!((&ran[0]["warm"], &ran[0]["view"]), (&json!(["target"]), &json!("kernel")));
-    assert!(outcome.finished()["usage"]["viewMs"].as_u64().unwrap() > 0, "{outcome}");
+    let usage = &outcome.finished()["usage"];
+    for figure in ["viewMs", "viewCpuMs", "viewPeakBytes"] {
+        assert!(usage[figure].as_u64().unwrap() > 0, "{figure}: {outcome}");
+    }
+    let stats = session.run(&["stats", "--json"]);
+    assert_eq!(stats.json()[0]["viewCpuMs"], usage["viewCpuMs"], "{stats}");
     // The model reads what the command printed, and no path of ours.
     let results = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
     assert!(

@@ -4,18 +4,19 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::channel::Channel;
-use crate::{Command, End, Stream, Streams};
+use crate::{Command, End, Spent, Stream, Streams};
 
 /// What became of a command.
 pub(super) enum Collected {
     Done {
         end: End,
         without_route: u64,
+        spent: Spent,
     },
     NotStarted(String),
     TimeUp,
@@ -72,7 +73,9 @@ pub(super) fn collect(
         drop(waited);
         if done.is_none() && ready.last() == Some(&true) {
             match answer(channel)? {
-                Some(Collected::Done { end, without_route }) => done = Some((end, without_route)),
+                Some(Collected::Done { end, without_route, spent }) => {
+                    done = Some((end, without_route, spent));
+                }
                 Some(other) => return Ok(other),
                 None => return Ok(Collected::Gone),
             }
@@ -91,8 +94,8 @@ pub(super) fn collect(
             return Ok(Collected::TimeUp);
         }
     }
-    let (end, without_route) = done.unwrap_or((End::TimeUp, 0));
-    Ok(Collected::Done { end, without_route })
+    let (end, without_route, spent) = done.unwrap_or((End::TimeUp, 0, Spent::default()));
+    Ok(Collected::Done { end, without_route, spent })
 }
 
 /// Asks for a command to be run, or a program to be started.
@@ -128,7 +131,9 @@ fn answer(channel: &mut Channel) -> io::Result<Option<Collected>> {
         b"done" => {
             let number: i32 = message.number(2).ok_or_else(wrong)?;
             let end = end(&message.text(1), number).ok_or_else(wrong)?;
-            Collected::Done { end, without_route: message.number(3).ok_or_else(wrong)? }
+            let processor = Duration::from_micros(message.number(4).ok_or_else(wrong)?);
+            let spent = Spent { processor, peak_bytes: message.number(5).ok_or_else(wrong)? };
+            Collected::Done { end, without_route: message.number(3).ok_or_else(wrong)?, spent }
         }
         _ => return Err(wrong()),
     }))

@@ -23,7 +23,7 @@ use super::watch::Watch;
 use super::{OUTER, again, init, mountinfo, outside, read, watch, written};
 use crate::{
     BuildRoom, Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError,
-    Shown, Standing, Stream, Support, layout,
+    Shown, Spent, Standing, Stream, Support, layout,
 };
 
 const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
@@ -62,6 +62,8 @@ pub struct View {
     hidden: BTreeSet<WorkspacePath>,
     /// Whether a program was started that may still run.
     has_program: bool,
+    /// By the last command.
+    spent: Spent,
 }
 
 /// Ends a view from elsewhere: from another thread, or when a future is dropped.
@@ -163,6 +165,7 @@ impl View {
             known: BTreeMap::new(),
             hidden: BTreeSet::new(),
             has_program: false,
+            spent: Spent::default(),
         })
     }
 
@@ -252,7 +255,7 @@ impl View {
         refused.privileges =
             crate::report::asked_for_privileges(&stdout) || crate::report::asked_for_privileges(&stderr);
         refused.quota |= crate::report::met_quota(&stdout) || crate::report::met_quota(&stderr);
-        Ok(Output { end, stdout, stderr, truncated, refused })
+        Ok(Output { end, stdout, stderr, truncated, refused, spent: self.spent })
     }
 
     /// As [`run`](Self::run), with the output given to `sink` as it comes, all of it. What only the output tells of [`Refused`] is not said.
@@ -262,6 +265,7 @@ impl View {
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<(End, Refused), ShadowError> {
         self.check_alive()?;
+        self.spent = Spent::default();
         let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
         let watch = match (&self.build, self.ender()) {
             (Some(build), Ok(ender)) => Some(Watch::start(build, ender)),
@@ -274,7 +278,8 @@ impl View {
             return Ok((End::Disk, Refused { quota: true, ..Refused::default() }));
         }
         match collected {
-            Ok(Collected::Done { end, without_route }) => {
+            Ok(Collected::Done { end, without_route, spent }) => {
+                self.spent = spent;
                 let refused = Refused {
                     network: without_route,
                     quota: self.is_full(),

@@ -8,6 +8,7 @@ use crate::place::{PATIENCE, Place, Test, ok, path, sh};
 use crate::state::state;
 
 pub(crate) const TESTS: &[Test] = &[
+    ("what_a_command_took_is_told", what_a_command_took),
     ("a_command_writes_and_nothing_changes", a_command_writes_and_nothing_changes),
     ("a_view_is_where_the_workspace_is", a_view_is_where_the_workspace_is),
     ("output_comes_in_order_or_apart_and_is_cut", output_comes_in_order_or_apart_and_is_cut),
@@ -158,4 +159,19 @@ fn room_is_bounded() {
     let mut view = start();
     let output = sh(&mut view, "for n in $(seq 3000); do : > f$n || exit 3; done");
     assert!(!output.end.is_success() && output.refused.quota, "{output:?}");
+}
+
+/// Of a process that its parent left, too.
+fn what_a_command_took() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    place.write("burn.py", "import time\nx = bytearray(100 << 20)\nwhile time.process_time() < 0.3: pass\n");
+    let line =
+        "python3 burn.py & (setsid python3 burn.py; echo > done) & wait; while ! test -e done; do :; done";
+    let spent = sh(&mut view, line).spent;
+    let millis = spent.processor.as_millis();
+    assert!((600..20_000).contains(&millis), "{spent:?}");
+    assert!((100 << 20..1 << 30).contains(&spent.peak_bytes), "{spent:?}");
+    let spent = sh(&mut view, "true").spent;
+    assert!(spent.processor.as_millis() < 200, "{spent:?}");
 }

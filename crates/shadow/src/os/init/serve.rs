@@ -9,6 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid as NixPid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -58,11 +59,16 @@ fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits) -> Option<Vec<
         Ok(child) => child,
         Err(said) => return Some(failed(&said)),
     };
-    let watched = watch(socket, &child, limits)?;
+    let (processor_before, _) = spent_by_ended();
+    let mut peak = 0;
+    let (how, number) = watch(socket, &child, limits, &mut peak)?;
     end_all();
     let lost = without_route().saturating_sub(before);
-    let (how, number) = watched;
-    Some(vec!["done".to_owned(), how.to_owned(), number.to_string(), lost.to_string()])
+    let (processor, largest) = spent_by_ended();
+    let mut answer = vec!["done".to_owned(), how.to_owned(), number.to_string()];
+    let numbers = [lost, processor.saturating_sub(processor_before), peak.max(largest)];
+    answer.extend(numbers.map(|number| number.to_string()));
+    Some(answer)
 }
 
 /// Whether standard input is among the descriptors of a request.
@@ -107,6 +113,7 @@ fn watch(
     socket: BorrowedFd<'_>,
     child: &std::process::Child,
     limits: &Limits,
+    peak: &mut u64,
 ) -> Option<(&'static str, i32)> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
@@ -125,11 +132,25 @@ fn watch(
             }
         }
         if ready == 0
-            && let Some(over) = over(limits)
+            && let Some(used) = usage()
         {
-            return Some((over, 0));
+            *peak = used.1.max(*peak);
+            if let Some(over) = over_by(used, limits) {
+                return Some((over, 0));
+            }
         }
     }
+}
+
+/// Of all processes that have ended: microseconds of processors, and the most bytes that one of them held.
+fn spent_by_ended() -> (u64, u64) {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return (0, 0) };
+    let time = |time: nix::sys::time::TimeVal| {
+        let micros = time.tv_sec().saturating_mul(1_000_000).saturating_add(time.tv_usec());
+        u64::try_from(micros).unwrap_or_default()
+    };
+    let largest = u64::try_from(usage.max_rss()).unwrap_or_default() << 10;
+    (time(usage.user_time()) + time(usage.system_time()), largest)
 }
 
 fn how(status: WaitStatus) -> (&'static str, i32) {
@@ -141,7 +162,10 @@ fn how(status: WaitStatus) -> (&'static str, i32) {
 
 /// Which limit the processes of the view are over, if one.
 fn over(limits: &Limits) -> Option<&'static str> {
-    let (processes, memory) = usage()?;
+    usage().and_then(|used| over_by(used, limits))
+}
+
+fn over_by((processes, memory): (u64, u64), limits: &Limits) -> Option<&'static str> {
     match () {
         () if limits.processes < processes => Some("processes"),
         () if limits.memory < memory => Some("memory"),
