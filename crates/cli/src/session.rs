@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 
 use crate::host::{AskStep, NativeHost};
 use crate::index::Upkeep;
+use crate::views::Views;
 
 /// What the model is told it is, and how to work here.
 pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
@@ -43,6 +44,7 @@ pub(crate) struct Session {
     note: Option<String>,
     tells_note: bool,
     index: Option<Arc<Upkeep>>,
+    views: Option<Arc<Views>>,
 }
 
 /// The answer to the question what comes next.
@@ -107,12 +109,25 @@ impl Session {
             note: None,
             tells_note: false,
             index: None,
+            views: None,
         }
     }
 
     /// Whose index begins with the first turn.
     pub(crate) fn with_index(self, index: Option<Arc<Upkeep>>) -> Self {
         Self { index, ..self }
+    }
+
+    /// Whose work ahead runs commands in these.
+    pub(crate) fn with_views(self, views: Option<Arc<Views>>) -> Self {
+        Self { views, ..self }
+    }
+
+    /// Work ahead was accepted: the next views begin with other files.
+    pub(crate) fn warm_views(&self) {
+        if let Some(views) = &self.views {
+            views.warm_when_idle(self.host.gate_context().deny);
+        }
     }
 
     /// What the index has to tell the user, each once.

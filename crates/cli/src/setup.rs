@@ -163,10 +163,11 @@ pub(crate) fn session(
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, state)?;
     let background = models.background.clone();
+    let held = views.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, views, index.as_ref());
     let engine = Intel::join(intel, engine);
     let session = Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history);
-    Ok((session.with_index(index), asks))
+    Ok((session.with_index(index).with_views(held), asks))
 }
 
 /// The demo's conversation: a recording for a model, edits without questions.

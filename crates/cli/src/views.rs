@@ -8,6 +8,7 @@ mod environment;
 mod fill;
 mod fresh;
 mod held;
+mod idle;
 mod opening;
 mod repository;
 mod rooms;
@@ -36,6 +37,7 @@ use crate::config::Shadow;
 use crate::environment::Environment;
 pub(crate) use fresh::changed_since;
 use held::{AllHeld, Held, Open};
+use idle::Filler;
 pub(crate) use opening::{Opened, Output as BuildOutput};
 pub(crate) use repository::Read;
 use repository::Repository;
@@ -62,6 +64,7 @@ pub(crate) struct Views {
     /// Command lines that build ahead.
     warm: Vec<String>,
     held: AllHeld,
+    filler: Mutex<Filler>,
 }
 
 impl Views {
@@ -105,6 +108,7 @@ impl Views {
             rooms: state.and_then(|state| Rooms::new(state, workspace, settings)),
             warm: settings.warm.clone(),
             held: AllHeld::default(),
+            filler: Mutex::default(),
         }
     }
 

@@ -231,6 +231,7 @@ impl Chat {
         }
         self.face.end_line()?;
         if !accepted.changes.is_empty() || accepted.git.is_some() {
+            self.session.warm_views();
             let git = accepted.git.as_deref();
             self.face.say(&show::changes(&accepted.changes, &accepted.merged, git), Style::Added)?;
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{OsTree, WorkspacePath};
-use headstart_shadow::{Command, End, Options, Stream, Streams, View};
+use headstart_shadow::{Command, End, Ender, Options, Stream, Streams, View};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Secrets;
 
@@ -42,6 +42,7 @@ impl Views {
         &self,
         commands: &[Command],
         deny: &DenyRules,
+        started: impl FnOnce(Ender),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Filled, String> {
         let failed = |error: headstart_shadow::ShadowError| error.to_string();
@@ -60,6 +61,7 @@ impl Views {
         let below = |folder: &WorkspacePath| over.as_ref().map_or(Vec::new(), |over| over.below(folder));
         let build = rooms.build(&room, &folders, below);
         let mut view = View::start(&Options { build, ..self.options.clone() }).map_err(failed)?;
+        started(view.ender().map_err(failed)?);
         if !view.is_on_disk() {
             return Err("the disk is almost full".to_owned());
         }
@@ -73,16 +75,16 @@ impl Views {
         let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
         let closed = closed::paths(view.workspace(), deny, secrets).map_err(|error| error.to_string())?;
         view.hide(&closed).map_err(failed)?;
-        let started = Instant::now();
+        let began = Instant::now();
         let mut end = End::Exited { code: 0 };
         for command in commands {
-            let time = TIME.saturating_sub(started.elapsed());
+            let time = TIME.saturating_sub(began.elapsed());
             end = view.run_into(&Command { time, ..command.clone() }, sink).map_err(failed)?.0;
             if !end.is_success() {
                 break;
             }
         }
-        let time = started.elapsed();
+        let time = began.elapsed();
         let kept = if end.is_success() {
             self.rests_on_disk(&mut view, &folders).and_then(|()| {
                 view.end();

@@ -58,6 +58,7 @@ impl Views {
     /// The view of this id; of too many the one that was used longest ago goes.
     pub(super) fn hold(self: &Arc<Self>, id: &ViewId) -> Arc<Held> {
         self.watch_idle();
+        self.give_way();
         let is_known = lock(&self.held.views).contains_key(id);
         if !is_known && self.most_held <= lock(&self.held.views).len() {
             self.end_oldest();
@@ -73,6 +74,12 @@ impl Views {
         if let Some(held) = held {
             held.end();
         }
+    }
+
+    /// Whether no command ran for so long.
+    pub(super) fn is_quiet(&self, since: Duration) -> bool {
+        let all = lock(&self.held.views);
+        all.values().all(|held| held.is_idle() && since <= lock(&held.used).elapsed())
     }
 
     /// Ends the idle view that was used longest ago; whether there was one.

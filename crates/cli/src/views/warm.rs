@@ -290,7 +290,12 @@ impl Search<'_> {
             if self.without.contains(&below) || path.is_root() && name == *".git" {
                 continue;
             }
-            let Ok(found) = entry.metadata() else { return false };
+            let found = match entry.metadata() {
+                Ok(found) => found,
+                // It went a moment ago.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(_) => return false,
+            };
             if found.is_dir() {
                 if !self.folder(&entry.path(), &below) {
                     return false;

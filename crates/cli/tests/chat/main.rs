@@ -25,3 +25,4 @@ mod provider;
 mod states;
 mod steps;
 mod turns;
+mod warm;

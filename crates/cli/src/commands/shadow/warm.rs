@@ -50,7 +50,7 @@ pub(super) fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, Cl
     let json = context.output.is_json();
     let (mut said, mut gone) = (Vec::new(), None);
     let filled = views
-        .fill(&commands, &rules.deny, &mut |stream, piece| {
+        .fill(&commands, &rules.deny, drop, &mut |stream, piece| {
             let written = match stream {
                 _ if json => {
                     said.extend_from_slice(piece);
