@@ -17,7 +17,7 @@ use std::process::{Command as Process, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{OsTree, Overlay, Quota, WorkspacePath};
-use headstart_shadow::{Command, Options, ReadRules, View};
+use headstart_shadow::{BuildLayer, BuildRoom, Command, Options, ReadRules, View};
 use tempfile::TempDir;
 
 const MANY: usize = 50_000;
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     starts(rounds, many);
     held(rounds);
     show_and_read(rounds.min(40));
+    steps(rounds.min(40));
     memory(if is_bench { HELD } else { 2 });
     println!("load {}", fs::read_to_string("/proc/loadavg").unwrap().trim());
     ExitCode::SUCCESS
@@ -159,6 +160,55 @@ fn show_and_read(rounds: usize) {
         assert_eq!(back.changes.changes.len(), 100);
     }
     print(&mut rows);
+}
+
+/// A step on steps: what those below staged is written into the view. The alternative would be one layer more for each, which is measured with finished
+/// layers of build output.
+fn steps(rounds: usize) {
+    let folder = workspace(5);
+    let tree = std::sync::Arc::new(OsTree::open(folder.path()).unwrap());
+    let rooms = TempDir::new_in("/var/tmp").unwrap();
+    let layers: Vec<_> = (0..3).map(|number| rooms.path().join(format!("layer{number}"))).collect();
+    for layer in &layers {
+        fs::create_dir(layer).unwrap();
+        fs::write(layer.join("built"), "x").unwrap();
+    }
+    let counts = [1, 10, 100];
+    let mut rows = rows(&[
+        "start over no layer",
+        "start over one layer",
+        "start over three layers",
+        "1 file of a step below",
+        "10 files",
+        "100 files",
+    ]);
+    for round in 0..rounds {
+        for (row, count) in [0, 1, 3].into_iter().enumerate() {
+            let room = rooms.path().join(format!("{round}-{count}"));
+            fs::create_dir(&room).unwrap();
+            let path = WorkspacePath::parse("folder0").unwrap();
+            let layer = BuildLayer { path, below: layers[..count].to_vec() };
+            let build =
+                BuildRoom { folder: room.clone(), measured: room, layers: vec![layer], bytes: 1 << 30 };
+            let options = Options { build: Some(build), ..Options::new(folder.path()) };
+            drop(rows[row].time(|| View::start(&options).unwrap()));
+        }
+        for (row, count) in counts.into_iter().enumerate() {
+            let overlay = Overlay::new(tree.clone(), Quota::default());
+            futures::executor::block_on(async {
+                for number in 0..count {
+                    let path = WorkspacePath::parse(&format!("new{}/file{number}", number % 10)).unwrap();
+                    overlay.write(&path, vec![b'x'; 4096]).await.unwrap();
+                }
+            });
+            let mut view = start(folder.path());
+            rows[3 + row].time(|| view.lay(&overlay.change_set()).unwrap());
+        }
+    }
+    print(&mut rows);
+    for entry in fs::read_dir(rooms.path()).unwrap() {
+        headstart_shadow::remove_folder(&entry.unwrap().path()).unwrap();
+    }
 }
 
 fn memory(count: usize) {
