@@ -23,7 +23,7 @@
 //! let params = CacheSafeParams::new(Some("You are a coding agent.".into()), vec![], &history, "replay");
 //! let guess = generate_suggestion(&model, &params, Guards::default());
 //! let generated = futures::executor::block_on(guess).unwrap();
-//! assert_eq!(generated.suggestion.as_str(), "run the tests");
+//! assert_eq!(generated.suggestions.best().as_str(), "run the tests");
 //! ```
 //!
 //! # Limitations
