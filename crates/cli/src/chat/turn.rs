@@ -7,6 +7,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_speculation::{
     AcceptError, Acceptance, Accepted, Ending, Event, Events, Limit, Speculation, Status, Transcript, Turn,
 };
+use headstart_tool_gate::Reason;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::taking::{Asked, Taken};
@@ -258,7 +259,10 @@ impl Chat {
             ending @ Ending::Exhausted { limit: Limit::Output } => {
                 return self.finish(accepted.transcript, ending);
             }
-            // The question that follows says why it stopped.
+            // What only the run ahead could find out, the question that follows does not say.
+            Ending::Boundary { verdict } if is_of_the_run(verdict.reason) => {
+                self.face.say(&format!("ahead it stopped there: {}", verdict.detail), Style::Dim)?;
+            }
             Ending::Boundary { .. } => {}
             ending => {
                 let why = show::ending(ending).unwrap_or_default();
@@ -304,4 +308,12 @@ fn interrupted(error: &JoinError) -> Ending {
         return Ending::Aborted;
     }
     Ending::failed("internal", format!("the turn broke off: {error}"))
+}
+
+/// Whether a call stopped for what it did, or could not do, where it ran.
+fn is_of_the_run(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::NeedsHost | Reason::ChangedMeanwhile | Reason::ProtectedPath | Reason::WritesOutside
+    )
 }

@@ -86,3 +86,20 @@ fn a_step_commits_on_the_commit_of_the_step_below() {
     chat.project.session.repository_is_sound();
     chat.leave();
 }
+
+/// The question is about the call as it runs for its user; why it did not run ahead is another matter.
+#[test]
+fn what_a_view_did_not_give_is_said_before_the_question() {
+    let project = project_with_suggestion()
+        .variable("HEADSTART_SHADOW", "")
+        .shell(0, "python3 -c 'import socket; socket.create_connection((\"192.0.2.7\", 80), 1)'")
+        .says(0, "It was tried.");
+    let mut chat = project.chat_with_ghost("default");
+    chat.wait_for("ahead ! waits for your yes: python3 -c");
+    chat.take();
+    chat.wait_for("ahead it stopped there: python3 -c");
+    chat.wait_for("needs the network");
+    chat.answer_to("run this? [y]es / [n]o", "n");
+    chat.wait_for("It was tried.");
+    chat.leave();
+}
