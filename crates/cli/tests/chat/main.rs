@@ -15,6 +15,7 @@ mod first_hour;
 mod fixture;
 mod flow;
 mod giving_up;
+mod intel;
 mod leaving;
 mod ledger;
 mod looks;

@@ -109,12 +109,12 @@ fn serve(
     }
 }
 
-fn text(stream: &mut TcpStream, text: &str) {
+pub(crate) fn text(stream: &mut TcpStream, text: &str) {
     let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
     let _ = write!(stream, "{}data: {finish}\n\ndata: [DONE]\n\n", piece(&json!({ "content": text })));
 }
 
-fn call(stream: &mut TcpStream, name: &str, args: &Value) {
+pub(crate) fn call(stream: &mut TcpStream, name: &str, args: &Value) {
     let function = json!({ "name": name, "arguments": args.to_string() });
     let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
     let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });

@@ -123,7 +123,8 @@ fn attacked(way: Way, view: &mut View, command: &Command) -> String {
             let mut program = view.start_program(command).unwrap();
             let mut said = Vec::new();
             program.stdout.read_to_end(&mut said).unwrap();
-            let end = view.running().unwrap().ended;
+            // Its pipes end a moment before it does.
+            let end = std::iter::repeat_with(|| view.running().unwrap().ended).find_map(|ended| ended);
             assert_eq!(end, Some(End::Exited { code: 0 }), "{}", String::from_utf8_lossy(&said));
             said
         }

@@ -1,0 +1,182 @@
+//! Language servers in a chat: in turns, ahead, for several that run at the same time, and gone with it.
+
+#![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::fixture::{Chat, Project, project, project_with_suggestion};
+use crate::parallel::{call, text};
+use crate::provider::read_request;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const SERVER: &str = include_str!("../support/language_server.py");
+
+/// With a server for the files of a made-up language, and patience for a busy machine.
+fn with_server(project: Project, settings: &str) -> Project {
+    let session = &project.session;
+    session.write("server/mock", SERVER);
+    let server = session.workspace().with_file_name("server").join("mock").canonicalize().unwrap();
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    let server = server.display();
+    session
+        .write(
+            "home/.config/headstart/config.toml",
+            format!(
+                "[code-intel]\nafter_edit = '20s'\n{settings}\n[code-intel.servers.mock]\ncommand = '{server}'\nargs = ['good']\n\
+                 languages = {{ mock = 'mock' }}\nsettling = 'versions'\n"
+            ),
+        )
+        .write("project/a.mock", "one\n")
+        .write("project/b.mock", "two\n");
+    project.variable("HEADSTART_SHADOW", "")
+}
+
+fn edits(project: Project, file: &str, from: &str, to: &str) -> Project {
+    project.calls(0, "edit", json!({ "file_path": file, "old_string": from, "new_string": to }))
+}
+
+fn looks(project: Project) -> Project {
+    project.calls(0, "diagnostics", json!({ "paths": ["a.mock"] }))
+}
+
+/// Each edit of a turn is on disk before the next one: the server's view follows.
+#[test]
+fn a_turn_tells_the_errors_that_each_of_its_edits_brought() {
+    let project = looks(with_server(project(), ""));
+    let project = edits(project, "a.mock", "one", "ERR one");
+    let project = edits(project, "b.mock", "two", "use c.mock");
+    let project = project.writes(0, "c.mock", "ERR three\n");
+    let project = edits(project, "a.mock", "ERR one", "one").says(0, "All is told.");
+    let mut chat = project.chat_in("auto-edit", 100, 40);
+    chat.send("begin\r");
+    chat.wait_for("All is told.");
+    let screen = chat.contents();
+    let told: Vec<&str> = screen.lines().map(str::trim).filter(|row| row.starts_with("mock: ")).collect();
+    assert_eq!(
+        told,
+        ["mock: 1 new error in a.mock", "mock: 1 new error in b.mock", "mock: 1 new error in c.mock"],
+        "{screen}"
+    );
+    assert_eq!(chat.read("a.mock").as_deref(), Some("one\n"));
+    assert_eq!(chat.read("b.mock").as_deref(), Some("use c.mock\n"));
+    chat.leave();
+}
+
+#[test]
+fn an_edit_of_the_users_is_known_to_the_server() {
+    let project = looks(with_server(project(), "")).says(0, "First.");
+    let project = edits(project, "b.mock", "two", "use c.mock").says(0, "Second.");
+    let mut chat = project.chat_in("auto-edit", 100, 40);
+    chat.send("begin\r");
+    chat.wait_for("First.");
+    chat.project.session.write("project/c.mock", "three\n");
+    chat.send("go on\r");
+    chat.wait_for("Second.");
+    assert_eq!(chat.count("new error"), 0, "{}", chat.contents());
+    chat.leave();
+}
+
+#[test]
+fn work_ahead_is_told_and_the_disk_shows_nothing_before_tab() {
+    let project = looks(with_server(project_with_suggestion(), ""));
+    let project = edits(project, "a.mock", "one", "ERR one");
+    let project = edits(project, "a.mock", "ERR one", "uno").says(0, "Mended.");
+    let mut chat = project.chat_with_ghost("auto-edit");
+    chat.wait_for("ready");
+    assert_eq!((chat.count("new error"), chat.read("a.mock").as_deref()), (0, Some("one\n")));
+    chat.take();
+    chat.wait_for("Mended.");
+    assert_eq!(chat.count("mock: 1 new error in a.mock"), 1, "{}", chat.contents());
+    assert_eq!(chat.read("a.mock").as_deref(), Some("uno\n"));
+    chat.leave();
+}
+
+/// What was read by whoever works on each prompt.
+type Read = Arc<(Mutex<BTreeMap<String, Vec<String>>>, Condvar)>;
+
+/// Two at the same time write a file each; when both have, each looks what the one server for both sees.
+fn serve(mut stream: TcpStream, read: &Read) {
+    let request = read_request(&stream);
+    let messages = request["messages"].as_array().unwrap();
+    let asked = messages.iter().rposition(|message| message["role"] == "user").unwrap();
+    let prompt = messages[asked]["content"].as_str().unwrap().to_owned();
+    let results: Vec<String> = messages[asked + 1..]
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    let _ = write!(stream, "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n");
+    if prompt.contains("Give up to three guesses") {
+        return text(&mut stream, "1. write the tests\n2. commit this");
+    }
+    let (all, changed) = &**read;
+    all.lock().unwrap().insert(prompt.clone(), results.clone());
+    changed.notify_all();
+    let name = format!("{}.mock", prompt.replace(' ', "-"));
+    let place = json!({ "path": "a.mock", "line": 1, "symbol": "one" });
+    match (prompt.as_str(), results.len()) {
+        (_, 0) => call(&mut stream, "diagnostics", &json!({ "paths": ["a.mock"] })),
+        ("begin", _) => text(&mut stream, "First answer."),
+        (_, 1) => {
+            call(&mut stream, "write_file", &json!({ "file_path": name, "content": format!("ERR {name}\n") }))
+        }
+        (_, 2) => {
+            let both = |all: &mut BTreeMap<String, Vec<String>>| {
+                ["write the tests", "commit this"]
+                    .iter()
+                    .any(|one| all.get(*one).is_none_or(|read| read.len() < 2))
+            };
+            drop(changed.wait_timeout_while(all.lock().unwrap(), PATIENCE, both).unwrap());
+            call(&mut stream, "hover", &place);
+        }
+        _ => text(&mut stream, "All of it is done."),
+    }
+}
+
+#[test]
+fn two_that_run_ahead_at_the_same_time_see_nothing_of_each_other() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let read = Read::default();
+    let kept = Arc::clone(&read);
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let read = Arc::clone(&kept);
+            std::thread::spawn(move || serve(stream, &read));
+        }
+    });
+    let project = with_server(project(), "").variable("OPENAI_API_KEY", "test");
+    let settings = project.session.home().join(".config/headstart/config.toml");
+    let servers = fs::read_to_string(&settings).unwrap();
+    let several = "candidates = 3\nparallel = 2\nbackground = 'always'\n[models.some-model]\nfree = false\n";
+    fs::write(&settings, format!("{several}{servers}")).unwrap();
+    let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
+    let before = chat.project.session.tree();
+    chat.send("begin\r");
+    chat.wait_for("ready · 1 file +1 -0");
+    let (all, changed) = &*read;
+    let missing = |all: &mut BTreeMap<String, Vec<String>>| {
+        ["write the tests", "commit this"].iter().any(|one| all.get(*one).is_none_or(|read| read.len() < 3))
+    };
+    let all = changed.wait_timeout_while(all.lock().unwrap(), PATIENCE, missing).unwrap().0.clone();
+    for (own, other) in [("write the tests", "commit-this"), ("commit this", "write-the-tests")] {
+        let read = &all[own];
+        let name = own.replace(' ', "-");
+        assert!(read[1].contains(&format!("[mock: 1 new error in {name}.mock]")), "{own}: {read:#?}");
+        assert!(read[2].contains(&format!("ERR {name}.mock")), "{own}: {read:#?}");
+        assert!(!read.concat().contains(other), "{own}: {read:#?}");
+    }
+    assert_eq!(chat.project.session.tree(), before);
+    chat.leave();
+}
