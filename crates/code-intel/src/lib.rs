@@ -44,65 +44,25 @@
 //! - `servers` (on by default): all but the pure half.
 //! - `tools`: the tools for a model, declared as those of the toolbox are.
 
-#[cfg(feature = "servers")]
-mod adapter;
-#[cfg(feature = "servers")]
-mod answer;
 mod check;
-#[cfg(feature = "servers")]
-mod checker;
-#[cfg(feature = "servers")]
-mod connection;
 mod delta;
 mod diagnostic;
-#[cfg(feature = "servers")]
-mod edit;
-#[cfg(feature = "servers")]
-mod error;
 mod frame;
-#[cfg(feature = "servers")]
-mod intel;
-#[cfg(feature = "servers")]
-mod job;
 mod position;
 #[cfg(feature = "servers")]
-mod server;
-#[cfg(feature = "servers")]
-mod session;
-#[cfg(feature = "servers")]
-mod settings;
-#[cfg(feature = "servers")]
-mod spawn;
-#[cfg(feature = "servers")]
-mod state;
+mod servers;
 mod symbol;
-#[cfg(feature = "servers")]
-mod texts;
 #[cfg(feature = "tools")]
 mod tools;
 mod uri;
 
-#[cfg(feature = "servers")]
-pub use adapter::{Adapter, CheckCommand, Nudge, Role, Settling};
-#[cfg(feature = "servers")]
-pub use answer::{Action, Location, Locations, Place, Symbol, Symbols};
 pub use check::{CheckError, CheckFormat};
 pub use delta::{Delta, FileEdit, SHOWN, compare};
 pub use diagnostic::{Diagnostic, Severity};
-#[cfg(feature = "servers")]
-pub use edit::{EditError, EditPlan, apply_text_edits};
-#[cfg(feature = "servers")]
-pub use error::IntelError;
 pub use frame::{Decoder, FrameError, encode};
-#[cfg(feature = "servers")]
-pub use intel::CodeIntel;
 pub use position::{Lines, Position, PositionEncoding};
 #[cfg(feature = "servers")]
-pub use server::ServerStatus;
-#[cfg(feature = "servers")]
-pub use settings::{Closed, Mode, Settings, Snapshot};
-#[cfg(feature = "servers")]
-pub use spawn::{LanguageView, Process, Program, Spawn, SpawnError};
+pub use servers::*;
 pub use symbol::{SymbolError, find_symbol, word_at};
 #[cfg(feature = "tools")]
 pub use tools::{AfterEdit, declarations, told_after_edit, tools};

@@ -127,7 +127,11 @@ fn serve(mut stream: TcpStream, read: &Read) {
         (_, 0) => call(&mut stream, "diagnostics", &json!({ "paths": ["a.mock"] })),
         ("begin", _) => text(&mut stream, "First answer."),
         (_, 1) => {
-            call(&mut stream, "write_file", &json!({ "file_path": name, "content": format!("ERR {name}\n") }))
+            call(
+                &mut stream,
+                "write_file",
+                &json!({ "file_path": name, "content": format!("ERR {name}\n") }),
+            );
         }
         (_, 2) => {
             let both = |all: &mut BTreeMap<String, Vec<String>>| {

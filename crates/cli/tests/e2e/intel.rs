@@ -284,3 +284,49 @@ fn rust_analyzer_tells_the_errors_of_work_ahead() {
     assert!(!read[3].contains("new error") && read[4] == "nothing new", "{outcome}");
     assert_eq!(session.hash(), before);
 }
+
+#[test]
+fn pyright_tells_the_errors_of_work_ahead_and_renames() {
+    let build = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let servers = build.join("servers/node_modules/.bin").canonicalize().unwrap_or_default();
+    assert!(
+        servers.join("pyright-langserver").exists(),
+        "this test needs pyright-langserver: .ci/install servers installs it"
+    );
+    let path = format!("{}:{}", servers.display(), std::env::var("PATH").unwrap());
+    let mut session = Session::new().variable("HEADSTART_SHADOW", "").variable("PATH", &path);
+    session
+        .write(
+            "home/.config/headstart/config.toml",
+            "[code-intel]\nafter_edit = '25s'\nwithout = ['basedpyright', 'ruff']\n",
+        )
+        .write("project/size.py", "def double(x: int) -> int:\n    return x * 2\n")
+        .write("project/main.py", "from size import double\n\ndouble(2)\n");
+    let before = session.hash();
+    let edit = |from: &str, to: &str| {
+        call("edit", &json!({"file_path": "main.py", "old_string": from, "new_string": to}))
+    };
+    let calls = [
+        call("diagnostics", &json!({"paths": ["main.py"]})),
+        edit("double(2)", "double('2')"),
+        edit("double('2')", "double(3)"),
+        call("rename", &json!({"path": "size.py", "line": 1, "symbol": "double", "to": "twice"})),
+        call(
+            "write_file",
+            &json!({"file_path": "new.py", "content": "from size import twice\n\ntwice(4)\n"}),
+        ),
+    ];
+    let (outcome, id) = session.speculate(&turns(&calls), "auto-edit");
+    assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
+    let read = read(&outcome);
+    assert_eq!(read[0], "nothing new", "{outcome}");
+    assert!(
+        read[1].contains("[pyright: 1 new error in main.py]\nmain.py:3:8: error reportArgumentType"),
+        "{outcome}"
+    );
+    assert!(!read[2].contains("new error") && !read[4].contains("new error"), "{outcome}");
+    assert_eq!(session.hash(), before);
+    assert_eq!(session.run(&["accept", &id, "--json"]).code, Some(0));
+    assert_eq!(session.text("main.py").as_deref(), Some("from size import twice\n\ntwice(3)\n"));
+}

@@ -142,8 +142,9 @@ fn clangd() -> Adapter {
         ("cu", "cuda-cpp"),
     ];
     Adapter {
-        settling: Settling::Versions,
+        settling: Settling::FileStatus,
         nudges: vec![Nudge::ResendOpen, Nudge::Save],
+        options: json!({ "clangdFileStatus": true }),
         ..adapter(
             "clangd",
             "clangd",

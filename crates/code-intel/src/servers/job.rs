@@ -3,7 +3,7 @@
 use futures::channel::oneshot;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::answer::{Action, Locations, Place, Symbols};
+use crate::servers::answer::{Action, Locations, Place, Symbols};
 use crate::{Delta, EditPlan, IntelError, Severity, Snapshot};
 
 /// Which server: the number of its adapter, and the root of its project.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use headstart_overlay_fs::{ChangeSet, Tree, TreeError};
 use headstart_workspace_path::WorkspacePath;
 
-use crate::session::OpenText;
-use crate::state::{Staged, staged};
+use crate::servers::session::OpenText;
+use crate::servers::state::{Staged, staged};
 use crate::{IntelError, Snapshot};
 
 /// A larger file is not given to a server.

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 pub(crate) use self::documents::OpenText;
 pub(crate) use self::questions::Found;
-use crate::connection::{Broken, Connection};
-use crate::spawn::{LanguageView, Program};
+use crate::servers::connection::{Broken, Connection};
+use crate::servers::spawn::{LanguageView, Program};
 use crate::{Adapter, Diagnostic, IntelError, PositionEncoding, Spawn, SpawnError, uri_of};
 
 /// Codes of errors that only say: ask again.
@@ -100,6 +100,10 @@ struct Said {
     last_check: Option<Duration>,
     /// Whether it offered, later, to be asked for diagnostics.
     offers_pull: bool,
+    /// Documents with which it says it is done, since its last word about each of them.
+    at_rest: BTreeSet<WorkspacePath>,
+    /// Whether it ever said so of one.
+    tells_rest: bool,
     /// How often it said that what it answered before does not hold any more.
     refreshes: u64,
     /// Edits that it wanted to make by itself, and was refused.

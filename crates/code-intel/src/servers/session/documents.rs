@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Document, Sent, Session};
 use crate::IntelError;
-use crate::adapter::Nudge;
-use crate::state::{FileChange, Staged, difference, staged};
+use crate::servers::adapter::Nudge;
+use crate::servers::state::{FileChange, Staged, difference, staged};
 
 /// The most documents that stay open.
 const OPEN: usize = 64;

@@ -8,7 +8,7 @@ use futures::io::{AsyncRead, AsyncWrite};
 use serde_json::Value;
 
 use crate::frame::{Decoder, FrameError, encode};
-use crate::spawn::Process;
+use crate::servers::spawn::Process;
 
 /// As much of its standard error as is kept.
 const COMPLAINT_BYTES: usize = 2_000;

@@ -10,11 +10,11 @@ use futures::stream::FuturesUnordered;
 use headstart_overlay_fs::Tree;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::answer::{Action, Locations, Place, Symbols};
-use crate::checker::Checker;
-use crate::job::{Answer, Job, Key, Question};
-use crate::server::{Board, Server, ServerStatus};
-use crate::texts::Texts;
+use crate::servers::answer::{Action, Locations, Place, Symbols};
+use crate::servers::checker::Checker;
+use crate::servers::job::{Answer, Job, Key, Question};
+use crate::servers::server::{Board, Server, ServerStatus};
+use crate::servers::texts::Texts;
 use crate::{Adapter, Delta, EditPlan, IntelError, Mode, Role, Settings, Severity, Snapshot, Spawn};
 
 /// Answers questions about staged files with language servers. Clones share the servers.

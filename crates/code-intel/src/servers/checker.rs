@@ -8,10 +8,10 @@ use futures::future::{Either, join, select};
 use futures::io::{AsyncRead, AsyncReadExt as _};
 use headstart_workspace_path::WorkspacePath;
 
-use crate::job::{Answer, Job, Key, Question};
-use crate::server::compare_states;
-use crate::spawn::{LanguageView, Program};
-use crate::texts::on_disk;
+use crate::servers::job::{Answer, Job, Key, Question};
+use crate::servers::server::compare_states;
+use crate::servers::spawn::{LanguageView, Program};
+use crate::servers::texts::on_disk;
 use crate::{
     Adapter, CheckCommand, Delta, Diagnostic, IntelError, Settings, Severity, Snapshot, Spawn, SpawnError,
 };

@@ -6,11 +6,11 @@ use headstart_workspace_path::WorkspacePath;
 use serde_json::json;
 
 use super::Server;
-use crate::answer::{Action, Location, Locations, Place, Symbols};
-use crate::edit::{Asked, Proposal};
-use crate::job::{Answer, Question};
-use crate::session::{Deadline, Found, OpenText};
-use crate::texts::Texts;
+use crate::servers::answer::{Action, Location, Locations, Place, Symbols};
+use crate::servers::edit::{Asked, Proposal};
+use crate::servers::job::{Answer, Question};
+use crate::servers::session::{Deadline, Found, OpenText};
+use crate::servers::texts::Texts;
 use crate::uri::Target;
 use crate::{EditPlan, IntelError, Lines, Position, PositionEncoding, Snapshot};
 

@@ -14,9 +14,9 @@ use headstart_overlay_fs::ContentHash;
 use headstart_workspace_path::WorkspacePath;
 
 pub(crate) use self::diagnostics::compare_states;
-use crate::job::{Answer, Job, Key, Question};
-use crate::session::{Deadline, Session};
-use crate::texts::Texts;
+use crate::servers::job::{Answer, Job, Key, Question};
+use crate::servers::session::{Deadline, Session};
+use crate::servers::texts::Texts;
 use crate::{Adapter, Diagnostic, IntelError, Settings, Snapshot, Spawn, SpawnError};
 
 /// A server is started again so often within [`CRASH_WINDOW`].

@@ -49,7 +49,20 @@ impl Session {
             "experimental/serverStatus" => {
                 self.said.quiescent = params["quiescent"].as_bool().or(self.said.quiescent);
             }
+            "textDocument/clangd.fileStatus" => self.take_file_status(params),
             _ => {}
+        }
+    }
+
+    fn take_file_status(&mut self, params: &Value) {
+        let Some(Target::Inside(path)) = params["uri"].as_str().map(|uri| target_of(self.root(), uri)) else {
+            return;
+        };
+        if params["state"] != "idle" {
+            self.said.at_rest.remove(&path);
+        } else if self.documents.contains_key(&path) {
+            self.said.at_rest.insert(path);
+            self.said.tells_rest = true;
         }
     }
 
@@ -101,6 +114,7 @@ impl Session {
             return;
         };
         self.said.publications += 1;
+        self.said.at_rest.remove(&path);
         self.said.last_publication = Some(self.host.now());
         let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
         let diagnostics = self.diagnostics_of(&path, &params["diagnostics"]);

@@ -4,8 +4,8 @@ use headstart_overlay_fs::{ChangeKind, ChangeSet, ContentHash};
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Baseline, Server, WATCHED};
-use crate::session::{Deadline, OpenText};
-use crate::texts::on_disk;
+use crate::servers::session::{Deadline, OpenText};
+use crate::servers::texts::on_disk;
 use crate::{Delta, Diagnostic, FileEdit, IntelError, Severity, Snapshot, compare};
 
 impl Server {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Deadline, Session};
-use crate::answer::Symbol;
+use crate::servers::answer::Symbol;
 use crate::uri::{Target, target_of};
 use crate::{IntelError, Lines, Position, find_symbol, word_at};
 

@@ -6,7 +6,7 @@ use headstart_workspace_path::WorkspacePath;
 use serde_json::json;
 
 use super::{Deadline, OpenText, Sent, Session};
-use crate::adapter::Settling;
+use crate::servers::adapter::Settling;
 use crate::{Diagnostic, IntelError};
 
 /// So long nothing has to come for a server to count as silent.
@@ -144,7 +144,7 @@ impl Session {
         }
         let heard_all = self.host.now();
         loop {
-            if self.pulls() {
+            if self.pulls() || self.is_at_rest() {
                 return Ok(true);
             }
             let last_word = self.said.last_publication.unwrap_or_default().max(heard_all);
@@ -160,11 +160,20 @@ impl Session {
         }
     }
 
+    /// Whether it has published something for each text that it was sent, and said then that it is done with it.
+    fn is_at_rest(&self) -> bool {
+        let rests = |path: &WorkspacePath| self.has_spoken_of(path) && self.said.at_rest.contains(path);
+        self.adapter.settling == Settling::FileStatus
+            && self.said.tells_rest
+            && !self.unsettled.is_empty()
+            && self.unsettled.keys().all(rests)
+    }
+
     /// So long nothing has to come for it to count as silent; `None`: it owes a word of a text.
     fn silence(&self) -> Option<Duration> {
         let mut owed =
             self.unsettled.iter().filter(|(path, _)| !self.has_spoken_of(path)).map(|(_, sent)| *sent);
-        let numbers = self.adapter.settling == Settling::Versions;
+        let numbers = matches!(self.adapter.settling, Settling::Versions | Settling::FileStatus);
         match owed.next() {
             None => Some(SILENCE),
             Some(first) if numbers && (first == Sent::Changed || owed.any(|sent| sent == Sent::Changed)) => {

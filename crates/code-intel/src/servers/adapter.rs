@@ -71,6 +71,8 @@ pub enum Settling {
     Status,
     /// Its diagnostics carry the version of the document.
     Versions,
+    /// The same, and it says of each document whether it is done with it (`textDocument/clangd.fileStatus`).
+    FileStatus,
     /// It passes a request on to TypeScript's own server, which answers when it knows. Its own word for a text comes whenever
     /// there is time, and not at all where nothing changed.
     Tsserver,

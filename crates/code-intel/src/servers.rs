@@ -1,0 +1,25 @@
+//! Servers and the questions to them: all that needs a place in which they run.
+
+mod adapter;
+mod answer;
+mod checker;
+mod connection;
+mod edit;
+mod error;
+mod intel;
+mod job;
+mod server;
+mod session;
+mod settings;
+mod spawn;
+mod state;
+mod texts;
+
+pub use adapter::{Adapter, CheckCommand, Nudge, Role, Settling};
+pub use answer::{Action, Location, Locations, Place, Symbol, Symbols};
+pub use edit::{EditError, EditPlan, apply_text_edits};
+pub use error::IntelError;
+pub use intel::CodeIntel;
+pub use server::ServerStatus;
+pub use settings::{Closed, Mode, Settings, Snapshot};
+pub use spawn::{LanguageView, Process, Program, Spawn, SpawnError};
