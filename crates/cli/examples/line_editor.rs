@@ -151,6 +151,7 @@ impl Demo {
             "write" => self.consent = Some(Consent::about_changes("write this?", Instant::now())),
             "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, Instant::now())),
             "stale" => self.consent = Some(Consent::about_stale("a.txt:", Instant::now())),
+            "commits" => self.consent = Some(Consent::about_commits("keep its commit?", Instant::now())),
             "stream" => self.answer = ANSWER.split_inclusive(' ').collect(),
             "panic" => panic!("as you wish"),
             _ => self.screen.print_above(&format!("you said: {text}"), Style::Plain)?,

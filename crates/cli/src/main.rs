@@ -28,6 +28,7 @@ mod lines;
 mod machine;
 mod model_spec;
 mod models;
+mod offered;
 mod output;
 mod runner;
 mod secrets;

@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use headstart_forked_query::{
     CacheSafeParams, Guards, Message, Model, ModelError, ModelRequest, Role, SuppressionReason, ToolSchema,
     TurnEnd, Usage, generate_candidates,
 };
-use headstart_overlay_fs::WorkspacePath;
+use headstart_git_ahead::GitChange;
+use headstart_overlay_fs::{Conflict, WorkspacePath};
 use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn, UndoWatch,
 };
@@ -18,6 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::host::{AskStep, NativeHost};
 use crate::index::Upkeep;
+use crate::offered::Commits;
 use crate::views::Views;
 
 /// What the model is told it is, and how to work here.
@@ -44,6 +47,8 @@ pub(crate) struct Session {
     note: Option<String>,
     tells_note: bool,
     index: Option<Arc<Upkeep>>,
+    /// The workspace, and the folder of all state.
+    place: (PathBuf, Option<PathBuf>),
     views: Option<Arc<Views>>,
 }
 
@@ -109,8 +114,25 @@ impl Session {
             note: None,
             tells_note: false,
             index: None,
+            place: (PathBuf::new(), None),
             views: None,
         }
+    }
+
+    /// In this workspace, with this folder of all state.
+    pub(crate) fn at(self, workspace: &Path, state: Option<&Path>) -> Self {
+        Self { place: (workspace.to_owned(), state.map(Path::to_owned)), ..self }
+    }
+
+    /// The commits of work that could not be taken, because git was used meanwhile.
+    pub(crate) fn commits(
+        &self,
+        id: &str,
+        git: Option<&GitChange>,
+        conflicts: &[Conflict],
+    ) -> Option<Commits> {
+        let (workspace, state) = &self.place;
+        Commits::of(workspace, state.as_deref(), (id, git), conflicts)
     }
 
     /// Whose index begins with the first turn.

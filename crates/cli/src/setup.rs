@@ -59,7 +59,7 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
 
 /// The repository that may take part in an accept, where there is one and a git that can do it. Without it, an accept of work that
 /// ran git commands is an error that says so.
-fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
+pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
     let state = state?;
     if !workspace.join(".git").is_dir() {
         return None;
@@ -167,7 +167,7 @@ pub(crate) fn session(
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, views, index.as_ref());
     let engine = Intel::join(intel, engine);
     let session = Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history);
-    Ok((session.with_index(index).with_views(held), asks))
+    Ok((session.with_index(index).with_views(held).at(Path::new(workspace), state), asks))
 }
 
 /// The demo's conversation: a recording for a model, edits without questions.

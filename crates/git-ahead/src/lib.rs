@@ -61,4 +61,4 @@ pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged}
 pub use error::GitError;
 pub use name::{ObjectFormat, ObjectName, RefName};
 #[cfg(all(feature = "os", unix))]
-pub use os::{Git, MergeCheck, Offer, Reader, Repository, Setting, Snapshot};
+pub use os::{Git, MergeCheck, Offer, Reader, Repository, Setting, Snapshot, no_programs, version_in};

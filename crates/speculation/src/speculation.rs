@@ -6,6 +6,7 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_followup_state::Suggestions;
 use headstart_forked_query::{CacheSafeParams, SuppressionReason};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 
 use crate::above::Above;
@@ -159,6 +160,11 @@ impl Speculation {
             return ChangeSet::default();
         }
         self.shared.overlay.change_set()
+    }
+
+    /// What it would change in the repository, so far; nothing after an abort.
+    pub fn git(&self) -> Option<GitChange> {
+        if self.is_given_up() { None } else { lock(&self.shared.progress).git.clone() }
     }
 
     /// Waits for the end of the work. An aborted speculation gives an empty record.

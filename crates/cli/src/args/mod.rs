@@ -145,6 +145,9 @@ pub(crate) struct Speculate {
 pub(crate) struct Accept {
     #[command(flatten)]
     pub(crate) of: OfId,
+    /// Where git was used meanwhile, put the commits of the work under refs/headstart/ID, for `git merge`
+    #[arg(long)]
+    pub(crate) keep_commits: bool,
     #[command(flatten)]
     pub(crate) mode: ModeArg,
 }

@@ -8,6 +8,7 @@ mod asking;
 mod books;
 mod card;
 mod command;
+mod commits;
 mod conflict;
 mod face;
 mod goodbye;

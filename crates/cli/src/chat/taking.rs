@@ -8,6 +8,7 @@ use headstart_speculation::{Answers, AsksFirst, Event, Events, Speculation, Stat
 
 use super::ahead::Ahead;
 use super::books::Account;
+use super::commits::Unwritten;
 use super::conflict::Conflicts;
 use super::turn::Working;
 use super::{Chat, show};
@@ -39,6 +40,8 @@ pub(super) enum Asked {
     Changes(AsksFirst),
     /// A word on each file that the user changed as well.
     Conflicts(Conflicts),
+    /// A word on commits that cannot be taken as they are.
+    Commits(Box<Unwritten>),
 }
 
 impl Chat {
@@ -97,7 +100,8 @@ impl Chat {
                 self.ask(Consent::about_changes("write this?", Instant::now()));
                 Ok(())
             }
-            (Asked::Conflicts(_), Answer::No) => self.decline(taken, Outcome::Conflict),
+            (Asked::Conflicts(_) | Asked::Commits(_), Answer::No) => self.decline(taken, Outcome::Conflict),
+            (Asked::Commits(unwritten), answer) => self.on_answer_about_commits(taken, *unwritten, answer),
             (Asked::Conflicts(conflicts), answer) => self.on_choice(taken, conflicts, answer),
         }
     }
@@ -109,15 +113,21 @@ impl Chat {
     }
 
     /// The work is dropped; its prompt is in the line again, before what was to follow.
-    fn decline(&mut self, taken: Taken, outcome: Outcome) -> Result<(), CliError> {
+    pub(super) fn decline(&mut self, taken: Taken, outcome: Outcome) -> Result<(), CliError> {
+        let prompt = taken.speculation.prompt().to_owned();
+        self.drop_unwritten(taken, outcome);
+        self.face.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
+        self.queued.push_front(prompt);
+        self.unqueue();
+        Ok(())
+    }
+
+    /// The work is dropped without a word.
+    pub(super) fn drop_unwritten(&mut self, taken: Taken, outcome: Outcome) {
         let Taken { speculation, mut account, above, .. } = taken;
         self.books.closed(&mut account, &speculation, outcome, 0);
         self.close_steps(&speculation, above);
         speculation.abort();
-        self.face.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
-        self.queued.push_front(speculation.prompt().to_owned());
-        self.unqueue();
-        Ok(())
     }
 
     /// As many lines of the diff as there is room for, and how many more there are.

@@ -15,6 +15,7 @@ use super::{Chat, show};
 use crate::clerk;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::offered::is_about_git;
 use crate::terminal::Style;
 
 /// What the user waits for, or what waits for the user.
@@ -150,7 +151,11 @@ impl Chat {
                 return self.ask_before(taken, asks);
             }
             Ok(Ok(Acceptance::Conflict(conflicts))) if !given_up && self.face.is_terminal() => {
-                return self.ask_about_conflicts(taken, conflicts);
+                return if is_about_git(&conflicts) {
+                    self.ask_about_commits(taken, conflicts)
+                } else {
+                    self.ask_about_conflicts(taken, conflicts)
+                };
             }
             ended => ended,
         };

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_forked_query::{Message, Recording, ToolCall};
-use headstart_git_ahead::GitChange;
+use headstart_git_ahead::{GitChange, GitError};
 use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::{Reason, Verdict};
@@ -16,6 +16,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::models::Models;
+use crate::offered::{Commits, Way};
 use crate::setup::AcceptedBy;
 use crate::store::{Held, Record, State};
 use crate::{clerk, output, setup, workspace};
@@ -47,6 +48,9 @@ enum Line<'a> {
     Conflict {
         id: &'a str,
         conflicts: &'a [Conflict],
+        /// What else can become of its commits, where git was used meanwhile.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        commits: Option<&'a Way>,
     },
     Withdrawn {
         id: &'a str,
@@ -74,7 +78,58 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     }
     held.end_accept();
     clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));
-    report(held.record(), &acceptance, context)
+    let record = held.record();
+    if let (Acceptance::Conflict(conflicts), Some(finished)) = (&acceptance, &record.finished) {
+        let (workspace, state) = (Path::new(&record.workspace), Some(store.state_folder()));
+        let commits = Commits::of(workspace, state, (id.as_str(), finished.git.as_ref()), conflicts);
+        return report_conflict(record, conflicts, commits.as_ref(), &args, context);
+    }
+    report(record, &acceptance, context)
+}
+
+/// Nothing was changed; what its user can do about it.
+fn report_conflict(
+    record: &Record,
+    conflicts: &[Conflict],
+    commits: Option<&Commits>,
+    args: &Accept,
+    context: &Context,
+) -> Result<ExitStatus, CliError> {
+    let id = record.id.as_str();
+    let failed = |error: GitError| CliError::Unavailable(error.to_string());
+    let way = match commits {
+        Some(commits) if args.keep_commits => commits.keep().map_err(failed)?,
+        // That it cannot be found out keeps nobody from the conflict itself.
+        Some(commits) => commits.way().ok().flatten(),
+        None => None,
+    };
+    if context.output.is_json() {
+        output::print_json(&Line::Conflict { id, conflicts, commits: way.as_ref() })?;
+    }
+    for conflict in conflicts {
+        output::note(&format!("conflict: {}", output::conflict_line(conflict)));
+    }
+    let Some((commits, way)) = commits.zip(way) else {
+        output::note("nothing was changed; speculate again, or abort it");
+        return Ok(ExitStatus::Conflict);
+    };
+    if args.keep_commits {
+        output::note(&format!(
+            "its {} is kept as {}, and nothing else was changed",
+            commits.counted(),
+            way.name
+        ));
+        output::note(&format!("{}; headstart abort {id} drops the rest of the work", way.told()));
+        return Ok(ExitStatus::Conflict);
+    }
+    output::note("nothing was changed; speculate again, or abort it");
+    output::note(&format!(
+        "headstart accept {id} --keep-commits keeps its {} as {}; then {}",
+        commits.counted(),
+        way.name,
+        way.told()
+    ));
+    Ok(ExitStatus::Conflict)
 }
 
 async fn accept(
@@ -148,16 +203,6 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
             Ok(of_accepted(accepted))
-        }
-        Acceptance::Conflict(conflicts) => {
-            if json {
-                output::print_json(&Line::Conflict { id, conflicts })?;
-            }
-            for conflict in conflicts {
-                output::note(&format!("conflict: {}", output::conflict_line(conflict)));
-            }
-            output::note("nothing was changed; speculate again, or abort it");
-            Ok(ExitStatus::Conflict)
         }
         Acceptance::Withdrawn { call, verdict } => {
             if json {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use headstart_git_ahead::no_programs;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::clean_environment;
 
@@ -107,15 +108,7 @@ pub(super) fn read_recent(text: &str) -> Vec<(WorkspacePath, f32)> {
 fn git(workspace: &Path, arguments: &[&str]) -> Option<String> {
     let home = std::env::var("HOME").unwrap_or_else(|_| "/".to_owned());
     let mut command = Command::new("git");
-    command.env_clear().envs(clean_environment(&home)).env("GIT_NO_LAZY_FETCH", "1");
-    command.args([
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "log.showSignature=false",
-        "-c",
-        "core.hooksPath=/dev/null",
-    ]);
+    command.env_clear().envs(clean_environment(&home)).envs(no_programs());
     command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let mut pipe = child.stdout.take()?;

@@ -191,16 +191,33 @@ pub(crate) fn stale_line(files: usize) -> Option<String> {
 
 /// A conflict on one line.
 pub(crate) fn conflict_line(conflict: &Conflict) -> String {
+    if conflict.kind == ConflictKind::Ref {
+        return ref_line(&conflict.path.to_string());
+    }
     let what = match conflict.kind {
         ConflictKind::Modified => "was changed meanwhile",
         ConflictKind::Deleted => "was removed meanwhile",
         ConflictKind::Created => "was created meanwhile",
         ConflictKind::Replaced => "is another kind of thing now",
         ConflictKind::StaleRead => "was read, and was changed meanwhile",
-        ConflictKind::Ref => "is not what the work rests on: git was used meanwhile",
         _ => "is not what it was",
     };
     format!("{} {what}", one_line(&conflict.path.to_string()))
+}
+
+/// A conflict about a file of git's, in the words of whoever uses it.
+fn ref_line(path: &str) -> String {
+    let path = path.strip_prefix(".git/").unwrap_or(path);
+    let kinds = [("refs/heads/", "the branch "), ("refs/tags/", "the tag "), ("", "")];
+    let (name, kind) = kinds
+        .into_iter()
+        .find_map(|(start, kind)| Some((path.strip_prefix(start)?, kind)))
+        .unwrap_or((path, ""));
+    match name {
+        "HEAD" => "another branch or commit is checked out than when the work began".to_owned(),
+        "index" => "another git is at work on the index".to_owned(),
+        _ => format!("{kind}{} has moved since the work began: git was used meanwhile", one_line(name)),
+    }
 }
 
 /// How long ago, in the largest unit that fits.

@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
+use headstart_git_ahead::version_in;
 use headstart_tool_gate::{ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
@@ -93,12 +94,6 @@ async fn ask(environment: &BTreeMap<OsString, OsString>) -> Option<(u32, u32)> {
         .kill_on_drop(true);
     let output = version.output().await.ok()?;
     version_in(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// `git version 2.47.3`, perhaps with more behind it.
-fn version_in(text: &str) -> Option<(u32, u32)> {
-    let mut parts = text.strip_prefix("git version ")?.split(['.', ' ', '\n']);
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 #[cfg(test)]

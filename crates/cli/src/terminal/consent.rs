@@ -91,6 +91,11 @@ impl Consent {
         Self::with_answers(question, answers, now)
     }
 
+    /// About commits that can be kept beside what their user has.
+    pub(crate) fn about_commits(question: &str, now: Instant) -> Self {
+        Self::with_answers(question, &[Answer::Yes, Answer::Again, Answer::No], now)
+    }
+
     /// About what the work read, which is not so any more: there is nothing to choose but to have it done anew.
     pub(crate) fn about_stale(question: &str, now: Instant) -> Self {
         Self::with_answers(question, &[Answer::Again, Answer::No], now)

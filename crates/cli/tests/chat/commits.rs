@@ -103,3 +103,38 @@ fn what_a_view_did_not_give_is_said_before_the_question() {
     chat.wait_for("It was tried.");
     chat.leave();
 }
+
+/// Theirs is kept whatever they answer; the commit made ahead is kept beside it, or dropped.
+#[test]
+fn a_commit_of_the_users_meanwhile_is_asked_about_and_stays() {
+    for (key, kept) in [("y", true), ("\x1b", false), ("a", false)] {
+        let mut chat = project().says(0, "Asked anew.").chat_with_ghost("auto-edit");
+        chat.wait_for("1 commit on main");
+        chat.project.session.git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
+        chat.take();
+        chat.wait_for(
+            "Not written: git was used since it ran ahead\n  the branch main has moved since the work began",
+        );
+        chat.wait_for("without conflicts");
+        let before = chat.project.session.tree();
+        chat.answer_to("[y]es / [a]sk again / [n]o", key);
+        match key {
+            "y" => chat.wait_for("  yes: kept as refs/headstart/"),
+            "a" => chat.wait_for("Asked anew."),
+            _ => chat.wait_for("nothing was written, and what ran ahead is dropped"),
+        }
+        assert_eq!((log(&chat).as_str(), chat.read("tests.txt")), ("theirs\nfirst\n", None), "{key:?}");
+        let refs = chat.project.session.git(&["for-each-ref", "--format=%(refname)", "refs/headstart"]);
+        assert_eq!(refs.lines().count(), usize::from(kept), "{key:?}");
+        if kept {
+            chat.project.session.git(&["merge", "-q", "--no-edit", refs.trim()]);
+            assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+            assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "");
+        } else {
+            assert_eq!(chat.project.session.tree(), before, "{key:?}");
+        }
+        chat.project.session.repository_is_sound();
+        chat.send("\x15");
+        chat.leave();
+    }
+}

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use headstart_git_ahead::{Git, GitChange, Reader, Snapshot};
 use headstart_overlay_fs::ChangeSet;
@@ -83,4 +84,58 @@ fn a_commit_of_the_users_meanwhile_is_a_conflict() {
     assert_eq!((&conflict["path"], &conflict["kind"]), (&".git/refs/heads/main".into(), &"ref".into()));
     assert_eq!(git(&user, &["log", "--format=%s"]), "theirs\nfirst\n");
     assert_eq!(git(&user, &["status", "--porcelain"]), "");
+
+    // The commit can be kept beside theirs, and nothing of theirs is touched.
+    let told = session.run(&["accept", ID, "--mode", "auto-edit"]);
+    assert_eq!(told.code, Some(4), "{told}");
+    assert!(told.stderr.contains("the branch main has moved since the work began"), "{told}");
+    assert!(
+        told.stderr.contains(&format!("--keep-commits keeps its commit as refs/headstart/{ID}")),
+        "{told}"
+    );
+    assert_eq!(git(&user, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
+    let kept = session.run(&["accept", ID, "--mode", "auto-edit", "--keep-commits", "--json"]);
+    let commits = &kept.json()[0]["commits"];
+    assert_eq!((&commits["merge"], &commits["kept"]), (&"clean".into(), &true.into()), "{kept}");
+    assert_eq!(git(&user, &["log", "--format=%s"]), "theirs\nfirst\n");
+    assert_eq!(git(&user, &["log", "--format=%s", &format!("refs/headstart/{ID}")]), "second\nfirst\n");
+    git(&user, &["merge", "-q", "--no-edit", &format!("refs/headstart/{ID}")]);
+    assert_eq!(fs::read_to_string(user.join("greeting.txt")).unwrap(), "hello\nbye\n");
+    assert_eq!(git(&user, &["status", "--porcelain"]), "");
+}
+
+/// A process that dies at any moment of an accept leaves files and refs together or neither; the next one ends what was begun.
+#[test]
+fn an_accept_that_is_killed_leaves_files_and_refs_together() {
+    let session = Session::new();
+    kept(&session);
+    let user = session.workspace();
+    let (mut before, mut after) = (0, 0);
+    for millis in (0..60).map(|step| step * 3) {
+        let mut child = session.command(&["accept", ID, "--mode", "auto-edit"]).spawn().unwrap();
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_millis(millis) && child.try_wait().unwrap().is_none() {
+            std::hint::spin_loop();
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+        // Whoever opens the workspace next ends what was begun.
+        let undone = session.run(&["undo", ID]);
+        let is_taken = undone.code == Some(0);
+        *if is_taken { &mut after } else { &mut before } += 1;
+        assert_eq!(git(&user, &["log", "--format=%s"]), "first\n", "{millis} ms: {undone}");
+        assert_eq!(
+            fs::read_to_string(user.join("greeting.txt")).unwrap(),
+            "hello\n",
+            "{millis} ms: {undone}"
+        );
+        assert_eq!(git(&user, &["status", "--porcelain"]), "", "{millis} ms");
+        git(&user, &["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        git(&user, &["commit", "-q", "--allow-empty", "-m", "no lock is left"]);
+        git(&user, &["reset", "-q", "--soft", "HEAD~1"]);
+    }
+    assert!(0 < before && 0 < after, "killed before {before} times, after {after} times");
+    let accepted = session.run(&["accept", ID, "--mode", "auto-edit"]);
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    assert_eq!(git(&user, &["log", "--format=%s"]), "second\nfirst\n");
 }

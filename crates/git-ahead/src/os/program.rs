@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const LONGEST_ANSWER: u64 = 256 << 20;
 
 /// Settings that win over those of the repository, so that no program but git runs, nothing is fetched, and nothing is tidied up.
-const SETTINGS: [(&str, &str); 16] = [
+const SETTINGS: [(&str, &str); 17] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.bigFileThreshold", "64m"),
@@ -38,11 +38,29 @@ const SETTINGS: [(&str, &str); 16] = [
     ("gpg.program", "false"),
     ("gpg.ssh.program", "false"),
     ("gpg.x509.program", "false"),
+    ("log.showSignature", "false"),
     ("maintenance.auto", "false"),
     ("pack.threads", "1"),
     ("pack.windowMemory", "64m"),
     ("submodule.recurse", "false"),
 ];
+
+/// The version in what `git version` says, major and minor: `git version 2.47.3`, perhaps with more behind it.
+pub fn version_in(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.strip_prefix("git version ")?.split(['.', ' ', '\n']);
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// The variables under which a git runs no other program, whatever a repository's configuration names, fetches nothing and tidies nothing up.
+/// Filters, diff and merge drivers are for whoever starts it to keep away.
+pub fn no_programs() -> impl Iterator<Item = (String, String)> {
+    let settings = SETTINGS.iter().enumerate().flat_map(|(place, (key, value))| {
+        let (key, value) = ((*key).to_owned(), (*value).to_owned());
+        [(format!("GIT_CONFIG_KEY_{place}"), key), (format!("GIT_CONFIG_VALUE_{place}"), value)]
+    });
+    let count = ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string());
+    settings.chain([count, ("GIT_NO_LAZY_FETCH".to_owned(), "1".to_owned())])
+}
 
 /// The system's git, 2.45 or later.
 #[derive(Debug, Clone)]
@@ -100,11 +118,7 @@ impl Git {
         let at = At::new(PathBuf::from("/"), PathBuf::from("/"), ObjectFormat::Sha1);
         let told = self.ask(&at, "version", &["version"], b"")?;
         let told = String::from_utf8_lossy(&told);
-        let version = told.strip_prefix("git version ").and_then(|text| {
-            let mut parts = text.split(['.', ' ', '\n']);
-            Some((parts.next()?.parse::<u32>().ok()?, parts.next()?.parse::<u32>().ok()?))
-        });
-        match version {
+        match version_in(&told) {
             Some(version) if LEAST <= version => Ok(()),
             _ => Err(GitError::NoGit { reason: format!("this is {}", told.trim()) }),
         }
@@ -278,18 +292,12 @@ impl Git {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_ALLOC_LIMIT", "2g")
-            .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_TERMINAL_PROMPT", "0");
         if let Some(index) = &at.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        for (place, (key, value)) in SETTINGS.iter().enumerate() {
-            command
-                .env(format!("GIT_CONFIG_KEY_{place}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{place}"), value);
-        }
-        command.env("GIT_CONFIG_COUNT", SETTINGS.len().to_string());
+        command.envs(no_programs());
         command
     }
 }

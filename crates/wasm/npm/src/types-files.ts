@@ -132,7 +132,7 @@ export interface ConflictSide {
 export interface Conflict {
   /** "." is the root. */
   path: string;
-  kind: "modified" | "deleted" | "created" | "replaced" | "staleRead";
+  kind: "modified" | "deleted" | "created" | "replaced" | "staleRead" | "ref";
   /** What the change set would put there; none: nothing. */
   staged?: ConflictSide;
   /** What is there now; none: nothing. */

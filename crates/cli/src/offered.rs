@@ -1,0 +1,89 @@
+//! Commits made ahead that cannot be taken, because git was used meanwhile: what else can become of them.
+
+use std::path::Path;
+
+use headstart_git_ahead::{GitChange, GitError, MergeCheck, Offer, Repository};
+use headstart_overlay_fs::{Conflict, ConflictKind};
+use serde::Serialize;
+
+use crate::setup;
+
+/// The commits of work whose accept was a conflict about refs.
+pub(crate) struct Commits {
+    repository: Repository,
+    change: GitChange,
+    id: String,
+}
+
+/// Where they can be put, and what a merge would come to.
+#[derive(Debug, Serialize)]
+pub(crate) struct Way {
+    /// The ref.
+    pub(crate) name: String,
+    /// The commit.
+    pub(crate) tip: String,
+    merge: &'static str,
+    /// Whether they are there now.
+    kept: bool,
+}
+
+impl Commits {
+    /// Those of this work; `None` where the conflict is not about refs, or there is no commit.
+    pub(crate) fn of(
+        workspace: &Path,
+        state: Option<&Path>,
+        (id, change): (&str, Option<&GitChange>),
+        conflicts: &[Conflict],
+    ) -> Option<Self> {
+        let change = change.filter(|change| change.tip().is_some())?;
+        is_about_git(conflicts).then_some(())?;
+        let repository = setup::repository(workspace, state)?;
+        Some(Self { repository, change: change.clone(), id: id.to_owned() })
+    }
+
+    /// Looks what could become of them. Nothing is written.
+    pub(crate) fn way(&self) -> Result<Option<Way>, GitError> {
+        Ok(self.repository.offer(&self.change, &self.id)?.map(|offer| Way::of(&offer)))
+    }
+
+    /// Puts them there. To be called when their user wants it.
+    pub(crate) fn keep(&self) -> Result<Option<Way>, GitError> {
+        let Some(way) = self.way()? else { return Ok(None) };
+        let kept = self.repository.keep(&self.change, &self.id)?.is_some();
+        Ok(Some(Way { kept, ..way }))
+    }
+
+    /// How many there are, in words.
+    pub(crate) fn counted(&self) -> String {
+        match self.change.refs.iter().map(|change| change.commits).max().unwrap_or_default() {
+            0 | 1 => "commit".to_owned(),
+            many => format!("{many} commits"),
+        }
+    }
+}
+
+impl Way {
+    fn of(offer: &Offer) -> Self {
+        let merge = match offer.merge {
+            MergeCheck::Clean => "clean",
+            MergeCheck::Conflicts => "conflicts",
+            MergeCheck::Unknown => "unknown",
+        };
+        Self { name: offer.name.to_string(), tip: offer.tip.to_string(), merge, kept: false }
+    }
+
+    /// What its user does then.
+    pub(crate) fn told(&self) -> String {
+        let how = match self.merge {
+            "clean" => ", without conflicts",
+            "conflicts" => "; there are conflicts to solve",
+            _ => "",
+        };
+        format!("`git merge {}` joins it with what you have{how}", self.name)
+    }
+}
+
+/// Whether an accept did not go through because of git.
+pub(crate) fn is_about_git(conflicts: &[Conflict]) -> bool {
+    conflicts.iter().any(|conflict| conflict.kind == ConflictKind::Ref)
+}
