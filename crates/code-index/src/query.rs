@@ -23,21 +23,13 @@ const STOP_WORDS: [&str; 45] = [
 ];
 
 /// Words around the name of a definition that is asked for.
-const AROUND_NAMES: [&str; 34] = [
-    "what",
-    "when",
-    "why",
-    "who",
-    "show",
-    "find",
-    "explain",
-    "tell",
-    "look",
-    "up",
-    "go",
-    "locate",
-    "please",
-    "code",
+const AROUND_NAMES: [&str; 16] = [
+    "what", "when", "why", "who", "show", "find", "explain", "tell", "look", "up", "go", "locate", "please",
+    "code", "work", "works",
+];
+
+/// Words of which one says that a definition is asked for, so that the one word that is left is its name: "where is Empty defined".
+const DEFINING: [&str; 18] = [
     "function",
     "method",
     "class",
@@ -55,8 +47,6 @@ const AROUND_NAMES: [&str; 34] = [
     "declared",
     "implementation",
     "implemented",
-    "work",
-    "works",
     "fn",
 ];
 
@@ -157,6 +147,8 @@ impl Query {
         let scope_end = scope_end(text);
         let mut names: Vec<&str> = Vec::new();
         let mut only_names = true;
+        // Words that could be a name by what is around them.
+        let (mut plain, mut asks_for_definition): (Vec<&str>, bool) = (Vec::new(), false);
         let quoted = text.split('`').zip([false, true].into_iter().cycle());
         let mut at = 0;
         for (part, in_backticks) in quoted {
@@ -173,7 +165,12 @@ impl Query {
                         terms.stopped.push(lower);
                         return;
                     }
-                    only_names &= AROUND_NAMES.contains(&lower.as_str());
+                    let defines = DEFINING.contains(&lower.as_str());
+                    asks_for_definition |= defines;
+                    if !defines && !AROUND_NAMES.contains(&lower.as_str()) {
+                        only_names = false;
+                        plain.push(run);
+                    }
                 }
                 if in_backticks || like_code {
                     names.push(run);
@@ -191,6 +188,13 @@ impl Query {
             });
         }
         let words: Vec<&str> = text.split_whitespace().collect();
+        if let [name] = plain[..]
+            && names.is_empty()
+            && asks_for_definition
+        {
+            names.push(name);
+            only_names = true;
+        }
         if names.is_empty()
             && let [word] = words[..]
         {

@@ -308,6 +308,101 @@ fn a_killed_process_leaves_whole_batches() {
     check.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 0)", []).unwrap();
 }
 
+const LIMITED: &str = "HEADSTART_TEST_LARGEST_FILE";
+
+/// Not a test of its own: the process that the kernel kills in the middle of the write that makes a file too large.
+#[test]
+fn writes_until_a_file_is_too_large() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let (Some(file), Some(largest)) = (std::env::var_os(KILLED), std::env::var(LIMITED).ok()) else { return };
+    let store = open(Path::new(&file));
+    let largest = largest.parse().ok();
+    setrlimit(Resource::Fsize, Rlimit { current: largest, maximum: largest }).unwrap();
+    for round in 0_u64.. {
+        let text =
+            (0..40).map(|word| format!("fn needle_{round}_{word}() {{}}")).collect::<Vec<_>>().join("\n");
+        let batch: Vec<_> = (0..5).map(|at| put(&format!("{at}.rs"), &text)).collect();
+        store.apply(&batch).expect("a write");
+        println!("round {round}");
+    }
+}
+
+/// The signal that a process gets for a write beyond the largest file; it ends it as `SIGKILL` does.
+const TOO_LARGE: i32 = 25;
+
+fn killed_in_the_middle_of_a_write(largest: u64) {
+    use std::os::unix::process::ExitStatusExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    open(&file).apply(&[put("before.rs", "fn needle() {}")]).unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "writes_until_a_file_is_too_large", "--nocapture"])
+        .env(KILLED, &file)
+        .env(LIMITED, largest.to_string())
+        .output()
+        .unwrap();
+    assert_eq!(child.status.signal(), Some(TOO_LARGE), "{largest}: {child:?}");
+    let rounds =
+        String::from_utf8_lossy(&child.stdout).lines().filter(|line| line.starts_with("round ")).count();
+
+    let opened = Store::open(&file, StoreLimits::default()).unwrap();
+    assert_eq!(opened.told, None, "{largest}");
+    let mut paths = paths_of(&opened.store);
+    assert!(paths.contains(&"before.rs".to_owned()), "{largest}");
+    paths.retain(|path| path != "before.rs");
+    // A round that was told is there, and nothing of one that was not.
+    assert_eq!(paths.len(), if rounds == 0 { 0 } else { 5 }, "{largest}");
+    if let Some(last) = rounds.checked_sub(1) {
+        assert_eq!(found(&opened.store, &format!("needle_{last}_7")).len(), 5, "{largest}");
+    }
+    drop(opened);
+    let check = rusqlite::Connection::open(&file).unwrap();
+    let sound: String = check.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok", "{largest}");
+    check.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 0)", []).unwrap();
+}
+
+#[test]
+fn a_process_that_is_killed_in_the_middle_of_a_write_leaves_whole_batches() {
+    // Within a page, at the end of one, within a header of the log.
+    for largest in [250_000, 262_144, 333_333, 500_010] {
+        killed_in_the_middle_of_a_write(largest);
+    }
+}
+
+#[test]
+#[ignore = "a process for each of hundreds of places in the log: for the long checks"]
+fn a_process_that_is_killed_at_any_write_leaves_whole_batches() {
+    for largest in (200_000..900_000).step_by(1_031) {
+        killed_in_the_middle_of_a_write(largest);
+    }
+}
+
+#[test]
+fn one_of_several_keeps_an_index_and_the_next_one_takes_it_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    let (one, other) = (open(&file), open(&file));
+    one.apply(&[put("a.rs", "fn needle() {}")]).unwrap();
+    let generation = other.snapshot().unwrap().generation();
+    assert!(one.lease("one", 1_000, 10_000).unwrap());
+    assert!(!other.lease("other", 5_000, 10_000).unwrap());
+    assert!(one.lease("one", 6_000, 10_000).unwrap());
+    assert!(!other.lease("other", 16_000, 10_000).unwrap());
+    // The first has said nothing for more than ten seconds.
+    assert!(other.lease("other", 16_001, 10_000).unwrap());
+    assert!(!one.lease("one", 16_002, 10_000).unwrap());
+    // A clock that was set back locks nobody out.
+    assert!(one.lease("one", 1, 10_000).unwrap());
+    other.release("other").unwrap();
+    assert!(!other.lease("other", 2, 10_000).unwrap());
+    one.release("one").unwrap();
+    assert!(other.lease("other", 3, 10_000).unwrap());
+    other.tend().unwrap();
+    // Nothing of this is a change that a search would see.
+    assert_eq!(other.snapshot().unwrap().generation(), generation);
+}
+
 #[test]
 fn staged_work_lies_over_the_disk_as_over_memory() {
     let folder = tempfile::tempdir().unwrap();

@@ -109,6 +109,35 @@ fn an_update_that_is_stopped_is_gone_on_with() {
 }
 
 #[test]
+fn single_paths_are_followed_without_a_look_at_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let tree = MemoryTree::from_files([
+        (".gitignore", "ignored/\n"),
+        ("a.rs", "fn one() {}"),
+        ("b.rs", "fn two() {}"),
+        ("c/d.rs", "fn three() {}"),
+    ])
+    .unwrap();
+    bring_up(&store, &tree);
+    tree.write(&path("a.rs"), "fn changed() {}");
+    tree.write(&path("unheard.rs"), "fn changed() {}");
+    tree.write(&path("ignored/x.rs"), "fn changed() {}");
+    tree.write(&path("secret.rs"), "fn changed() {}");
+    tree.remove(&path("c"));
+    let closes = |path: &WorkspacePath| path.as_bytes() == b"secret.rs";
+    let follow = |names: &[&str]| {
+        let paths = names.iter().map(|name| path(name)).collect();
+        block_on(headstart_code_index::update_paths(&store, &tree, &closes, &paths)).unwrap()
+    };
+    assert!(!follow(&["a.rs", "ignored/x.rs", "secret.rs", "c"]));
+    assert_eq!(found(&store, "changed"), ["a.rs"]);
+    assert!(found(&store, "three").is_empty());
+    // A folder, or a rule, is more than a path.
+    assert!(follow(&["ignored"]) && follow(&[".gitignore"]));
+}
+
+#[test]
 fn a_hundred_hostile_names_and_contents_are_followed() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);

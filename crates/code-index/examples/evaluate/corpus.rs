@@ -15,8 +15,8 @@ const QUERIES: usize = 300;
 const HISTORY: usize = 6_000;
 /// A commit that touches more files says nothing of each.
 const MOST_TOUCHED: usize = 20;
-/// Names that are asked for.
-const NAMES: usize = 100;
+/// Names that are asked for. Every other one is for looking at what is missed (`--misses`), the rest is what is reported.
+const NAMES: usize = 200;
 
 /// A query and the files that answer it.
 pub(crate) struct Case {
@@ -32,7 +32,7 @@ pub(crate) struct Corpus {
     pub(crate) index_milliseconds: f64,
     pub(crate) recent: Vec<(WorkspacePath, f32)>,
     cases: Vec<Case>,
-    pub(crate) names: Vec<Case>,
+    names: Vec<Case>,
 }
 
 struct Commit {
@@ -81,10 +81,8 @@ impl Corpus {
             }
         }
         // Tuning and report have every other one each: queries of one week are alike.
-        let (tuning, held_out): (Vec<_>, Vec<_>) =
-            cases.into_iter().enumerate().partition(|(at, _)| at % 2 == 0);
-        let cases = tuning.into_iter().chain(held_out).map(|(_, case)| case).collect();
-        let names = names(&files, &index);
+        let cases = halves(cases);
+        let names = halves(names(&files, &index));
         let recent = recent(&past);
         let name = Path::new(repository).canonicalize()?;
         let name = name.ancestors().find_map(|folder| {
@@ -99,9 +97,23 @@ impl Corpus {
         &self.cases[..self.cases.len().div_ceil(2)]
     }
 
+    pub(crate) fn tuning_names(&self) -> &[Case] {
+        &self.names[..self.names.len().div_ceil(2)]
+    }
+
+    pub(crate) fn names(&self) -> &[Case] {
+        &self.names[self.names.len().div_ceil(2)..]
+    }
+
     pub(crate) fn held_out(&self) -> &[Case] {
         &self.cases[self.cases.len().div_ceil(2)..]
     }
+}
+
+/// Every other one first, then the rest.
+fn halves(cases: Vec<Case>) -> Vec<Case> {
+    let (one, other): (Vec<_>, Vec<_>) = cases.into_iter().enumerate().partition(|(at, _)| at % 2 == 0);
+    one.into_iter().chain(other).map(|(_, case)| case).collect()
 }
 
 /// Files that the last commits touched, the newest most.
@@ -160,7 +172,7 @@ fn names(files: &BTreeMap<String, Vec<u8>>, index: &MemoryIndex) -> Vec<Case> {
     let unique: Vec<_> = definers.into_iter().filter(|(_, files)| files.len() == 1).collect();
     let step = (unique.len() / NAMES).max(1);
     let cases = unique.into_iter().step_by(step).take(NAMES).enumerate().map(|(at, (name, files))| {
-        let text = match at % 3 {
+        let text = match at / 2 % 3 {
             0 => name,
             1 => format!("where is {name} defined"),
             _ => format!("how does the {name} function work"),

@@ -1,6 +1,6 @@
 //! How well, and how quickly, searches find what commits changed.
 //!
-//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--tune] REPOSITORY…`
+//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--tune] [--misses] REPOSITORY…`
 //!
 //! A query is the subject of a commit without its number; relevant are the files that the commit modified. The index is of a
 //! commit before all of them. Every other query is for tuning (`--tune` looks for better weights with these alone), the
@@ -57,10 +57,13 @@ fn run() -> Result<(), Failure> {
     let mut sums = [0.0; 6];
     for corpus in &corpora {
         let held_out = measure(corpus, corpus.held_out(), &weights);
-        let names = measure(corpus, &corpus.names, &weights);
+        let names = measure(corpus, corpus.names(), &weights);
         let scan = scan::measure(corpus, corpus.held_out());
         let row = [held_out.recall, held_out.mrr, names.recall, names.mrr, scan.recall, scan.mrr];
         sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        if arguments.iter().any(|argument| argument == "--misses") {
+            tell_misses(corpus, &weights);
+        }
         println!(
             "| {} | {} | {} | {} |",
             corpus.name,
@@ -128,6 +131,15 @@ fn measure(corpus: &Corpus, cases: &[Case], weights: &Weights) -> Quality {
         quality.add(case, &found, cases.len());
     }
     quality
+}
+
+/// Which names of those for looking are not among the first ten.
+fn tell_misses(corpus: &Corpus, weights: &Weights) {
+    for case in corpus.tuning_names() {
+        if measure(corpus, std::slice::from_ref(case), weights).recall < 1.0 {
+            eprintln!("missed in {}: {:?}, of {:?}", corpus.name, case.text, case.relevant);
+        }
+    }
 }
 
 fn time_of(corpus: &Corpus, case: &Case) -> f64 {

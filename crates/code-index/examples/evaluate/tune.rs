@@ -54,7 +54,7 @@ pub(crate) fn tune(corpora: &[Corpus]) {
     println!("|---|---|---|---|---|");
     for corpus in corpora {
         let (commits, names) =
-            (measure(corpus, corpus.held_out(), &best), measure(corpus, &corpus.names, &best));
+            (measure(corpus, corpus.held_out(), &best), measure(corpus, corpus.names(), &best));
         println!("| {} | {} |", corpus.name, cells(&[commits.recall, commits.mrr, names.recall, names.mrr]));
     }
 }

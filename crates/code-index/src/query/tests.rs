@@ -38,7 +38,7 @@ fn code_and_scopes_count_more() {
 
 #[test]
 fn names_are_told_from_words() {
-    let cases: [(&str, &[&str], bool); 13] = [
+    let cases: [(&str, &[&str], bool); 18] = [
         ("where is parse_query defined?", &["parse_query"], true),
         ("how does the HttpClient class work", &["HttpClient"], true),
         ("`run`", &["run"], true),
@@ -52,6 +52,11 @@ fn names_are_told_from_words() {
         ("用户登录", &[], false),
         ("one two three", &[], false),
         ("Makefile", &["Makefile"], true),
+        ("where is Empty defined?", &["Empty"], true),
+        ("how does the RECORD function work", &["RECORD"], true),
+        ("the function that is retried on errors", &[], false),
+        ("class", &["class"], true),
+        ("where is the function", &[], false),
     ];
     for (text, names, only) in cases {
         let query = parse(text);
