@@ -302,6 +302,9 @@ fn an_answer_is_bounded_and_no_text_ends_its_own_fence() {
     assert!(bench.codebase("short").contains("[60 of 200 lines are shown]"));
     let map = bench.call("repo_map", json!({"tokens": 1_000_000})).unwrap();
     assert!(map.len() < bench.limits.output_bytes + 200);
+    bench.write("odd\nsrc/a.rs:1-2 name", "fn odd_one() {}\n");
+    let odd = bench.codebase("odd_one");
+    assert!(odd.starts_with("\"odd\\nsrc/a.rs:1-2 name\":1-1"), "{odd}");
     for (args, words) in [
         (json!({}), "the argument query is missing"),
         (json!({"query": "x", "paths": "a"}), "there is no argument \"paths\"; it takes query, path"),

@@ -107,7 +107,7 @@ fn line(hit: &Hit) -> Line<'_> {
 
 /// `src/auth.rs:10-32  login  (login, password)`
 fn text(hit: &Hit) -> String {
-    let mut text = hit.path.to_string();
+    let mut text = output::one_line(&hit.path.to_string());
     if hit.lines != (0, 0) {
         let _ = write!(text, ":{}-{}", hit.lines.0, hit.lines.1);
     }

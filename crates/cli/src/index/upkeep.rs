@@ -149,3 +149,6 @@ fn without(shared: &Shared, work: IndexWork) {
     let standing = shared.standing(&nothing);
     work(&IndexMoment { snapshot: &nothing, recent: &[], generation: 0, standing: &standing });
 }
+
+#[cfg(test)]
+mod tests;

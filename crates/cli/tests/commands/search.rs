@@ -121,3 +121,103 @@ fn what_a_file_says_of_the_index_counts_and_mistakes_are_named() {
     let outcome = session.run(&["search", "login"]);
     assert!(outcome.stderr.contains("code-index.enabled: a project can only turn this off"), "{outcome}");
 }
+
+#[test]
+fn a_paused_index_says_so_until_it_is_resumed() {
+    let session = project();
+    session.run(&["index"]);
+    let paused = |action: &str| lines(&session.run(&["index", action, "--json"]).stdout)[0]["paused"].clone();
+    assert_eq!((paused("pause"), paused("status"), paused("clear")), (true.into(), true.into(), true.into()));
+    let shown = session.run(&["index", "status"]);
+    assert!(
+        shown.stdout.starts_with("0 files in 0 chunks") && shown.stdout.ends_with(" (paused)\n"),
+        "{shown}"
+    );
+    // Who asks for it by hand gets it.
+    assert!(session.run(&["search", "password"]).stdout.starts_with("src/auth.rs"));
+    assert_eq!((paused("resume"), paused("status")), (false.into(), false.into()));
+}
+
+#[test]
+fn a_hostile_project_starts_no_program_and_breaks_no_search() {
+    let session = project();
+    let marker = session.home().join("ran");
+    let script = format!("#!/bin/sh\ntouch {}\n", marker.display());
+    session.write("project/evil", script);
+    let evil = session.workspace().join("evil");
+    std::fs::set_permissions(&evil, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"]);
+        git.args(arguments).current_dir(session.workspace()).env("HOME", session.home());
+        assert!(git.output().expect("git is needed for this test").status.success(), "git {arguments:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "src"]);
+    git(&["commit", "-q", "-m", "Round halfpennies up"]);
+    let program = evil.to_str().unwrap();
+    for (key, value) in [
+        ("core.fsmonitor", program),
+        ("core.pager", program),
+        ("core.sshCommand", program),
+        ("core.hooksPath", session.workspace().to_str().unwrap()),
+        ("gpg.program", program),
+        ("log.showSignature", "true"),
+        ("diff.external", program),
+        ("diff.evil.textconv", program),
+        ("filter.evil.smudge", program),
+    ] {
+        git(&["config", key, value]);
+    }
+    session.write("project/.gitattributes", "* diff=evil filter=evil\n");
+    session.write("project/long.rs", "needle ".repeat(1_500_000));
+    session.write("project/lines.rs", "needle".repeat(30_000));
+    for name in ["a \"b\" OR c.rs", "new\nline.rs", "'; DROP TABLE file; --.rs", "col:NEAR(a b).rs"] {
+        session.write(&format!("project/{name}"), "fn needle() {}\n");
+    }
+    std::os::unix::fs::symlink(".", session.workspace().join("circle")).unwrap();
+    std::os::unix::fs::symlink("/etc", session.workspace().join("outside")).unwrap();
+    for query in [
+        "needle",
+        "\"",
+        "needle AND",
+        "* NEAR(needle)",
+        "'; DROP TABLE file; --",
+        "in circle needle",
+        "\u{1b}[31m",
+    ] {
+        let outcome = session.run(&["search", query, "--json"]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert!(!outcome.stdout.contains("outside/") && !outcome.stdout.contains("circle/"), "{outcome}");
+    }
+    let needles = session.run(&["search", "needle", "--json"]);
+    assert_eq!(lines(&needles.stdout).len(), 4, "{needles}");
+    assert!(session.run(&["search", "halfpennies"]).stdout.starts_with("src/"));
+    // What is printed for people is one line a place.
+    assert_eq!(session.run(&["search", "needle"]).stdout.lines().count(), 4);
+    assert!(!marker.exists(), "the project had a program of its own run");
+}
+
+#[test]
+#[ignore = "a hundred thousand files: for the long checks"]
+fn a_hundred_thousand_files_are_indexed_bit_by_bit() {
+    let session = project();
+    for folder in 0..100 {
+        for file in 0..1_000 {
+            session.write(
+                &format!("project/many/{folder}/{file}.rs"),
+                format!("fn needle_{folder}_{file}() {{}}\n"),
+            );
+        }
+    }
+    let first = session.run(&["search", "needle_7_7"]);
+    assert_eq!(first.code, Some(0), "{first}");
+    for _ in 0..100 {
+        let outcome = session.run(&["search", "needle_7_7", "--limit", "1"]);
+        if !outcome.stderr.contains("indexed") {
+            assert!(outcome.stdout.starts_with("many/7/7.rs:1-1"), "{outcome}");
+            return;
+        }
+    }
+    panic!("the index came to no end");
+}

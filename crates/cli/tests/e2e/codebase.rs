@@ -163,3 +163,28 @@ fn without_an_index_there_are_no_tools_of_one() {
     assert!(results[0].contains("no tool \"codebase\""), "{outcome}");
     assert!(!index_of(&session).exists());
 }
+
+#[test]
+fn a_turn_finds_what_it_has_just_written_and_the_work_after_it_as_well() {
+    let session = project();
+    session.run(&["index"]);
+    let turns = [
+        call("write_file", json!({"file_path": "src/pay.rs", "content": "pub fn retry_payment() {}\n"})),
+        codebase("retry_payment"),
+        call(
+            "edit",
+            json!({"file_path": "src/pay.rs", "old_string": "retry_payment", "new_string": "repeat_payment"}),
+        ),
+        codebase("repeat_payment"),
+        codebase("retry_payment"),
+    ];
+    let model = session.recording(&recording(&turns));
+    let outcome = session.run_with_input(&["chat", "--json", "--mode", "yolo", "--model", &model], "pay\n");
+    let results = results(&outcome);
+    assert_eq!(results.len(), 5, "{outcome}");
+    assert!(results[1].starts_with("src/pay.rs:1-1 retry_payment\n"), "{}", results[1]);
+    assert!(results[3].starts_with("src/pay.rs:1-1 repeat_payment\n"), "{}", results[3]);
+    assert!(!results[4].contains("fn retry_payment"), "{}", results[4]);
+    // What the turn wrote is in the index, or is found anew.
+    assert!(session.run(&["search", "repeat_payment"]).stdout.starts_with("src/pay.rs:1-1"));
+}

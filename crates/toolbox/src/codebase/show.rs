@@ -108,6 +108,10 @@ fn current(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
 /// `src/auth.rs:10-32 login`, and the lines between fences.
 fn entry(hit: &Hit, text: Option<&str>) -> String {
     let mut entry = hit.path.to_string();
+    // A name must not look like a line of another place.
+    if entry.contains(char::is_control) {
+        entry = format!("{entry:?}");
+    }
     if hit.lines != (0, 0) {
         let _ = write!(entry, ":{}-{}", hit.lines.0, hit.lines.1);
     }

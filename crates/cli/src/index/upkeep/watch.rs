@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use headstart_overlay_fs::WorkspacePath;
-use notify::event::{AccessKind, AccessMode, CreateKind, EventKind};
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::shared::Shared;
@@ -95,8 +95,9 @@ fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
     if is_only_read && !event.need_rescan() {
         return;
     }
-    let is_folder = event.kind == EventKind::Create(CreateKind::Folder);
-    if event.need_rescan() || is_folder {
+    // A folder that came, or was moved, has files of which nobody tells.
+    let may_be_new = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)));
+    if event.need_rescan() || may_be_new && event.paths.iter().any(|path| path.is_dir()) {
         shared.change(|state| state.wants_look = true);
     }
     let paths: Vec<WorkspacePath> = event

@@ -1,0 +1,157 @@
+use std::fs;
+use std::sync::mpsc;
+
+use headstart_code_index::{Budget, Query, View, Weights, search};
+use headstart_overlay_fs::{CommitOptions, CommitOutcome, Overlay, Quota};
+
+use super::*;
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(20);
+
+struct Bench {
+    runtime: tokio::runtime::Runtime,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("project/src")).unwrap();
+        let bench = Self { runtime: tokio::runtime::Runtime::new().unwrap(), folder };
+        bench.write("src/a.rs", "fn first() {}\n");
+        bench.write("src/b.rs", "fn second() {}\n");
+        bench
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project").canonicalize().unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let file = self.project().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    fn upkeep(&self) -> Arc<Upkeep> {
+        let project = self.project().to_str().unwrap().to_owned();
+        let rules = GateContext { workspace: project.clone(), ..GateContext::default() };
+        let state = self.folder.path().join("state");
+        Arc::new(Upkeep::new(state, &project, rules, IndexConfig::default()).unwrap())
+    }
+
+    /// What the index itself answers, without what it is told to look at besides.
+    fn found(&self, upkeep: &Upkeep, query: &str) -> Vec<String> {
+        let (sender, receiver) = mpsc::channel();
+        let query = query.to_owned();
+        let work: IndexWork = Box::new(move |moment| {
+            let view = View::new(moment.snapshot, []);
+            let query = Query::parse(&query, |path| view.has(path));
+            let hits = search(&view, &query, Budget::default(), moment.recent, &Weights::default()).unwrap();
+            sender.send(hits.iter().map(|hit| hit.path.to_string()).collect()).unwrap();
+        });
+        self.runtime.block_on(upkeep.read(work));
+        receiver.recv().unwrap()
+    }
+
+    /// Waits until the index itself answers so.
+    fn until_found(&self, upkeep: &Upkeep, query: &str, expected: &[&str]) {
+        let start = std::time::Instant::now();
+        while self.found(upkeep, query) != expected {
+            assert!(start.elapsed() < LONG, "{query}: {:?}", self.found(upkeep, query));
+            // Until something turns, and not longer than a change takes to settle.
+            upkeep.shared.turn(|state| match state.changed_at {
+                Some(at) => std::ops::ControlFlow::Continue(at + Duration::from_millis(100)),
+                None => std::ops::ControlFlow::Break(()),
+            });
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn is_complete(upkeep: &Upkeep) -> bool {
+    upkeep.shared.wait(LONG, |state| {
+        !state.wants_look && state.progress.is_some_and(|progress| progress.percent() == 100)
+    })
+}
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::parse(text).unwrap()
+}
+
+#[test]
+fn nothing_is_made_before_it_begins() {
+    let bench = Bench::new();
+    let upkeep = bench.upkeep();
+    assert!(!bench.folder.path().join("state").exists());
+    upkeep.begin();
+    assert!(is_complete(&upkeep));
+    assert_eq!(bench.found(&upkeep, "first"), ["src/a.rs"]);
+}
+
+#[test]
+fn what_another_program_changes_is_heard_of() {
+    let bench = Bench::new();
+    let upkeep = bench.upkeep();
+    upkeep.begin();
+    assert!(is_complete(&upkeep));
+    assert!(upkeep.shared.change(|state| state.watched), "this system tells of no changes");
+    bench.write("src/a.rs", "fn changed() {}\n");
+    bench.until_found(&upkeep, "changed", &["src/a.rs"]);
+    bench.until_found(&upkeep, "first", &[]);
+    // In a folder that is new, and with its file at once.
+    bench.write("src/deep/er/c.rs", "fn third() {}\n");
+    bench.until_found(&upkeep, "third", &["src/deep/er/c.rs"]);
+    bench.write("src/deep/er/d.rs", "fn fourth() {}\n");
+    bench.until_found(&upkeep, "fourth", &["src/deep/er/d.rs"]);
+    fs::rename(bench.project().join("src/deep"), bench.project().join("moved")).unwrap();
+    bench.until_found(&upkeep, "third", &["moved/er/c.rs"]);
+    bench.write(".gitignore", "moved/\n");
+    bench.until_found(&upkeep, "third", &[]);
+    fs::remove_file(bench.project().join("src/b.rs")).unwrap();
+    bench.until_found(&upkeep, "second", &[]);
+}
+
+#[test]
+fn what_is_committed_is_known_to_the_next_query() {
+    let bench = Bench::new();
+    let upkeep = bench.upkeep();
+    upkeep.begin();
+    assert!(is_complete(&upkeep));
+    let tree: Arc<dyn Workspace> = Arc::new(OsTree::open(bench.project()).unwrap());
+    let followed = upkeep.follow(Arc::clone(&tree));
+    bench.runtime.block_on(async {
+        let overlay = Overlay::new(Arc::clone(&tree) as Arc<dyn Tree>, Quota::default());
+        overlay.write(&path("src/new.rs"), b"fn brand_new() {}\n".to_vec()).await.unwrap();
+        overlay.remove(&path("src/b.rs")).await.unwrap();
+        let done = followed.commit(&overlay.change_set(), CommitOptions::default()).await.unwrap();
+        assert!(matches!(done, CommitOutcome::Committed(_)));
+    });
+    // Written already, or among what has to be looked at.
+    let changed = bench.runtime.block_on(upkeep.changed());
+    let found = bench.found(&upkeep, "brand_new");
+    assert!(changed.contains(&path("src/new.rs")) || found == ["src/new.rs"], "{changed:?} {found:?}");
+    bench.until_found(&upkeep, "brand_new", &["src/new.rs"]);
+    bench.until_found(&upkeep, "second", &[]);
+}
+
+#[test]
+fn of_two_processes_one_keeps_the_index_and_both_know_what_changes() {
+    let bench = Bench::new();
+    let (one, other) = (bench.upkeep(), bench.upkeep());
+    one.begin();
+    assert!(is_complete(&one));
+    other.begin();
+    other.shared.wait(LONG, |state| state.index.is_some());
+    assert_eq!(bench.found(&other, "first"), ["src/a.rs"]);
+    let heard = other.shared.wait(LONG, |state| state.progress.is_some() && state.looked_at.is_some());
+    assert!(heard && other.shared.change(|state| !state.watched));
+    bench.write("src/a.rs", "fn changed() {}\n");
+    bench.until_found(&other, "changed", &["src/a.rs"]);
+    // The other goes on where it ends.
+    drop(one);
+    assert!(other.shared.wait(LONG, |state| state.watched));
+    bench.write("src/b.rs", "fn again() {}\n");
+    bench.until_found(&other, "again", &["src/b.rs"]);
+}
