@@ -1,6 +1,7 @@
 //! The index of a workspace on this machine: where it is, how it follows the files, what past commits add to it.
 
 mod history;
+mod sweep;
 mod upkeep;
 
 use std::collections::BTreeSet;

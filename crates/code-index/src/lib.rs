@@ -24,6 +24,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Other indexes, other ways to search
+//!
+//! [`Snapshot`] is all that a search asks of an index: whoever brings another engine implements it, as [`MemoryIndex`] and the index on
+//! disk do. Writing is no part of it, for each engine has its own way to keep a batch whole ([`MemoryIndex::apply`], `Store::apply`), and
+//! a search never writes. There is no registry in which engines or ways to search have names, and no class to derive
+//! from: an engine is passed to [`View::new`] as a value, numbers as [`Weights`], and whoever wants another order, more
+//! sources or a second judge of the hits writes a function that calls [`search`]. So what runs is what the caller
+//! passed, whatever else was linked in.
+//!
+//! Answers are not kept here: a query takes less than a millisecond in memory, and only the caller knows when two
+//! views are the same. [`Delta::key`] together with a generation of the index says so; `codebase` in
+//! `headstart-toolbox` keeps answers by it.
+//!
 //! # Limitations
 //!
 //! - Words are compared, not meanings: who asks for "sign in" does not find `login`, unless a comment or a commit says both.

@@ -3,7 +3,8 @@
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "databases are damaged, filled and shared between processes here"
+    clippy::unwrap_used,
+    reason = "databases are damaged, filled and shared between processes here; what a helper cannot do stops the test"
 )]
 
 mod edits;

@@ -143,7 +143,7 @@ impl Store {
         })
     }
 
-    /// A little of what [`compact`](Self::compact) does, in some milliseconds.
+    /// A little of what [`compact`](Self::compact) does, in some milliseconds; and gives back memory.
     pub fn tend(&self) -> Result<(), IndexError> {
         self.write_aside(|connection| {
             connection.execute_batch(
@@ -151,9 +151,13 @@ impl Store {
                  INSERT INTO file_fts (file_fts, rank) VALUES ('merge', 64);",
             )
         })?;
+        // What both keep in memory of a large write is not needed for small ones.
+        let reader = self.reader()?;
+        let shrunk = reader.connection.execute_batch("PRAGMA shrink_memory;");
+        drop(reader);
         let connection = self.writer()?;
-        let done = connection.execute_batch("PRAGMA incremental_vacuum (64);");
-        done.map_err(|source| self.failed(source))
+        let done = connection.execute_batch("PRAGMA incremental_vacuum (64); PRAGMA shrink_memory;");
+        shrunk.and(done).map_err(|source| self.failed(source))
     }
 
     /// Takes everything out.

@@ -11,7 +11,7 @@ use super::Plan;
 use super::shared::{Shared, State};
 use super::watch::Watch;
 use crate::clock::unix_ms;
-use crate::index::{Index, PAUSED};
+use crate::index::{Index, PAUSED, sweep};
 
 /// Changes are written when for so long after the first of them none had to wait.
 const SETTLED: Duration = Duration::from_millis(100);
@@ -39,6 +39,7 @@ pub(super) fn begin(shared: &Arc<Shared>, plan: Plan) {
                     kept.fail(&error.to_string());
                 }
                 lower_priority();
+                sweep::sweep(index.store.path(), sweep::MOST_BYTES);
                 keeper.keep();
             }
             Err(error) => kept.fail(&format!("searches do without an index: {error}")),

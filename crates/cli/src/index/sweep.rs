@@ -1,0 +1,95 @@
+//! How much all indexes of a user may take together.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Of more than this, in bytes, the indexes go that were used longest ago: each is made anew when it is needed.
+pub(super) const MOST_BYTES: u64 = 2 << 30;
+/// One that was used so lately may be open in another process.
+const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// One index with its log and what was moved aside.
+struct Kept {
+    files: Vec<PathBuf>,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// Removes indexes beside `own` until all of them together have no more than `most` bytes. What cannot be removed stays.
+pub(super) fn sweep(own: &Path, most: u64) {
+    let Some(folder) = own.parent() else { return };
+    let mut kept = kept_in(folder);
+    let mut bytes: u64 = kept.values().map(|kept| kept.bytes).sum();
+    kept.remove(own);
+    let mut kept: Vec<Kept> = kept.into_values().collect();
+    kept.sort_by_key(|kept| kept.used);
+    for index in kept {
+        let is_in_use = index.used.elapsed().is_ok_and(|since| since < IN_USE);
+        if bytes <= most || is_in_use {
+            return;
+        }
+        bytes -= index.bytes;
+        for file in index.files {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+/// The indexes of a folder by the paths of their databases.
+fn kept_in(folder: &Path) -> BTreeMap<PathBuf, Kept> {
+    let mut found: BTreeMap<PathBuf, Kept> = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((start, _)) = name.to_str().and_then(|name| name.split_once(".sqlite")) else { continue };
+        let Some(metadata) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
+        let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let database = folder.join(format!("{start}.sqlite"));
+        let kept = found.entry(database).or_insert(Kept { files: Vec::new(), bytes: 0, used });
+        kept.files.push(entry.path());
+        kept.bytes += metadata.len();
+        kept.used = kept.used.max(used);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_longest_ago_goes_first_and_what_is_in_use_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let write = |name: &str, bytes: usize, days: u32| {
+            let file = folder.path().join(name);
+            fs::write(&file, vec![b'x'; bytes]).unwrap();
+            fs::File::open(file).unwrap().set_modified(SystemTime::now() - day * days).unwrap();
+        };
+        write("own.sqlite", 100, 90);
+        write("oldest.sqlite", 100, 80);
+        write("oldest.sqlite-wal", 50, 70);
+        write("older.sqlite", 100, 60);
+        write("older.sqlite.aside", 100, 60);
+        write("old.sqlite", 100, 50);
+        write("open.sqlite", 100, 40);
+        write("open.sqlite-wal", 10, 0);
+        write("other.txt", 1_000, 90);
+        let names = || {
+            let mut names: Vec<_> = kept_in(folder.path())
+                .into_keys()
+                .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+                .collect();
+            names.sort();
+            names.join(" ")
+        };
+        sweep(&folder.path().join("own.sqlite"), 10_000);
+        assert_eq!(names(), "old older oldest open own");
+        sweep(&folder.path().join("own.sqlite"), 450);
+        assert_eq!(names(), "old open own");
+        sweep(&folder.path().join("own.sqlite"), 0);
+        assert_eq!(names(), "open own");
+        assert!(folder.path().join("other.txt").exists());
+    }
+}
