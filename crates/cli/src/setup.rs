@@ -11,7 +11,7 @@ use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools};
 use tokio::sync::mpsc;
 
-use crate::config::{Config, IntelMode};
+use crate::config::{Config, IndexConfig, IntelMode};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::host::{Ask, NativeHost};
@@ -177,7 +177,9 @@ pub(crate) fn demo_session(
     speed: f64,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
     let models = Models::of_recording(recording, speed);
-    let config = Config { mode: ApprovalMode::AutoEdit, ..Config::default() };
+    // A recording asks an index nothing, and its folder goes with the demo.
+    let index = IndexConfig { enabled: false, ..IndexConfig::default() };
+    let config = Config { mode: ApprovalMode::AutoEdit, index, ..Config::default() };
     let workspace = crate::workspace::resolve(Some(workspace))?;
     // Beside the sample project, in the temporary folder that goes with it.
     let state = Path::new(&workspace).with_file_name("state");

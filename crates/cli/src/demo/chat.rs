@@ -8,7 +8,7 @@ use super::REQUEST;
 use super::sample::{Sample, recording};
 use super::story::Story;
 use crate::chat::Opening;
-use crate::config::Config;
+use crate::config::{Config, IndexConfig};
 use crate::error::CliError;
 use crate::models::Models;
 use crate::workspace;
@@ -26,6 +26,8 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         speculation: true,
         background,
         mode,
+        // A recording asks an index nothing, and its folder goes with the chat.
+        index: IndexConfig { enabled: false, ..users.index },
         ..users
     }
 }
