@@ -280,7 +280,10 @@ fn rust_analyzer_tells_the_errors_of_work_ahead() {
     let read = read(&outcome);
     let needs = "this test needs rust-analyzer: .ci/install servers installs it";
     assert!(!read[0].contains("there is no tool"), "{needs}");
-    assert!(read[2].contains("[rust-analyzer: ") && read[2].contains("E0308"), "{outcome}");
+    assert!(
+        read[2].contains("[rust-analyzer: 1 new error in src/lib.rs]") && read[2].contains("E0308"),
+        "{outcome}"
+    );
     assert!(!read[3].contains("new error") && read[4] == "nothing new", "{outcome}");
     assert_eq!(session.hash(), before);
 }

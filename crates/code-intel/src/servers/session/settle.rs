@@ -1,5 +1,6 @@
 //! When a server has said all about the state that it was told.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use headstart_workspace_path::WorkspacePath;
@@ -68,7 +69,7 @@ impl Session {
             published.chain(self.said.pulled.values().flatten()).cloned().collect();
         all.sort();
         all.dedup();
-        all
+        without_echoes(all)
     }
 
     /// What it says it is doing.
@@ -209,5 +210,41 @@ impl Session {
                 return Ok(false);
             }
         }
+    }
+}
+
+/// One mistake is told once: what rust-analyzer finds by itself is left out where the compiler, which says more, has the same code on the same line.
+fn without_echoes(mut all: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let place = |one: &Diagnostic| (one.path.clone(), one.line, one.code.clone());
+    let is_of = |one: &Diagnostic, source: &str| one.source.as_deref() == Some(source);
+    let compiled: BTreeSet<_> = all.iter().filter(|one| is_of(one, "rustc")).map(place).collect();
+    all.retain(|one| !is_of(one, "rust-analyzer") || one.code.is_none() || !compiled.contains(&place(one)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Severity;
+
+    #[test]
+    fn what_the_compiler_says_as_well_is_left_out() {
+        let one = |source: &str, line, code: Option<&str>| Diagnostic {
+            path: WorkspacePath::parse("a.rs").unwrap(),
+            line,
+            column: 1,
+            severity: Severity::Error,
+            code: code.map(str::to_owned),
+            source: Some(source.to_owned()),
+            message: "m".to_owned(),
+        };
+        let kept = [
+            one("rust-analyzer", 1, Some("E0425")),
+            one("rust-analyzer", 2, Some("E0308")),
+            one("rust-analyzer", 1, None),
+            one("rustc", 1, Some("E0308")),
+        ];
+        let all = [kept.to_vec(), vec![one("rust-analyzer", 1, Some("E0308"))]].concat();
+        assert_eq!(without_echoes(all), kept);
     }
 }
