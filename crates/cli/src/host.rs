@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{CommitOptions, WorkspacePath};
-use headstart_speculation::{AtBoundary, Consent, Freshness, Host, Step, StepAbove};
+use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, Step, StepAbove};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::checks::Checks;
 use crate::views::changed_since;
 
 /// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
@@ -24,6 +25,7 @@ pub(crate) struct NativeHost {
     /// The folder in which edits since a command in a view are looked for.
     workspace: Option<PathBuf>,
     freshness: Freshness,
+    checks: Option<Checks>,
 }
 
 /// Whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
@@ -51,6 +53,7 @@ impl NativeHost {
             at_boundary: AtBoundary::default(),
             workspace: None,
             freshness: Freshness::default(),
+            checks: None,
         }
     }
 
@@ -73,6 +76,11 @@ impl NativeHost {
     /// Where edits are looked for that were made since a command ran in a view, and what they come to.
     pub(crate) fn knowing(self, workspace: &str, freshness: Freshness) -> Self {
         Self { workspace: Some(workspace.into()), freshness, ..self }
+    }
+
+    /// What completed work is checked with.
+    pub(crate) fn checking(self, checks: Checks) -> Self {
+        Self { checks: Some(checks), ..self }
     }
 
     /// From now on whoever holds the receiver is asked whether steps run on top of each other. Until then none does.
@@ -114,6 +122,10 @@ impl Host for NativeHost {
         let Some(workspace) = self.workspace.clone() else { return Vec::new() };
         let changed = tokio::task::spawn_blocking(move || changed_since(&workspace, unix_ms));
         changed.await.unwrap_or_default()
+    }
+
+    fn check(&self, changed: &[WorkspacePath]) -> Option<Check> {
+        self.checks.as_ref()?.of(changed)
     }
 
     fn freshness(&self) -> Freshness {

@@ -9,6 +9,7 @@
 
 mod args;
 mod chat;
+mod checks;
 mod clerk;
 mod clock;
 mod commands;

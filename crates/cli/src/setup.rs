@@ -11,6 +11,7 @@ use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools};
 use tokio::sync::mpsc;
 
+use crate::checks::Checks;
 use crate::config::{Config, IndexConfig, IntelMode};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -158,7 +159,8 @@ pub(crate) fn session(
     let intel = Intel::open(config, workspace, environment, views.as_ref())?;
     let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.to_owned())? };
     let (host, asks) = NativeHost::attended(rules);
-    let host = Arc::new(host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh));
+    let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
+    let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, state)?;

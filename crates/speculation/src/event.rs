@@ -4,6 +4,8 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_toolbox::Tier;
 use serde::Serialize;
 
+use crate::Checked;
+
 /// What happens while a run is at work, for whoever shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -44,6 +46,8 @@ pub enum Event {
         /// What kept it apart from the machine.
         view: Tier,
     },
+    /// The project's own check ran over completed work. Where it failed the work may go on after it.
+    Checked(Checked),
     /// A call has its result.
     ToolResult {
         /// The result, as the model will read it.

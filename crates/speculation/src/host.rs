@@ -6,7 +6,7 @@ use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{CommitOptions, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
-use crate::Limits;
+use crate::{Check, Limits};
 
 /// What the engine needs from the program around it: a clock, the rules in force, and the user.
 ///
@@ -42,6 +42,12 @@ pub trait Host: Send + Sync {
     /// What such changes come to.
     fn freshness(&self) -> Freshness {
         Freshness::default()
+    }
+
+    /// The check of completed work that changes these paths: it runs in the work's view, is judged as a command ahead, and counts against the
+    /// limits. What it changes is dropped. By default there is none.
+    fn check(&self, _changed: &[WorkspacePath]) -> Option<Check> {
+        None
     }
 
     /// Does the work of a call while other calls do theirs.

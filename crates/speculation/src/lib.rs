@@ -76,6 +76,7 @@ mod above;
 mod accept;
 mod answers;
 mod calls;
+mod check;
 mod clock;
 mod driver;
 mod engine;
@@ -96,6 +97,7 @@ mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, Kept, StartError, accept};
 pub use answers::{Answers, AsksFirst};
+pub use check::{Check, Checked};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};

@@ -4,7 +4,7 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::Transcript;
+use crate::{Checked, Transcript};
 
 /// Where a speculation is, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -136,6 +136,9 @@ pub struct Finished {
     /// What the pending call answered in a view. What it changed there was dropped, for the mode asks before a write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// What the project's own check said of it, where there is one and it says something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Checked>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]

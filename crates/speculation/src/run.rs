@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::Permits;
 use crate::transcript::make_ids_unique;
-use crate::{Cost, Ending, Event, Host, Limit, Limits, Transcript};
+use crate::{Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
 /// What a run has come to so far; read by others while it is at work, and after it is dropped.
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ pub(crate) struct Progress {
     pub(crate) git: Option<GitChange>,
     /// What the pending call would have answered: it ran, and what it changed was dropped.
     pub(crate) preview: Option<String>,
+    /// What the project's own check said.
+    pub(crate) check: Option<Checked>,
 }
 
 impl Progress {
@@ -94,7 +96,7 @@ impl Run<'_> {
         }
     }
 
-    fn limit_before_asking(&self) -> Option<Limit> {
+    pub(crate) fn limit_before_asking(&self) -> Option<Limit> {
         let progress = lock(self.progress);
         if progress.cost.turns >= self.limits.turns {
             return Some(Limit::Turns);

@@ -8,14 +8,16 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
 use headstart_toolbox::{
-    GitSoFar, InView, TestSummary, Tier, ToolError, Toolbox, ViewCost, ViewId, ViewOutput,
+    GitSoFar, InView, Limits as ToolLimits, TestSummary, Tier, ToolContext, ToolError, Toolbox, ViewCost,
+    ViewId, ViewOutput,
 };
 
+use crate::check::is_of_the_files;
 use crate::event::EventSender;
 use crate::footing::Footing;
 use crate::permit::{Cut, Permitted, Tools};
 use crate::run::{SharedProgress, lock, millis, output};
-use crate::{Event, Limit};
+use crate::{Check, Checked, Event, Limit};
 
 /// A command that its user disturbed is run once more if it took less than this.
 const RUN_AGAIN_BELOW: Duration = Duration::from_secs(10);
@@ -112,6 +114,43 @@ impl Shadow {
             dropped.keep();
             return Ok(output(text));
         }
+    }
+
+    /// Runs the project's own check over what the overlay stages, and stages nothing. `None` where it says nothing of the files.
+    pub(crate) async fn check(
+        &self,
+        check: &Check,
+        tools: &Tools,
+        overlay: &Arc<Overlay>,
+        context: &GateContext,
+    ) -> Option<(Checked, String)> {
+        // What it wrote must not be there for the next command.
+        let dropped = EndOnDrop(self);
+        let (staged, git) = (overlay.change_set(), self.git_so_far());
+        let limits = ToolLimits { command_time: check.time.min(tools.limits.command_time), ..tools.limits };
+        let context =
+            ToolContext { view: overlay, gate: context, limits: &limits, hardened: None, consented: false };
+        let ran = tools.toolbox.run_line_in_view(&check.line, context, &self.view, self.below(), git.clone());
+        let InView { text, ran } = ran.await.ok()?;
+        self.count(ran.cost);
+        lock(&self.progress).cost.work_ms += millis(ran.cost.time);
+        let output = &ran.output;
+        let is_whole = !output.timed_out && ran.changed_meanwhile.is_empty() && ran.refused.quota.is_none();
+        let is_given = ran.outside.is_empty() && !ran.refused.may_explain(output.exit_code);
+        if !is_whole || !is_given || !is_of_the_files(output.exit_code, &output.output) {
+            return None;
+        }
+        if ran.changed_since(&staged).is_empty() && ran.git == git.step {
+            dropped.keep();
+        }
+        lock(&self.progress).viewed_ms = Some(ran.began_ms);
+        let checked = Checked {
+            command: check.line.clone(),
+            passed: output.exit_code == Some(0),
+            tests: TestSummary::of(&output.output).map(TestSummary::words),
+            millis: millis(ran.cost.time),
+        };
+        Some((checked, text))
     }
 
     /// What the steps below stage that is not in the workspace yet, as one.

@@ -291,6 +291,7 @@ impl Speculation {
             cost: lock(&self.shared.progress).cost,
             viewed_ms: None,
             preview: None,
+            check: None,
         }
     }
 }

@@ -1,19 +1,26 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::channel::oneshot;
 use headstart_followup_state::{Suggestion, Suggestions};
-use headstart_forked_query::CacheSafeParams;
+use headstart_forked_query::{CacheSafeParams, Message, Role};
 use headstart_overlay_fs::Overlay;
+use headstart_tool_gate::Decision;
 
 use crate::above::Above;
+use crate::check::report;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::event::EventSender;
 use crate::footing::Footing;
+use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
 use crate::run::{Run, SharedProgress, lock};
-use crate::shadow::Shadow;
-use crate::{Cost, Ending, Engine, Finished, Speculation, Step};
+use crate::shadow::{self, Shadow};
+use crate::{Check, Cost, Ending, Engine, Event, Finished, Limits, Speculation, Step};
+
+/// With less time left, a failure does not go back to the model.
+const LEAST_TIME: Duration = Duration::from_secs(5);
 
 /// All that the work of a speculation needs.
 pub(crate) struct Work {
@@ -74,7 +81,64 @@ impl Work {
             events: &self.events,
             clock: Clock::default(),
         };
-        run.to_end().await
+        let ending = run.to_end().await;
+        if ending == Ending::Completed {
+            self.check(&run, &permits).await;
+        }
+        ending
+    }
+
+    /// Has the project's own check look at completed work. What fails goes back to the model once, within the limits; where that comes to no end,
+    /// the work stays as it was, with the failure.
+    async fn check(&self, run: &Run<'_>, permits: &Speculative) {
+        let Some(report) = self.checked(permits).await else { return };
+        let (staged, before) = (self.overlay.savepoint(), self.overlay.change_set());
+        let (transcript, git) = {
+            let progress = lock(&self.progress);
+            (progress.transcript.clone(), progress.git.clone())
+        };
+        let time = self.time_left();
+        if run.limit_before_asking().is_some() || time < LEAST_TIME {
+            return;
+        }
+        lock(&self.progress).transcript.messages.push(Message::text(Role::User, &report));
+        let limits = Limits { time, ..self.engine.limits };
+        let again = Run { limits: &limits, clock: Clock::default(), call_ids: run.call_ids.clone(), ..*run };
+        if again.to_end().await != Ending::Completed {
+            self.overlay.roll_back(staged);
+            let mut progress = lock(&self.progress);
+            (progress.transcript, progress.git) = (transcript, git);
+        } else if self.overlay.change_set() != before {
+            lock(&self.progress).check = None;
+            self.checked(permits).await;
+        }
+    }
+
+    /// What the model is to read of a check that failed; `None` where it passed, or there is none that says something.
+    async fn checked(&self, permits: &Speculative) -> Option<String> {
+        let changes = self.overlay.change_set();
+        let paths: Vec<_> = changes.changes.into_iter().map(|change| change.path).collect();
+        if paths.is_empty() {
+            return None;
+        }
+        let check = self.engine.host.check(&paths)?;
+        let context = self.engine.host.gate_context();
+        let verdict = self.engine.gate.judge_command_ahead(&check.line, &context);
+        let has_views = shadow::is_allowed(&context) && permits.shadow.tier().is_some();
+        if !has_views || verdict.decision == Decision::Boundary {
+            return None;
+        }
+        let check = Check { time: check.time.min(self.time_left()), ..check };
+        let (checked, said) = permits.shadow.check(&check, &permits.tools, &self.overlay, &context).await?;
+        self.events.send(Event::Checked(checked.clone()));
+        let failed = (!checked.passed).then(|| report(&checked.command, &said));
+        lock(&self.progress).check = Some(checked);
+        failed
+    }
+
+    fn time_left(&self) -> Duration {
+        let spent = Duration::from_millis(lock(&self.progress).cost.work_ms);
+        self.engine.limits.time.saturating_sub(spent)
     }
 
     /// Starts the next step on top of this one, once so few steps wait for an accept that there is room for it.
@@ -118,6 +182,7 @@ impl Work {
             // Of a step on others, what is accepted below it would count as changed.
             viewed_ms: progress.viewed_ms.filter(|_| self.steps.len() < 2),
             preview: progress.preview.clone(),
+            check: progress.check.clone(),
         }
     }
 }

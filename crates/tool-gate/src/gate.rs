@@ -124,6 +124,11 @@ impl Gate {
         Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Now)
     }
 
+    /// The same for work that runs ahead: it may be [`Decision::Shadow`](crate::Decision::Shadow).
+    pub fn judge_command_ahead(&self, command: &str, context: &GateContext) -> Verdict {
+        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Ahead)
+    }
+
     fn judge_shell(args: &Map<String, Value>, context: &GateContext, asked: Asked) -> Verdict {
         let invalid = |detail: String| {
             Verdict::boundary(Reason::InvalidArgument, detail)

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use headstart_forked_query::{ToolCall, ToolSchema};
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{error_within, within};
@@ -160,6 +160,21 @@ impl Toolbox {
             }
             _ => Err(ToolError::NoView { why: format!("{} is no command of the built-in shell", call.name) }),
         }
+    }
+
+    /// The same for a line that no model wrote, in the workspace's own folder.
+    pub async fn run_line_in_view(
+        &self,
+        line: &str,
+        context: ToolContext<'_>,
+        view: &ViewId,
+        below: Arc<ChangeSet>,
+        git: GitSoFar,
+    ) -> Result<InView, ToolError> {
+        let Some(shell) = &self.shell else {
+            return Err(ToolError::NoView { why: "there is no shell among the tools".to_owned() });
+        };
+        shell.run_line_in_view(line, WorkspacePath::root(), context, view, below, git).await
     }
 
     /// The view is not needed any more.

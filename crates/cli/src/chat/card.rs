@@ -2,7 +2,7 @@
 
 use headstart_forked_query::{Part, Role, ToolCall};
 use headstart_overlay_fs::ChangeSummary;
-use headstart_speculation::{Ending, Event, Finished, Transcript};
+use headstart_speculation::{Checked, Ending, Event, Finished, Transcript};
 use headstart_tool_gate::{BuiltinTool, Reason, Verdict};
 
 use super::show::{counted, counts};
@@ -86,7 +86,7 @@ impl Card {
             Some((finished, Ending::Completed)) => {
                 parts.push("ahead ✓ ready".to_owned());
                 parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
-                parts.extend(self.tests.clone());
+                parts.extend(finished.check.as_ref().map(Checked::words).or_else(|| self.tests.clone()));
                 let seconds = finished.cost.work_ms / 1_000;
                 parts.extend((1 <= seconds).then(|| format!("saves {seconds} s")));
             }
@@ -184,6 +184,7 @@ mod tests {
             cost: Cost { work_ms, ..Cost::default() },
             viewed_ms: None,
             preview: None,
+            check: None,
         }
     }
 

@@ -6,7 +6,8 @@ use headstart_speculation::{Ending, Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{
-    call_in_full, change_line, conflict_line, git_lines, limit_name, merged_line, shadow_line, shortened,
+    call_in_full, change_line, checked_line, conflict_line, git_lines, limit_name, merged_line, shadow_line,
+    shortened,
 };
 use crate::terminal::Style;
 
@@ -27,6 +28,10 @@ pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
                 rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
             }
         },
+        Event::Checked(checked) => {
+            let style = if checked.passed { Style::Dim } else { Style::Removed };
+            vec![(format!("  {}", checked_line(checked)), style)]
+        }
         Event::ShadowRan { .. } => vec![(format!("  {}", shadow_line(event)), Style::Dim)],
         _ => Vec::new(),
     }

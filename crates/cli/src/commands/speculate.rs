@@ -5,11 +5,12 @@ use futures::StreamExt;
 use headstart_budget::ledger::{Outcome, Source};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::ChangeSummary;
-use headstart_speculation::{Cost, Ending, Event, Finished, Speculation, Status};
+use headstart_speculation::{Checked, Cost, Ending, Event, Finished, Speculation, Status};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
 use crate::args::Speculate;
+use crate::checks::Checks;
 use crate::clerk::{self, Clerk};
 use crate::context::Context;
 use crate::error::CliError;
@@ -40,6 +41,9 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
     next: Option<&'a str>,
+    /// What the project's own check said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<&'a Checked>,
     usage: Cost,
 }
 
@@ -62,7 +66,8 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let views = setup::views(&config, &workspace, &context.environment, Some(store.state_folder()));
     let intel = Intel::open(&config, &workspace, &context.environment, views.as_ref())?;
     let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.clone())? };
-    let host = Arc::new(NativeHost::unattended(rules));
+    let checks = Checks::new(&workspace, &config.shadow, &context.environment);
+    let host = Arc::new(NativeHost::unattended(rules).checking(checks));
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     let index = setup::index(&config, &workspace, Some(store.state_folder()))?;
     let background = models.background.clone();
@@ -157,6 +162,7 @@ async fn watch(
             match (&event, json) {
                 (event, true) => output::print_json(event)?,
                 (Event::ToolCall { call }, false) => output::note(&format!("* {}", output::one_call(call))),
+                (Event::Checked(checked), false) => output::note(&output::checked_line(checked)),
                 (Event::ShadowRan { .. }, false) => output::note(&output::shadow_line(&event)),
                 _ => {}
             }
@@ -224,6 +230,7 @@ fn line(finished: &Finished) -> Line<'_> {
             _ => None,
         },
         next: finished.next.as_deref(),
+        check: finished.check.as_ref(),
         usage: finished.cost,
     }
 }

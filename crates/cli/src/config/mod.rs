@@ -30,7 +30,7 @@ pub(crate) use self::index::IndexConfig;
 pub(crate) use self::intel::{IntelConfig, IntelMode};
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
-pub(crate) use self::shadow::Shadow;
+pub(crate) use self::shadow::{CheckSetting, Shadow};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;

@@ -36,6 +36,20 @@ pub(crate) struct Shadow {
     pub(crate) build_bytes: u64,
     /// Command lines that may build, in idle time after an accept, what all views of the workspace begin with.
     pub(crate) warm: Vec<String>,
+    /// What completed work is checked with.
+    pub(crate) check: CheckSetting,
+}
+
+/// What completed work is checked with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum CheckSetting {
+    /// What the project's files and the programs at hand tell.
+    #[default]
+    Found,
+    /// Nothing.
+    Off,
+    /// This line.
+    Line(String),
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -54,6 +68,7 @@ pub(super) struct ShadowTable {
     build: Vec<Spanned<String>>,
     build_bytes: Option<Spanned<String>>,
     warm: Vec<Spanned<String>>,
+    check: Option<Spanned<String>>,
 }
 
 impl Default for Shadow {
@@ -72,6 +87,7 @@ impl Default for Shadow {
             build: Vec::new(),
             build_bytes: 8 << 30,
             warm: Vec::new(),
+            check: CheckSetting::default(),
         }
     }
 }
@@ -118,6 +134,17 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     }
     shadow.show = folders(file, "shadow.show", &table.show)?;
     shadow.tools = folders(file, "shadow.tools", &table.tools)?;
+    if let Some(check) = &table.check {
+        shadow.check = match check.get_ref().trim() {
+            "" => {
+                let problem = "is empty; write a command line, \"off\", or \"found\" for what the files tell";
+                return Err(file.refuse(file.line(&check.span()), "shadow.check", problem));
+            }
+            "off" => CheckSetting::Off,
+            "found" => CheckSetting::Found,
+            line => CheckSetting::Line(line.to_owned()),
+        };
+    }
     shadow.warm = table.warm.iter().map(|line| line.get_ref().clone()).collect();
     shadow.build = table.build.iter().map(|folder| build_folder(file, folder)).collect::<Result<_, _>>()?;
     Ok(())
@@ -154,6 +181,13 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
             let problem = "a project cannot open folders of yours; set it in your own file";
             return Err(file.refuse(file.line(&folder.span()), name, problem));
         }
+    }
+    if let Some(check) = &table.check {
+        if check.get_ref() != "off" {
+            let problem = "a project can only switch it off; name a check in your own file";
+            return Err(file.refuse(file.line(&check.span()), "shadow.check", problem));
+        }
+        shadow.check = CheckSetting::Off;
     }
     if let Some(line) = table.warm.first() {
         let problem = "a project cannot have commands run; set it in your own file";

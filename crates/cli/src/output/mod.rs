@@ -9,8 +9,8 @@ use serde::Serialize;
 
 pub(crate) use self::spinner::Spinner;
 pub(crate) use self::text::{
-    Style, age, call_in_full, call_title, change_line, conflict_line, days, git_lines, limit_name,
-    merged_line, one_call, one_line, printable, shadow_line, shortened, stale_line, swept,
+    Style, age, call_in_full, call_title, change_line, checked_line, conflict_line, days, git_lines,
+    limit_name, merged_line, one_call, one_line, printable, shadow_line, shortened, stale_line, swept,
 };
 use crate::environment::Environment;
 use crate::error::CliError;

@@ -136,6 +136,18 @@ pub(crate) fn git_lines(change: &GitChange) -> impl Iterator<Item = String> {
     change.lines().into_iter().map(|line| format!("{:<15}  {}", "git", one_line(&line)))
 }
 
+/// What the project's own check said of work ahead.
+pub(crate) fn checked_line(checked: &headstart_speculation::Checked) -> String {
+    let seconds = Duration::from_millis(checked.millis).as_secs_f64();
+    let command = one_line(&checked.command);
+    let came = match (&checked.tests, checked.passed) {
+        (Some(tests), _) => tests.clone(),
+        (None, true) => "passed".to_owned(),
+        (None, false) => "failed".to_owned(),
+    };
+    format!("checked with {command}: {came} ({seconds:.1} s)")
+}
+
 /// A command that ran in a view, on one line.
 pub(crate) fn shadow_line(event: &Event) -> String {
     let Event::ShadowRan { command, exit_code, millis, staged, tests, git, .. } = event else {

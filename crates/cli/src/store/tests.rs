@@ -38,6 +38,7 @@ fn finished() -> Finished {
         cost: Cost::default(),
         viewed_ms: None,
         preview: None,
+        check: None,
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::shadow::{events, session, shell};
 use crate::support::Session;
 
-fn run(session: &Session, program: &str, words: &[&str]) {
+pub(crate) fn run(session: &Session, program: &str, words: &[&str]) {
     let status = Command::new(program)
         .args(words)
         .current_dir(session.workspace())
@@ -99,7 +99,7 @@ fn tests_of_node_run_ahead_beside_modules_that_nobody_ignores() {
 }
 
 /// A crate with a lock file, whose `target` nobody has built.
-fn fresh_crate() -> Session {
+pub(crate) fn fresh_crate() -> Session {
     let session = session();
     run(&session, "cargo", &["init", "--quiet", "--lib", "--name", "sample", "--vcs", "git"]);
     run(&session, "cargo", &["generate-lockfile", "--quiet", "--offline"]);

@@ -10,6 +10,7 @@ mod support;
 mod accept;
 mod bad_input;
 mod build_output;
+mod checked;
 mod codebase;
 mod commits;
 mod confinement;

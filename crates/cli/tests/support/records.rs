@@ -57,6 +57,7 @@ pub(crate) fn completed(id: &str) -> Finished {
         },
         viewed_ms: None,
         preview: None,
+        check: None,
     }
 }
 

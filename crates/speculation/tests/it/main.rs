@@ -2,6 +2,7 @@
 
 mod asking;
 mod candidates;
+mod check;
 mod declared;
 mod denied;
 mod differential;

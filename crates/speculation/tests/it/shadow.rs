@@ -17,13 +17,13 @@ use serde_json::json;
 
 use crate::support::{Answer, Bench, accepted, call, calls, edit, path, read, says, spawn, write};
 
-struct Viewing {
-    bench: Bench,
-    views: Arc<MemoryViews>,
+pub(crate) struct Viewing {
+    pub(crate) bench: Bench,
+    pub(crate) views: Arc<MemoryViews>,
 }
 
 /// A bench whose host has views.
-fn viewing(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Viewing {
+pub(crate) fn viewing(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Viewing {
     let mut bench = Bench::new(mode, answers);
     let views = Arc::new(MemoryViews::default());
     bench.engine.toolbox = Toolbox::standard(Some(views.clone()));
@@ -34,7 +34,7 @@ fn viewing(mode: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Vie
     Viewing { bench, views }
 }
 
-fn shell(command: &str) -> ModelEvent {
+pub(crate) fn shell(command: &str) -> ModelEvent {
     call("shell", &json!({ "command": command }))
 }
 
@@ -52,7 +52,7 @@ fn results(finished: &Finished) -> Vec<String> {
         .collect()
 }
 
-fn changed(finished: &Finished) -> Vec<String> {
+pub(crate) fn changed(finished: &Finished) -> Vec<String> {
     finished.changes.changes.iter().map(|change| change.path.to_string()).collect()
 }
 

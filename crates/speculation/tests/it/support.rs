@@ -17,7 +17,7 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{
-    Acceptance, Accepted, AtBoundary, Consent, Engine, Events, Finished, Freshness, Host, Limits,
+    Acceptance, Accepted, AtBoundary, Check, Consent, Engine, Events, Finished, Freshness, Host, Limits,
     Speculation, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
@@ -139,6 +139,7 @@ pub(crate) struct TestHost {
     /// What changed since this moment, and what that comes to.
     pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
     pub(crate) freshness: Mutex<Freshness>,
+    pub(crate) check: Mutex<Option<Check>>,
 }
 
 impl TestHost {
@@ -157,6 +158,7 @@ impl TestHost {
             limits_above: Mutex::default(),
             changed_since: Mutex::default(),
             freshness: Mutex::default(),
+            check: Mutex::default(),
         })
     }
 
@@ -202,6 +204,10 @@ impl Host for TestHost {
     async fn changed_since(&self, unix_ms: u64) -> Vec<WorkspacePath> {
         let (moment, paths) = &*self.changed_since.lock().unwrap();
         if unix_ms == *moment { paths.clone() } else { Vec::new() }
+    }
+
+    fn check(&self, _changed: &[WorkspacePath]) -> Option<Check> {
+        self.check.lock().unwrap().clone()
     }
 
     fn freshness(&self) -> Freshness {

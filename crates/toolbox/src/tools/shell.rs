@@ -44,8 +44,21 @@ impl Shell {
         below: Arc<ChangeSet>,
         git: GitSoFar,
     ) -> Result<InView, ToolError> {
-        let limit = context.limits.output_bytes;
         let (command, directory) = asked(args, context).await?;
+        self.run_line_in_view(command, directory, context, view, below, git).await
+    }
+
+    /// The same for a line that no model wrote.
+    pub(crate) async fn run_line_in_view(
+        &self,
+        command: &str,
+        directory: WorkspacePath,
+        context: ToolContext<'_>,
+        view: &ViewId,
+        below: Arc<ChangeSet>,
+        git: GitSoFar,
+    ) -> Result<InView, ToolError> {
+        let limit = context.limits.output_bytes;
         let staged = Arc::new(context.view.change_set());
         let request = ViewRequest {
             command: command.to_owned(),

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn views_have_limits_and_a_project_can_only_lower_them() {
     let user = "[shadow]\ntime = '2m'\nviews = 8\nmemory = '2GiB'\nbytes = '64MiB'\nfiles = 1000\nprocesses = 64\nfresh = 'require'\n\
-                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\n";
+                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\ncheck = 'make check'\n";
     let shadow = Case::new(user, "").load().unwrap().shadow;
     let expected = Shadow {
         enabled: true,
@@ -21,15 +21,21 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
         build: vec![headstart_overlay_fs::WorkspacePath::parse("gen/out").unwrap()],
         build_bytes: 1 << 30,
         warm: vec!["cargo check".into()],
+        check: CheckSetting::Line("make check".to_owned()),
     };
     assert_eq!(shadow, expected);
+    let off = Case::new(user, "[shadow]\ncheck = 'off'\n").load().unwrap().shadow;
+    assert_eq!(off.check, CheckSetting::Off);
     let project = "[shadow]\nenabled = false\ntime = '90s'\nbytes = '1MiB'\n";
     let shadow = Case::new(user, project).load().unwrap().shadow;
     assert_eq!((shadow.enabled, shadow.time, shadow.bytes), (false, Duration::from_secs(90), 1 << 20));
     let off = Case::new("", "").variable("HEADSTART_SHADOW", "off").load().unwrap();
     assert!(!off.shadow.enabled && !off.gate_context("/w".into()).unwrap().views);
     assert!(Case::new("", "").load().unwrap().gate_context("/w".into()).unwrap().views);
+}
 
+#[test]
+fn a_mistake_in_what_is_said_of_views_is_named() {
     let refused = [
         (
             "",
@@ -65,6 +71,16 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
             "",
             "[shadow]\nbuild = ['src']\n",
             "project/.headstart/config.toml:2: shadow.build: a project cannot leave out what commands write; set it in your own file",
+        ),
+        (
+            "",
+            "[shadow]\ncheck = 'make'\n",
+            "project/.headstart/config.toml:2: shadow.check: a project can only switch it off; name a check in your own file",
+        ),
+        (
+            "[shadow]\ncheck = ' '\n",
+            "",
+            "user/headstart/config.toml:2: shadow.check: is empty; write a command line, \"off\", or \"found\" for what the files tell",
         ),
         (
             "",

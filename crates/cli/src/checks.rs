@@ -1,0 +1,188 @@
+//! Which check of completed work there is: the one that the user's file names, or one that the project's files and the programs at hand tell.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_speculation::Check;
+
+use crate::config::{CheckSetting, Shadow};
+use crate::environment::Environment;
+
+/// A check that nobody named may take so long; one that takes longer says nothing.
+const MOST_TIME: Duration = Duration::from_secs(20);
+
+/// The checks of one workspace.
+pub(crate) struct Checks {
+    workspace: PathBuf,
+    path: OsString,
+    setting: CheckSetting,
+    time: Duration,
+}
+
+/// A check that is known by a file of the project.
+struct Known {
+    /// One of these has to be in the workspace's folder.
+    markers: &'static [&'static str],
+    /// What has to be in the first of them that is there, for the name says too little.
+    says: &'static str,
+    /// One of these has to be there as well: without what it holds the check would begin with a long build.
+    built: &'static [&'static str],
+    /// The program: on `PATH`, or at this path of the workspace.
+    programs: &'static [&'static str],
+    arguments: &'static str,
+    /// The ends of names whose files it is about.
+    about: &'static [&'static str],
+}
+
+const KNOWN: [Known; 5] = [
+    Known {
+        markers: &["Cargo.toml"],
+        says: "",
+        built: &["target"],
+        programs: &["cargo"],
+        arguments: "check --quiet --all-targets",
+        about: &[".rs", "Cargo.toml", "Cargo.lock"],
+    },
+    Known {
+        markers: &["tsconfig.json"],
+        says: "",
+        built: &["node_modules"],
+        programs: &["node_modules/.bin/tsc", "tsc"],
+        arguments: "--noEmit",
+        about: &[".ts", ".tsx", ".mts", ".cts", "tsconfig.json"],
+    },
+    Known {
+        markers: &["pytest.ini", "conftest.py"],
+        says: "",
+        built: &[],
+        programs: &["pytest"],
+        arguments: "-q",
+        about: &[".py"],
+    },
+    Known {
+        markers: &["pyproject.toml"],
+        says: "[tool.pytest",
+        built: &[],
+        programs: &["pytest"],
+        arguments: "-q",
+        about: &[".py"],
+    },
+    Known {
+        markers: &["go.mod"],
+        says: "",
+        built: &[],
+        programs: &["go"],
+        arguments: "vet ./...",
+        about: &[".go", "go.mod"],
+    },
+];
+
+impl Checks {
+    pub(crate) fn new(workspace: &str, settings: &Shadow, environment: &Environment) -> Self {
+        Self {
+            workspace: workspace.into(),
+            path: environment.get("PATH").unwrap_or_default().to_owned(),
+            setting: settings.check.clone(),
+            time: settings.time,
+        }
+    }
+
+    /// The check for work that changes these paths.
+    pub(crate) fn of(&self, changed: &[WorkspacePath]) -> Option<Check> {
+        match &self.setting {
+            CheckSetting::Off => None,
+            CheckSetting::Line(line) => Some(Check { line: line.clone(), time: self.time }),
+            CheckSetting::Found => {
+                let line = KNOWN.iter().find_map(|known| self.line(known, changed))?;
+                Some(Check { line, time: self.time.min(MOST_TIME) })
+            }
+        }
+    }
+
+    fn line(&self, known: &Known, changed: &[WorkspacePath]) -> Option<String> {
+        let is_about = |path: &WorkspacePath| {
+            known.about.iter().any(|end| path.as_str().is_some_and(|path| path.ends_with(end)))
+        };
+        let is_there = |name: &&str| self.workspace.join(name).exists();
+        let marker = known.markers.iter().find(|marker| self.workspace.join(marker).is_file())?;
+        let is_meant = known.says.is_empty()
+            || fs::read_to_string(self.workspace.join(marker)).is_ok_and(|text| text.contains(known.says));
+        let is_built = known.built.is_empty() || known.built.iter().any(is_there);
+        if !is_meant || !is_built || !changed.iter().any(is_about) {
+            return None;
+        }
+        let program = known.programs.iter().find(|program| self.has_program(program))?;
+        Some(format!("{program} {}", known.arguments))
+    }
+
+    /// Whether a program is in the workspace, where its name is a path, or in a folder of `PATH` outside it.
+    fn has_program(&self, program: &str) -> bool {
+        if program.contains('/') {
+            return self.workspace.join(program).is_file();
+        }
+        let mut folders =
+            std::env::split_paths(&self.path).filter(|folder| !folder.starts_with(&self.workspace));
+        folders.any(|folder| folder.is_absolute() && is_program(&folder.join(program)))
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_check_is_known_by_files_and_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let (work, programs) = (folder.path().join("work"), folder.path().join("programs"));
+        for folder in [&work, &programs] {
+            fs::create_dir(folder).unwrap();
+        }
+        let environment: Environment =
+            [(OsString::from("PATH"), programs.clone().into())].into_iter().collect();
+        let line = |setting: CheckSetting, changed: &str| {
+            let settings = Shadow { check: setting, ..Shadow::default() };
+            let checks = Checks::new(work.to_str().unwrap(), &settings, &environment);
+            checks.of(&[WorkspacePath::parse(changed).unwrap()]).map(|check| check.line)
+        };
+        let found = |changed: &str| line(CheckSetting::Found, changed);
+        let program = |path: PathBuf| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        fs::write(work.join("Cargo.toml"), "").unwrap();
+        program(programs.join("cargo"));
+        assert_eq!(found("src/lib.rs"), None, "nobody has built it, so it would take long");
+        fs::create_dir(work.join("target")).unwrap();
+        assert_eq!(found("src/lib.rs").as_deref(), Some("cargo check --quiet --all-targets"));
+        assert_eq!(found("README.md"), None);
+        fs::write(work.join("tsconfig.json"), "").unwrap();
+        program(programs.join("tsc"));
+        assert_eq!(found("a.ts"), None);
+        fs::create_dir(work.join("node_modules")).unwrap();
+        assert_eq!(found("a.ts").as_deref(), Some("tsc --noEmit"));
+        program(work.join("node_modules/.bin/tsc"));
+        assert_eq!(found("a.ts").as_deref(), Some("node_modules/.bin/tsc --noEmit"));
+        fs::write(work.join("pyproject.toml"), "[project]\n").unwrap();
+        program(programs.join("pytest"));
+        assert_eq!(found("a.py"), None);
+        fs::write(work.join("pyproject.toml"), "[tool.pytest.ini_options]\n").unwrap();
+        assert_eq!(found("a.py").as_deref(), Some("pytest -q"));
+        fs::write(work.join("go.mod"), "").unwrap();
+        assert_eq!(found("a.go"), None, "there is no go");
+        program(programs.join("go"));
+        assert_eq!(found("a.go").as_deref(), Some("go vet ./..."));
+        assert_eq!(line(CheckSetting::Off, "a.go"), None);
+        assert_eq!(line(CheckSetting::Line("make check".into()), "README.md").as_deref(), Some("make check"));
+    }
+}

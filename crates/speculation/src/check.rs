@@ -1,0 +1,101 @@
+//! The project's own check of work that the model calls done.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// So many characters of what a check printed go back to the model: the last ones, where the errors are summed up.
+const MOST_REPORTED: usize = 6_000;
+
+/// A command that says whether a project's files are in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Its line, for `bash -c`.
+    pub line: String,
+    /// How long it may take; a check that takes longer says nothing.
+    pub time: Duration,
+}
+
+/// What a check said of completed work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    /// Its line.
+    pub command: String,
+    /// Whether it found nothing wrong.
+    pub passed: bool,
+    /// How many tests passed and failed, where it says so in a form that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<String>,
+    /// How long it took.
+    pub millis: u64,
+}
+
+impl Checked {
+    /// In a few words: `42 passed`, `cargo check passes`, `tsc --noEmit fails`.
+    pub fn words(&self) -> String {
+        match (&self.tests, self.passed) {
+            (Some(tests), _) => tests.clone(),
+            (None, true) => format!("{} passes", self.command),
+            (None, false) => format!("{} fails", self.command),
+        }
+    }
+}
+
+/// Whether a check that ended like this says something of the files, and not of the place it ran in: of a program that is not there, of
+/// packages that a place without a network has not.
+pub(crate) fn is_of_the_files(exit_code: Option<i32>, said: &str) -> bool {
+    const OF_THE_PLACE: [&str; 10] = [
+        "--offline",
+        "offline mode",
+        "ENOTCACHED",
+        "GOPROXY=off",
+        "cannot find module providing package",
+        "no required module provides package",
+        "No module named pytest",
+        "error: no such command",
+        "No space left on device",
+        "Read-only file system",
+    ];
+    // The shell's own codes of a program that is not there or cannot run, and the one of signals.
+    let of_the_shell = exit_code.is_none_or(|code| (126..=127).contains(&code) || 128 < code);
+    exit_code == Some(0) || !of_the_shell && !OF_THE_PLACE.iter().any(|words| said.contains(words))
+}
+
+/// What the model reads of a check that failed.
+pub(crate) fn report(command: &str, said: &str) -> String {
+    let cut = said.char_indices().rev().nth(MOST_REPORTED - 1).map_or(0, |(at, _)| at);
+    format!(
+        "[Before this is handed over, `{command}` ran over your changes, and failed:]\n{}\n[Mend what your changes broke. If the \
+         failure is not theirs, change nothing and say so.]",
+        said[cut..].trim()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_the_place_says_nothing_of_the_files() {
+        for (code, said, says) in [
+            (Some(0), "fine, --offline", true),
+            (Some(101), "error[E0308]: mismatched types", true),
+            (Some(1), "1 failed, 41 passed in 0.1s", true),
+            (Some(127), "bash: tsc: command not found", false),
+            (Some(101), "error: no matching package named `x` found\nit is required by --offline", false),
+            (Some(137), "", false),
+            (None, "", false),
+        ] {
+            assert_eq!(is_of_the_files(code, said), says, "{code:?} {said}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_long_report_counts() {
+        let said = format!("{}ü\nthe end\n", "x".repeat(10_000));
+        let report = report("make check", &said);
+        assert!(report.contains("xü\nthe end\n[Mend") && report.len() < MOST_REPORTED + 300, "{report}");
+        assert!(super::report("c", "short").contains("]\nshort\n["));
+    }
+}

@@ -1,0 +1,148 @@
+//! The project's own check of work that the model calls done.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::executor::block_on;
+use headstart_forked_query::{Role, check_pairing};
+use headstart_speculation::{Check, Ending, Event, Finished};
+use headstart_tool_gate::ApprovalMode;
+use headstart_toolbox::Played;
+use serde_json::json;
+
+use crate::shadow::{Viewing, changed, shell, viewing};
+use crate::support::{Answer, accepted, calls, edit, path, read, says, write};
+
+const LINE: &str = "cargo check";
+const ERROR: &str = "error[E0308]: mismatched types";
+
+fn checking(answers: impl IntoIterator<Item = Answer>) -> Viewing {
+    let viewing = viewing(ApprovalMode::AutoEdit, answers);
+    let check = Check { line: LINE.to_owned(), time: Duration::from_secs(20) };
+    *viewing.bench.host.check.lock().unwrap() = Some(check);
+    viewing
+}
+
+fn runs(viewing: &Viewing) -> usize {
+    viewing.views.requests().iter().filter(|request| request.command == LINE).count()
+}
+
+fn words(finished: &Finished) -> Vec<String> {
+    let texts = finished.transcript.messages.iter().filter(|message| message.role == Role::User);
+    texts.map(|message| format!("{:?}", message.parts)).collect()
+}
+
+#[test]
+fn completed_work_is_checked_and_what_the_check_wrote_is_dropped() {
+    let viewing = checking([calls([edit()]), says("Done.")]);
+    let passes =
+        Played::new("test result: ok. 42 passed; 0 failed\n", 0).writing(path("Cargo.lock"), "made\n");
+    viewing.views.play(LINE, passes.with(|answer| answer.cost.time = Duration::from_millis(1_200)));
+    let (speculation, driver, events) = viewing.bench.start("do it");
+    block_on(driver);
+    let finished = block_on(speculation.finished());
+    assert_eq!(
+        (finished.ending.clone(), changed(&finished)),
+        (Ending::Completed, vec!["src/lib.rs".to_owned()])
+    );
+    let checked = json!({ "command": LINE, "passed": true, "tests": "42 passed", "millis": 1_200 });
+    assert_eq!(serde_json::to_value(&finished.check).unwrap(), checked);
+    assert_eq!(finished.cost.view_ms, 1_200);
+    let told: Vec<_> = block_on(events.collect());
+    let event = told.iter().find(|event| matches!(event, Event::Checked(_))).unwrap();
+    assert_eq!(
+        serde_json::to_value(event).unwrap(),
+        json!({ "type": "checked", "command": LINE, "passed": true, "tests": "42 passed", "millis": 1_200 })
+    );
+    let shown = &viewing.views.requests()[0].staged.changes;
+    assert_eq!(shown.len(), 1, "it sees what is staged");
+    let kept: Finished = serde_json::from_str(&serde_json::to_string(&*finished).unwrap()).unwrap();
+    assert_eq!(kept, *finished);
+    accepted(block_on(viewing.bench.engine.accept(&kept)).unwrap());
+}
+
+#[test]
+fn what_fails_goes_back_to_the_model_once() {
+    let viewing =
+        checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "mended\n")]), says("Mended.")]);
+    viewing.views.play(LINE, Played::new(ERROR, 101));
+    viewing.views.play(LINE, Played::new("", 0));
+    let (_, finished) = viewing.bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    assert!(finished.check.as_ref().unwrap().passed && runs(&viewing) == 2);
+    let asked = words(&finished);
+    assert!(asked.len() == 2 && asked[1].contains(ERROR) && asked[1].contains("cargo check"), "{asked:?}");
+    check_pairing(&finished.transcript.messages).unwrap();
+    accepted(block_on(viewing.bench.engine.accept(&finished)).unwrap());
+    assert_eq!(viewing.bench.tree.snapshot()["src/lib.rs"], b"mended\n");
+}
+
+#[test]
+fn a_failure_that_stays_is_shown_with_the_work() {
+    // The model changes nothing: there is nothing to check anew.
+    let viewing = checking([calls([edit()]), says("Done."), says("It failed before.")]);
+    viewing.views.play(LINE, Played::new(ERROR, 101));
+    let (_, finished) = viewing.bench.speculate("do it");
+    assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 1));
+    assert_eq!(finished.check.as_ref().unwrap().words(), "cargo check fails");
+    assert_eq!(words(&finished).len(), 2);
+    // It mends, and that is no better.
+    let viewing =
+        checking([calls([edit()]), says("Done."), calls([write("src/lib.rs", "worse\n")]), says("Mended.")]);
+    viewing.views.play(LINE, Played::new(ERROR, 101));
+    viewing.views.play(LINE, Played::new(ERROR, 101));
+    let (_, finished) = viewing.bench.speculate("do it");
+    assert_eq!((finished.ending.clone(), runs(&viewing)), (Ending::Completed, 2));
+    assert!(!finished.check.as_ref().unwrap().passed);
+}
+
+#[test]
+fn mending_that_comes_to_no_end_is_taken_back() {
+    for last in [calls([write("src/lib.rs", "half\n"), shell("sudo reboot")]), says("")] {
+        let viewing = checking([calls([edit()]), says("Done."), last]);
+        viewing.views.play(LINE, Played::new(ERROR, 101));
+        let (_, finished) = viewing.bench.speculate("do it");
+        assert_eq!(finished.ending, Ending::Completed);
+        assert_eq!(words(&finished).len(), 1, "{:?}", finished.transcript);
+        assert!(finished.transcript.pending_call().is_none());
+        assert!(!finished.check.as_ref().unwrap().passed);
+        accepted(block_on(viewing.bench.engine.accept(&finished)).unwrap());
+        assert_ne!(viewing.bench.tree.snapshot()["src/lib.rs"], b"half\n");
+    }
+}
+
+#[test]
+fn a_check_that_cannot_say_anything_says_nothing() {
+    let silent = |played: Option<Played>, prepare: &dyn Fn(&Viewing)| {
+        let viewing = checking([calls([edit()]), says("Done."), says("never asked")]);
+        prepare(&viewing);
+        if let Some(played) = played {
+            viewing.views.play(LINE, played);
+        }
+        let (_, finished) = viewing.bench.speculate("do it");
+        assert_eq!((finished.ending.clone(), &finished.check), (Ending::Completed, &None));
+        assert_eq!(words(&finished).len(), 1);
+        runs(&viewing)
+    };
+    let nothing: &dyn Fn(&Viewing) = &|_| {};
+    let failed = || Played::new(ERROR, 101);
+    assert_eq!(silent(Some(failed().with(|answer| answer.refused.network = 2)), nothing), 1);
+    assert_eq!(silent(Some(failed().with(|answer| answer.refused.privileges = true)), nothing), 1);
+    assert_eq!(silent(Some(failed().with(|answer| answer.refused.quota = Some("1 MiB".into()))), nothing), 1);
+    assert_eq!(silent(Some(failed().with(|answer| answer.output.timed_out = true)), nothing), 1);
+    assert_eq!(silent(Some(failed().with(|answer| answer.changed_meanwhile = vec![path("a")])), nothing), 1);
+    // The program is not there.
+    assert_eq!(silent(None, nothing), 1);
+    assert_eq!(silent(Some(failed()), &|viewing| viewing.views.end_support("none here")), 0);
+    assert_eq!(silent(Some(failed()), &|viewing| viewing.bench.host.rules.lock().unwrap().views = false), 0);
+    let needs_host = Check { line: "sudo make check".to_owned(), time: Duration::from_secs(20) };
+    assert_eq!(
+        silent(None, &|viewing| *viewing.bench.host.check.lock().unwrap() = Some(needs_host.clone())),
+        0
+    );
+    // Nothing was changed.
+    let viewing = checking([calls([read("src/lib.rs")]), says("Done.")]);
+    let (_, finished) = viewing.bench.speculate("do it");
+    assert!(finished.check.is_none() && runs(&viewing) == 0);
+}
