@@ -64,9 +64,10 @@ impl Index {
     /// what is there answers.
     pub(crate) async fn follow(&self, most: Option<Duration>) -> Result<Updated, CliError> {
         self.follow_history()?;
-        let start = Instant::now();
+        // From the first file that is read: in a project where the walk alone takes longer, each call still comes further.
+        let mut start = None;
         let mut keep_going = |_| match most {
-            Some(most) if most < start.elapsed() => ControlFlow::Break(()),
+            Some(most) if most < start.get_or_insert_with(Instant::now).elapsed() => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
         match self.update(&mut keep_going).await {
