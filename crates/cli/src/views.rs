@@ -317,7 +317,9 @@ impl Views {
             _ => None,
         };
         let signature = settings::could_not_sign(&done.stdout) || settings::could_not_sign(&done.stderr);
-        Refused { network: done.refused.network, privileges: done.refused.privileges, signature, quota }
+        let offline = environment::stayed_offline(&done.stdout) || environment::stayed_offline(&done.stderr);
+        let network = done.refused.network.max(u64::from(offline));
+        Refused { network, privileges: done.refused.privileges, signature, quota }
     }
 
     /// Whether a tool keeps it for itself, in a folder that a variable names. What it installs for its user is none of that.

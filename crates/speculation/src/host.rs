@@ -65,7 +65,7 @@ pub trait Host: Send + Sync {
     }
 
     /// Whether the next step may run as well, on top of work that nobody has accepted yet, and how. It is asked only where
-    /// [`Limits::depth`] leaves room; a [`policy`](crate::policy) answers it well. `None`: not now. By default every step
+    /// [`Limits::depth`] leaves room; a policy (the crate `headstart-budget` has one) answers it well. `None`: not now. By default every step
     /// may, under the limits of the one below.
     async fn step_above(&self, step: &Step) -> Option<StepAbove> {
         Some(StepAbove { id: format!("{}+", step.below), limits: step.limits })

@@ -9,6 +9,8 @@ use crate::builtin::one_text;
 #[cfg(feature = "shell")]
 use crate::shell::Witness;
 use crate::{Access, BuiltinTool, CallRef, EffectKind, GateContext, Reason, Verdict, files};
+#[cfg(doc)]
+use crate::{ApprovalMode, Decision};
 #[cfg(feature = "shell")]
 use crate::{decide, shadow, shell};
 

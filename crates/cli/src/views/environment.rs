@@ -47,6 +47,24 @@ const SET: [(&str, &str); 19] = [
     ("npm_config_update_notifier", "false"),
 ];
 
+/// What programs say that were told by these variables to stay offline, and lack what they would have fetched. They ask no network then, so
+/// nothing else shows it.
+const STAYED_OFFLINE: [&str; 7] = [
+    "using offline mode (--offline)",
+    "but --offline was specified",
+    "could not be found in registry index",
+    "code ENOTCACHED",
+    "disabled by GOPROXY=off",
+    "Network connectivity is disabled",
+    "No matching distribution found for",
+];
+
+/// Whether a program would have needed the network, and did not ask for it because it was told that there is none.
+pub(super) fn stayed_offline(output: &[u8]) -> bool {
+    let output = String::from_utf8_lossy(output);
+    STAYED_OFFLINE.iter().any(|said| output.contains(said))
+}
+
 /// All variables of a command in a view.
 pub(super) fn of_views(users: &Environment, workspace: &Path) -> Vec<(OsString, OsString)> {
     let mut variables = runner::clean_environment(&users.all(), workspace);

@@ -98,6 +98,28 @@ fn tests_of_node_run_ahead_beside_modules_that_nobody_ignores() {
     assert!(!modules.join(".cache").exists());
 }
 
+/// A program that was told to stay offline asks no network, so only its words say that it lacked one.
+#[test]
+fn packages_that_would_have_to_be_fetched_are_no_failure_of_the_code() {
+    let mut session = session();
+    session.write(
+        "project/package.json",
+        "{\"name\": \"sample\", \"dependencies\": {\"nowhere-at-all-42\": \"1\"}}\n",
+    );
+    run(&session, "cargo", &["init", "--quiet", "--lib", "--name", "sample", "--vcs", "git"]);
+    let manifest = session.text("Cargo.toml").unwrap();
+    session.write("project/Cargo.toml", format!("{manifest}nowhere-at-all-42 = \"1\"\n"));
+    for command in
+        ["cargo check", "cargo check 2>&1 | tail -n 3; exit 1", "cargo add nowhere-at-all-42", "npm install"]
+    {
+        let recording = json!({"turns": [{"toolCalls": [shell(command)]}, {"text": "It does not build."}]});
+        let (outcome, _) = session.speculate(&recording, "auto-edit");
+        let finished = outcome.finished();
+        assert_eq!(finished["status"], "boundary", "{command}: {outcome}");
+        assert_eq!(finished["boundary"]["verdict"]["reason"], "needs_host", "{command}: {outcome}");
+    }
+}
+
 /// A crate with a lock file, whose `target` nobody has built.
 pub(crate) fn fresh_crate() -> Session {
     let session = session();
