@@ -96,6 +96,7 @@ const CONFLICTS: Readonly<Record<Conflict["kind"], string>> = {
   created: "you created it, too",
   replaced: "something else is there now",
   staleRead: "the work read it, and you have changed it since",
+  ref: "you have committed since",
 };
 
 function conflict(prompt: string, conflicts: readonly Conflict[], actions: ConversationActions) {

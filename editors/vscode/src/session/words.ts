@@ -37,6 +37,8 @@ export function conflictLine({ path, kind }: Conflict): string {
       return `${path} is something else now.`;
     case "staleRead":
       return `${path}, which the work read, has changed meanwhile.`;
+    case "ref":
+      return `${path} has commits that the work does not rest on.`;
   }
 }
 
