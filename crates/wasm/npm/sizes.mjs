@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 950 },
+  "whole module": { goal: 330, limit: 955 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 730 },
-  core: { limit: 545 },
+  "everything else": { goal: 130, limit: 735 },
+  core: { limit: 550 },
   gate: { limit: 490 },
   controller: { limit: 112 },
 };
