@@ -2,7 +2,7 @@
 
 mod support;
 
-use headstart_tool_gate::{Decision, EffectKind, Gate, Verdict};
+use headstart_tool_gate::{Decision, EffectKind, Gate, Reason, Verdict};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -33,7 +33,11 @@ fn fault(command: &str, verdict: &Verdict) -> Option<String> {
         if effect.detail.len() < 7 || !effect.detail.contains(' ') {
             return Some(format!("{command:?}: {:?} is no sentence", effect.detail));
         }
-        if (effect.kind == EffectKind::ReadOnly) != (verdict.decision == Decision::Allow) {
+        // A secret stops a command that only reads it.
+        let only_reads = verdict.decision == Decision::Allow || verdict.reason == Reason::SecretPath;
+        if effect.kind == EffectKind::ReadOnly && !only_reads
+            || effect.kind != EffectKind::ReadOnly && verdict.decision == Decision::Allow
+        {
             return Some(format!("{command:?}: {effect:?} in a {:?}", verdict.decision));
         }
     }
