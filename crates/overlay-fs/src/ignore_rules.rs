@@ -81,7 +81,7 @@ impl Line {
         if pattern.is_empty() {
             return None;
         }
-        let glob = Glob::without_braces(pattern).ok()?;
+        let glob = Glob::without_braces(&without_further_stars(pattern)).ok()?;
         Some(Self { glob, negated, folders_only, name_only })
     }
 
@@ -97,10 +97,38 @@ impl Line {
     }
 }
 
+/// To git more than two stars in a row are two.
+fn without_further_stars(pattern: &str) -> String {
+    let mut shorter = String::with_capacity(pattern.len());
+    for letter in pattern.chars() {
+        if letter != '*' || !shorter.ends_with("**") {
+            shorter.push(letter);
+        }
+    }
+    shorter
+}
+
 /// Blanks at the end do not count, unless there is a backslash before them.
 fn without_blanks_at_the_end(line: &str) -> &str {
     let trimmed = line.trim_end_matches(' ');
     let backslashes = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count();
     let escapes_one = backslashes % 2 == 1 && trimmed.len() < line.len();
     if escapes_one { &line[..=trimmed.len()] } else { trimmed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_two_stars_in_a_row_are_two() {
+        let rules = IgnoreRules::default().with(&WorkspacePath::root(), "/***\n!?\na****b\n");
+        let ignores =
+            |path: &str| rules.ignores(&WorkspacePath::parse(path).expect("a path"), EntryKind::File);
+        for (path, is_ignored) in
+            [("a", false), ("b.x", true), ("d/a", false), ("d/b.x", true), ("axb", true)]
+        {
+            assert_eq!(ignores(path), is_ignored, "{path}");
+        }
+    }
 }
