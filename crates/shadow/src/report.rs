@@ -182,7 +182,7 @@ pub struct ReadBack {
 }
 
 /// What programs say that cannot get the privileges they need.
-#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+#[cfg(all(feature = "os", target_os = "linux"))]
 const PRIVILEGES: [&str; 13] = [
     "no new privileges\" flag is set",
     "sudo: effective uid is not 0",
@@ -200,14 +200,14 @@ const PRIVILEGES: [&str; 13] = [
 ];
 
 /// Whether this output tells that a program asked for more privileges and did not get them.
-#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+#[cfg(all(feature = "os", target_os = "linux"))]
 pub(crate) fn asked_for_privileges(output: &[u8]) -> bool {
     let output = String::from_utf8_lossy(output);
     PRIVILEGES.iter().any(|said| output.contains(said))
 }
 
 /// Whether this output tells that the room for files was used up.
-#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+#[cfg(all(feature = "os", target_os = "linux"))]
 pub(crate) fn met_quota(output: &[u8]) -> bool {
     let output = String::from_utf8_lossy(output);
     output.contains("No space left on device") || output.contains("ENOSPC")

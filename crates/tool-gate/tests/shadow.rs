@@ -1,4 +1,5 @@
 //! Commands of work that runs ahead, where commands may run in a view of the workspace.
+#![cfg(feature = "shell")]
 
 mod support;
 
