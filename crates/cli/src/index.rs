@@ -17,6 +17,7 @@ pub(crate) use self::upkeep::Upkeep;
 use crate::config::IndexConfig;
 use crate::error::CliError;
 use crate::store::create_private_folder;
+use crate::workspace::state_name;
 
 /// The note in an index that its user has paused it, if it is not empty.
 pub(crate) const PAUSED: &str = "paused";
@@ -134,13 +135,9 @@ fn files(workspace: &Path, state: &Path) -> Result<OsTree, CliError> {
         .map_err(|error| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
-/// `STATE/index/NAME-HASH.sqlite`: the name for people, the hash of the whole path for the machine.
+/// `STATE/index/NAME-HASH.sqlite`.
 fn place(state: &Path, workspace: &str) -> PathBuf {
-    let name = Path::new(workspace).file_name().unwrap_or_default().to_string_lossy();
-    let plain = |sign: char| if sign.is_ascii_alphanumeric() || "-_".contains(sign) { sign } else { '_' };
-    let name: String = name.chars().take(40).map(plain).collect();
-    let hash = xxhash_rust::xxh3::xxh3_64(workspace.as_bytes());
-    state.join("index").join(format!("{name}-{hash:016x}.sqlite"))
+    state.join("index").join(format!("{}.sqlite", state_name(Path::new(workspace))))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use std::io;
 use std::path::Path;
 
+use ignore::WalkBuilder;
+
 use crate::error::CliError;
 use crate::store::Record;
 
@@ -16,6 +18,23 @@ pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
         return Err(CliError::WorkspaceNotADirectory { path: path.to_owned() });
     }
     absolute.into_os_string().into_string().map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
+}
+
+/// What a file or folder of the state about a workspace is named after: its name for people, the hash of the whole path for the machine.
+pub(crate) fn state_name(workspace: &Path) -> String {
+    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |sign: char| if sign.is_ascii_alphanumeric() || "-_".contains(sign) { sign } else { '_' };
+    let name: String = name.chars().take(40).map(plain).collect();
+    format!("{name}-{:016x}", xxhash_rust::xxh3::xxh3_64(workspace.as_os_str().as_encoded_bytes()))
+}
+
+/// The files and folders of a workspace that git does not ignore, without git's own.
+pub(crate) fn unignored(workspace: &Path) -> ignore::Walk {
+    WalkBuilder::new(workspace)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build()
 }
 
 /// The workspace of a speculation that is kept. What a link leads to that took its place later is another folder.

@@ -94,9 +94,7 @@ fn snapshot_of(context: ToolContext<'_>) -> Snapshot {
     let (deny, consented) = (context.gate.deny.clone(), context.consented);
     Snapshot {
         changes: Arc::new(context.view.staged_changes()),
-        closed: Arc::new(move |path| {
-            deny.matching(path).is_some() || !consented && deny.secret(path).is_some()
-        }),
+        closed: Arc::new(move |path| deny.closes(path, consented)),
     }
 }
 

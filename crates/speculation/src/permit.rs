@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -157,7 +158,9 @@ impl Tools {
         permitted: &Permitted,
     ) -> Option<ToolOutcome> {
         let now = view.change_set();
-        let mut staged = now.changes.iter().filter(|change| !before.changes.contains(change));
+        let before: HashMap<_, _> = before.changes.iter().map(|change| (&change.path, change)).collect();
+        let mut staged =
+            now.changes.iter().filter(|change| before.get(&change.path).is_none_or(|known| known != change));
         let why = if tool.stages_in(&call.args) {
             let rules = GateContext { mode: ApprovalMode::AutoEdit, ..permitted.context.clone() };
             let verdict = |path| self.gate.judge_path(Access::Write, path, &rules);

@@ -89,6 +89,6 @@ impl GateContext {
     /// Whether a deny rule matches `path` or a folder that holds it, or it holds a secret by its name. Searches and listings leave such
     /// paths out.
     pub fn denies(&self, path: &WorkspacePath) -> bool {
-        self.deny.matching(path).is_some() || self.deny.secret(path).is_some()
+        self.deny.closes(path, false)
     }
 }

@@ -48,6 +48,11 @@ impl DenyRules {
         if self.secrets_open { None } else { pattern_for(path) }
     }
 
+    /// Whether a rule matches `path` or a folder that holds it; or it holds a secret by its name, and the user was not asked about it.
+    pub fn closes(&self, path: &WorkspacePath, asked: bool) -> bool {
+        self.matching(path).is_some() || !asked && self.secret(path).is_some()
+    }
+
     /// Compiles `rules`; the error names the first pattern that is not one.
     pub fn new(rules: impl IntoIterator<Item = DenyRule>) -> Result<Self, GateError> {
         let mut compiled = Self::default();

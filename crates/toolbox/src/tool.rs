@@ -30,8 +30,7 @@ impl ToolContext<'_> {
     /// Whether a path is left out of listings and searches: for a deny rule, or as a file that holds a secret by its name, unless
     /// the user was asked about this call.
     pub(crate) fn closes(&self, path: &WorkspacePath) -> bool {
-        let deny = &self.gate.deny;
-        deny.matching(path).is_some() || !self.consented && deny.secret(path).is_some()
+        self.gate.deny.closes(path, self.consented)
     }
 }
 

@@ -191,24 +191,10 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
     let json = context.output.is_json();
     let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
     let started = Instant::now();
-    let mut said = Vec::new();
-    let mut gone = None;
-    let (end, refused) = view
-        .run_into(&command, &mut |stream, piece| {
-            let written = match stream {
-                _ if json => {
-                    said.extend_from_slice(piece);
-                    Ok(())
-                }
-                Stream::Out => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
-                Stream::Err => io::stderr().write_all(piece),
-            };
-            gone = gone.take().or(written.err());
-        })
-        .map_err(|error| failed(error.to_string()))?;
-    if let Some(error) = gone {
-        return Err(CliError::Output(error));
-    }
+    let mut said = Said::new(json);
+    let ran = view.run_into(&command, &mut |stream, piece| said.take(stream, piece));
+    let (end, refused) = ran.map_err(|error| failed(error.to_string()))?;
+    let said = said.whole()?;
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut back = if view.has_ended() {
         let why = match end {
@@ -240,7 +226,7 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
             exit_code,
             end,
             millis,
-            output: String::from_utf8_lossy(&said).into_owned(),
+            output: said,
             changes: back.changes.summary(),
             warm: &back.ignored,
             not_staged: &back.not_staged,
@@ -261,6 +247,36 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         Some(code) => ExitStatus::Of(u8::try_from(code).unwrap_or(1)),
         None => ExitStatus::Failed,
     })
+}
+
+/// What a command prints: passed on as it comes, or kept for the JSON that tells of it.
+struct Said {
+    kept: Option<Vec<u8>>,
+    /// Why it cannot be passed on.
+    gone: Option<io::Error>,
+}
+
+impl Said {
+    fn new(is_kept: bool) -> Self {
+        Self { kept: is_kept.then(Vec::new), gone: None }
+    }
+
+    fn take(&mut self, stream: Stream, piece: &[u8]) {
+        let written = match (&mut self.kept, stream) {
+            (Some(kept), _) => kept.write_all(piece),
+            (None, Stream::Out) => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
+            (None, Stream::Err) => io::stderr().write_all(piece),
+        };
+        self.gone = self.gone.take().or(written.err());
+    }
+
+    /// All that was kept.
+    fn whole(self) -> Result<String, CliError> {
+        match self.gone {
+            Some(error) => Err(CliError::Output(error)),
+            None => Ok(String::from_utf8_lossy(&self.kept.unwrap_or_default()).into_owned()),
+        }
+    }
 }
 
 /// What the command did to the repository, or why that is not applied.

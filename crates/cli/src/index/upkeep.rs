@@ -121,7 +121,7 @@ impl ProjectIndex for Upkeep {
     async fn read(&self, work: IndexWork) {
         let shared = Arc::clone(&self.shared);
         let read = tokio::task::spawn_blocking(move || {
-            let (index, edited) = shared.change(|state| (state.index.clone(), state.edited.recent()));
+            let (index, edited) = shared.change(|state| (state.index.clone(), state.edited.clone()));
             let Some(index) = index else { return without(&shared, work) };
             let opened = index.recent().and_then(|recent| Ok((index.store.snapshot()?, recent)));
             match opened {

@@ -8,7 +8,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use headstart_overlay_fs::{Change, ChangeKind, WorkspacePath};
-use ignore::WalkBuilder;
+
+use crate::workspace::unignored;
 
 /// A workspace with more files has no servers: each question looks at all of them.
 const MOST_FILES: usize = 200_000;
@@ -67,13 +68,8 @@ impl Disk {
 }
 
 fn files(workspace: &Path) -> io::Result<BTreeMap<WorkspacePath, Stamp>> {
-    let walk = WalkBuilder::new(workspace)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
     let mut files = BTreeMap::new();
-    for entry in walk.filter_map(Result::ok) {
+    for entry in unignored(workspace).filter_map(Result::ok) {
         if entry.file_type().is_none_or(|kind| kind.is_dir()) {
             continue;
         }

@@ -216,7 +216,7 @@ impl Shared {
     }
 
     fn is_closed(&self, path: &WorkspacePath) -> bool {
-        self.deny.matching(path).is_some() || self.deny.secret(path).is_some()
+        self.deny.closes(path, false)
     }
 
     fn command(&self, file: &Path, program: Program) -> Command {

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use headstart_overlay_fs::{OsTree, WorkspacePath};
 use headstart_shadow::{Command, End, Ender, Options, Stream, Streams, View};
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::Secrets;
 
-use super::{Views, closed};
+use super::Views;
 
 /// Of all commands together; a build from nothing takes longer than a command of work ahead may.
 const TIME: Duration = Duration::from_secs(30 * 60);
@@ -72,8 +71,7 @@ impl Views {
             about.process = view.process();
             about.is_running = true;
         });
-        let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
-        let closed = closed::paths(view.workspace(), deny, secrets).map_err(|error| error.to_string())?;
+        let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).map_err(failed)?;
         let began = Instant::now();
         let mut end = End::Exited { code: 0 };

@@ -4,7 +4,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use headstart_overlay_fs::WorkspacePath;
-use ignore::WalkBuilder;
+
+use crate::workspace::unignored;
 
 /// Most files that are named; a warning needs no more.
 const MOST: usize = 1_000;
@@ -13,12 +14,7 @@ const MOST: usize = 1_000;
 /// ignores, and without git's own folder.
 pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath> {
     let since = i128::from(unix_ms);
-    let walk = WalkBuilder::new(workspace)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
-    let changed = walk.filter_map(Result::ok).filter(|entry| {
+    let changed = unignored(workspace).filter_map(Result::ok).filter(|entry| {
         let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
         let changed = entry.metadata().is_ok_and(|metadata| {
             since <= i128::from(metadata.ctime()) * 1_000 + i128::from(metadata.ctime_nsec() / 1_000_000)

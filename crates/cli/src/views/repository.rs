@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use headstart_git_ahead::{GitChange, GitError, Reader, Snapshot};
 use headstart_overlay_fs::Process;
 use headstart_toolbox::GitSoFar;
-use rustix::time::{ClockId, clock_gettime};
 use tempfile::TempDir;
 
 use super::opening::Opened;
-use crate::setup;
+use super::rooms::is_leftover;
 use crate::store::create_private_folder;
+use crate::{clock, setup};
 
 /// The folder of the state in which each process has one of its own.
 const FOLDER: &str = "git";
@@ -156,9 +156,7 @@ impl Repository {
 impl InView {
     /// In a view that is started now, by the clock that the kernel stamps files with.
     pub(super) fn starts_now() -> Self {
-        let now = clock_gettime(ClockId::RealtimeCoarse);
-        let since = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
-        Self { since, before: None, is_known: false, shown: GitSoFar::default() }
+        Self { since: clock::of_files_ns(), before: None, is_known: false, shown: GitSoFar::default() }
     }
 }
 
@@ -168,16 +166,11 @@ fn remove_old(folder: &Path) {
         let owner = std::fs::read(entry.path().join(OWNER)).ok();
         let owner = owner.and_then(|bytes| serde_json::from_slice::<Process>(&bytes).ok());
         // One without an owner is being made at this moment, or was left by a process that died within it.
-        let is_old = || entry.metadata().is_ok_and(|found| is_long_ago(&found));
+        let is_old = || entry.metadata().is_ok_and(|found| is_leftover(&found));
         if owner.map_or_else(is_old, |owner| !owner.is_alive()) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-}
-
-fn is_long_ago(found: &std::fs::Metadata) -> bool {
-    let age = found.modified().ok().and_then(|time| time.elapsed().ok());
-    age.is_some_and(|age| 3_600 < age.as_secs())
 }
 
 /// Whether a command says that it found no repository.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::warm::Warm;
 use crate::clock;
 use crate::config::Shadow;
+use crate::workspace::state_name;
 
 /// The folder of all workspaces, in the state folder.
 const SHADOW: &str = "shadow";
@@ -79,7 +80,7 @@ impl Rooms {
     /// Those of a workspace; none where they would be in the workspace itself, whose views show them.
     pub(crate) fn new(state: &Path, workspace: &Path, settings: &Shadow) -> Option<Self> {
         let workspace = workspace.canonicalize().ok()?;
-        let folder = state.join(SHADOW).join(name(&workspace));
+        let folder = state.join(SHADOW).join(state_name(&workspace));
         let is_inside = state.canonicalize().unwrap_or_else(|_| state.to_owned()).starts_with(&workspace);
         (!is_inside).then(|| Self {
             folder,
@@ -209,6 +210,11 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<Kept>> {
 }
 
 impl Kept {
+    /// The path of the workspace; empty where nobody noted it.
+    pub(crate) fn name(&self) -> String {
+        self.workspace.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+    }
+
     pub(crate) fn warm(&self) -> Warm {
         Warm::new(&self.folder, self.workspace.as_deref().unwrap_or(Path::new("/nonexistent")))
     }
@@ -229,11 +235,15 @@ pub(crate) fn sweep(folder: &Path) -> usize {
         if name.starts_with(ROOM) {
             return !is_held(&entry.path().join(LOCK));
         }
-        let age =
-            entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
-        name.starts_with(NEW) && age.is_some_and(|age| LEFTOVER_AFTER < age)
+        name.starts_with(NEW) && entry.metadata().is_ok_and(|found| is_leftover(&found))
     });
     left.filter(|entry| remove_folder(&entry.path()).is_ok()).count()
+}
+
+/// Whether what nobody is known to hold is too old to be just being made.
+pub(super) fn is_leftover(found: &fs::Metadata) -> bool {
+    let age = found.modified().ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| LEFTOVER_AFTER < age)
 }
 
 /// A folder for this user alone; one that is there stays.
@@ -296,12 +306,4 @@ pub(super) fn bytes_below(folder: &Path) -> u64 {
         Err(_) => 0,
     };
     entries.map(size).sum()
-}
-
-/// The name for people, the hash of the whole path for the machine.
-fn name(workspace: &Path) -> String {
-    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
-    let plain = |sign: char| if sign.is_ascii_alphanumeric() || "-_".contains(sign) { sign } else { '_' };
-    let name: String = name.chars().take(40).map(plain).collect();
-    format!("{name}-{:016x}", xxhash_rust::xxh3::xxh3_64(workspace.as_os_str().as_encoded_bytes()))
 }

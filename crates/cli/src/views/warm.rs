@@ -58,7 +58,7 @@ pub(crate) struct Layer {
     /// In nanoseconds since the Unix epoch, by the clock of files.
     began: i64,
     done: i64,
-    pub(crate) bytes: u64,
+    bytes: u64,
 }
 
 /// Layers that a view lies over; nobody removes them meanwhile.
@@ -87,12 +87,13 @@ impl Warm {
     /// What is kept, and whether it still serves.
     pub(crate) fn look(&self) -> Option<(Record, bool)> {
         let record = self.record()?;
-        let serves = self.is_current(&record);
+        let serves = self.are_current(&record.stamps);
         Some((record, serves))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.record().map_or(0, |record| record.layers.iter().map(|layer| layer.bytes).sum())
+    /// Bytes of all layers.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.record().map_or(0, |record| record.bytes())
     }
 
     /// The layers for a view with these folders; none where there is none that serves.
@@ -106,7 +107,7 @@ impl Warm {
             is_there.then_some(file)
         };
         let locks: Option<Vec<File>> = record.layers.iter().map(lock).collect();
-        let (locks, is_current) = (locks?, self.is_current(&record));
+        let (locks, is_current) = (locks?, self.are_current(&record.stamps));
         let known = |name: &String| folders.iter().any(|folder| folder.to_string() == *name);
         let changed = record.began().and_then(|began| self.changed_since(began, folders));
         let changed = changed.and_then(|changed| older(changed, record.done()));
@@ -134,7 +135,12 @@ impl Warm {
             self.clear();
         }
         let stamps = folders.iter().map(|folder| (folder.to_string(), stamp(&self.workspace, folder)));
-        Ok(Filling { _lock: lock, began: now(), folders: folders.to_vec(), stamps: stamps.collect() })
+        Ok(Filling {
+            _lock: lock,
+            began: clock::of_files_ns(),
+            folders: folders.to_vec(),
+            stamps: stamps.collect(),
+        })
     }
 
     /// Keeps what a view wrote that has ended, over the layers that it lay over. `Ok(None)`: it wrote nothing. An error says why it is not kept.
@@ -151,10 +157,7 @@ impl Warm {
             Some([path, ..]) => return Err(format!("{} changed on disk meanwhile", path.path)),
             None => return Err(format!("the workspace holds more than {MOST_NAMES} files")),
         }
-        let is_same = |(name, seen): (&String, &String)| {
-            WorkspacePath::parse(name).is_ok_and(|path| stamp(&self.workspace, &path) == *seen)
-        };
-        if !filling.stamps.iter().all(is_same) {
+        if !self.are_current(&filling.stamps) {
             return Err("somebody else built on disk meanwhile".to_owned());
         }
         let new = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder).map_err(failed)?;
@@ -177,7 +180,7 @@ impl Warm {
             new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
         let bytes = bytes_below(new.path());
         fs::rename(new.keep(), self.folder.join(&random)).map_err(failed)?;
-        let layer = Layer { id: random, folders, began: filling.began, done: now(), bytes };
+        let layer = Layer { id: random, folders, began: filling.began, done: clock::of_files_ns(), bytes };
         let below = over.map(|used| used.record.layers.clone()).unwrap_or_default();
         let layers = [vec![layer], below].concat();
         let record = Record { layers, stamps: filling.stamps.clone(), used: clock::unix_ms() };
@@ -217,8 +220,9 @@ impl Warm {
         (!record.layers.is_empty()).then_some(record)
     }
 
-    fn is_current(&self, record: &Record) -> bool {
-        record.stamps.iter().all(|(name, seen)| {
+    /// Whether the folders on disk are what they were.
+    fn are_current(&self, stamps: &BTreeMap<String, String>) -> bool {
+        stamps.iter().all(|(name, seen)| {
             WorkspacePath::parse(name).is_ok_and(|path| stamp(&self.workspace, &path) == *seen)
         })
     }
@@ -231,6 +235,10 @@ impl Warm {
 }
 
 impl Record {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.bytes).sum()
+    }
+
     fn began(&self) -> Option<i64> {
         self.layers.iter().map(|layer| layer.began).min()
     }
@@ -342,10 +350,4 @@ fn numbers(found: &Metadata) -> [i64; 4] {
 
 fn nanoseconds(seconds: i64, more: i64) -> i64 {
     seconds.saturating_mul(SECOND).saturating_add(more)
-}
-
-/// The clock by which the system writes times at files.
-fn now() -> i64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-    nanoseconds(now.tv_sec, now.tv_nsec)
 }

@@ -55,9 +55,7 @@ impl Tool for RepoMap {
         let (looks, delta, asked) = (Arc::clone(&self.looks), look.delta.clone(), below.clone());
         let (deny, consented) = (context.gate.deny.clone(), context.consented);
         let answer = self.looks.ask(move |moment| {
-            let closes = |path: &WorkspacePath| {
-                deny.matching(path).is_some() || !consented && deny.secret(path).is_some()
-            };
+            let closes = |path: &WorkspacePath| deny.closes(path, consented);
             let staged = looks.over(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
             let map = repo_map(&view, &asked, bytes, &closes)?;

@@ -45,10 +45,8 @@ pub(super) async fn run(args: &ShadowDiagnostics, context: &Context) -> Result<E
     let servers =
         intel::start(&config, &workspace, &context.environment, &Arc::new(views), &rules.deny, QUESTION)?;
     let deny = rules.deny.clone();
-    let snapshot = Snapshot {
-        changes: Arc::new(staged),
-        closed: Arc::new(move |path| deny.matching(path).is_some() || deny.secret(path).is_some()),
-    };
+    let snapshot =
+        Snapshot { changes: Arc::new(staged), closed: Arc::new(move |path| deny.closes(path, false)) };
     let asked = servers.diagnostics(&snapshot, &paths, Severity::Warning).await;
     let delta = asked.map_err(|error| CliError::Unavailable(error.to_string()))?;
     if context.output.is_json() {

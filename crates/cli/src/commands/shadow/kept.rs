@@ -47,7 +47,7 @@ pub(super) fn list(context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
     let all = all_kept(store.state_folder()).map_err(CliError::state(store.state_folder()))?;
     let now = clock::unix_ms();
-    let mut lines = Vec::new();
+    let mut is_any = false;
     for kept in &all {
         for view in &kept.views {
             let processes = processes(view.process);
@@ -77,15 +77,15 @@ pub(super) fn list(context: &Context) -> Result<ExitStatus, CliError> {
                 view.workspace
             );
             tell(context, &line, &text)?;
-            lines.push(text);
+            is_any = true;
         }
-        let workspace = kept.workspace.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let workspace = kept.name();
         if let Some((record, current)) = kept.warm().look() {
             let mut folders: Vec<&str> =
                 record.layers.iter().flat_map(|layer| layer.folders.iter().map(String::as_str)).collect();
             folders.sort_unstable();
             folders.dedup();
-            let bytes = record.layers.iter().map(|layer| layer.bytes).sum();
+            let bytes = record.bytes();
             let serves =
                 if current { "for the next views" } else { "out of date, as the folder on disk is another" };
             let text = format!("warm  {}  {}  {serves}  {workspace}", folders.join(", "), size(bytes));
@@ -94,10 +94,10 @@ pub(super) fn list(context: &Context) -> Result<ExitStatus, CliError> {
                 &Line::Warm { workspace: &workspace, folders, bytes, used: record.used, current },
                 &text,
             )?;
-            lines.push(text);
+            is_any = true;
         }
     }
-    if lines.is_empty() && !context.output.is_json() {
+    if !is_any && !context.output.is_json() {
         output::note("no view is held, and no build output is kept");
     }
     Ok(ExitStatus::Done)
@@ -108,12 +108,12 @@ pub(super) fn clean(all: bool, of: &WorkspaceArg, context: &Context) -> Result<E
     let wanted = if all { None } else { Some(workspace::resolve(of.path.as_deref())?) };
     let kept = all_kept(store.state_folder()).map_err(CliError::state(store.state_folder()))?;
     for kept in kept {
-        let name = kept.workspace.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let name = kept.name();
         if wanted.as_ref().is_some_and(|wanted| *wanted != name) {
             continue;
         }
         let warm = kept.warm();
-        let bytes = warm.look().map_or(0, |(record, _)| record.layers.iter().map(|layer| layer.bytes).sum());
+        let bytes = warm.bytes();
         let left = !warm.clear();
         kept.remove_if_unused();
         let text = if left {

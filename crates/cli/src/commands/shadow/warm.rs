@@ -1,14 +1,12 @@
 //! `shadow warm`: builds ahead what all views of a workspace begin with.
 
-use std::io::{self, Write as _};
-
 use headstart_overlay_fs::WorkspacePath;
-use headstart_shadow::{Command, End, Stream};
+use headstart_shadow::{Command, End};
 use headstart_toolbox::Support;
 use serde::Serialize;
 
 use super::kept::size;
-use super::{NO_VIEW, open};
+use super::{NO_VIEW, Said, open};
 use crate::args::ShadowWarm;
 use crate::context::Context;
 use crate::error::CliError;
@@ -48,23 +46,10 @@ pub(super) fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, Cl
     }
     let rules = config.gate_context(workspace)?;
     let json = context.output.is_json();
-    let (mut said, mut gone) = (Vec::new(), None);
-    let filled = views
-        .fill(&commands, &rules.deny, drop, &mut |stream, piece| {
-            let written = match stream {
-                _ if json => {
-                    said.extend_from_slice(piece);
-                    Ok(())
-                }
-                Stream::Out => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
-                Stream::Err => io::stderr().write_all(piece),
-            };
-            gone = gone.take().or(written.err());
-        })
-        .map_err(CliError::Unavailable)?;
-    if let Some(error) = gone {
-        return Err(CliError::Output(error));
-    }
+    let mut said = Said::new(json);
+    let filled = views.fill(&commands, &rules.deny, drop, &mut |stream, piece| said.take(stream, piece));
+    let filled = filled.map_err(CliError::Unavailable)?;
+    let said = said.whole()?;
     let exit_code = match filled.end {
         End::Exited { code } => Some(code),
         _ => None,
@@ -76,7 +61,7 @@ pub(super) fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, Cl
             exit_code,
             end: filled.end,
             millis: u64::try_from(filled.time.as_millis()).unwrap_or(u64::MAX),
-            output: String::from_utf8_lossy(&said).into_owned(),
+            output: said,
             folders: &filled.folders,
             bytes,
             kept: why.is_none(),

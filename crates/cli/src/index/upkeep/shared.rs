@@ -159,10 +159,6 @@ impl Edited {
         self.paths.push_front(path);
     }
 
-    pub(super) fn recent(&self) -> Self {
-        self.clone()
-    }
-
     /// These together with files of past commits, each with the larger of its shares; and the number of this state.
     pub(super) fn with(self, commits: Vec<(WorkspacePath, f32)>) -> (Vec<(WorkspacePath, f32)>, u64) {
         let mut recent: BTreeMap<WorkspacePath, f32> = commits.into_iter().collect();
