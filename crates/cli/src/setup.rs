@@ -181,9 +181,11 @@ pub(crate) fn demo_session(
     let models = Models::of_recording(recording, speed);
     // A recording asks an index nothing, and its folder goes with the demo.
     let index = IndexConfig { enabled: false, ..IndexConfig::default() };
-    let config = Config { mode: ApprovalMode::AutoEdit, index, ..Config::default() };
+    let environment = Environment::of_process();
+    let mut config = Config { mode: ApprovalMode::AutoEdit, index, ..Config::default() };
+    config.shadow.enabled = environment.switch("HEADSTART_SHADOW")?.unwrap_or(true);
     let workspace = crate::workspace::resolve(Some(workspace))?;
     // Beside the sample project, in the temporary folder that goes with it.
     let state = Path::new(&workspace).with_file_name("state");
-    session(&config, &workspace, Some(&state), &models, Vec::new(), &Environment::of_process())
+    session(&config, &workspace, Some(&state), &models, Vec::new(), &environment)
 }

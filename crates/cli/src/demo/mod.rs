@@ -80,7 +80,7 @@ async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<Exit
     narrator.say("suggest", &format!("{first}    [Tab]"))?;
 
     narrator
-        .heading("2. While you read, the suggestion runs ahead. Nothing in the project changes until Tab.")?;
+        .heading("2. While you read, the suggestion runs ahead, its tests as well. Nothing in the project changes until Tab.")?;
     let mut suggestion = first;
     for reading in [2_600, 2_000] {
         let (row, next) = stage.tab(&narrator, &suggestion, Duration::from_millis(reading)).await?;
@@ -88,8 +88,8 @@ async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<Exit
         suggestion = next;
     }
 
-    narrator.heading("3. A push is not yours to give away: the work stops at the boundary and asks.")?;
-    let (row, next) = stage.boundary(&narrator, &suggestion, Duration::from_millis(1_500)).await?;
+    narrator.heading("3. A commit waits for Tab like everything else. A push cannot be taken back: the work stops there and asks.")?;
+    let (row, next) = stage.tab(&narrator, &suggestion, Duration::from_millis(1_500)).await?;
     rows.push(row);
 
     narrator.heading("4. You type something else: nothing ever happened.")?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use textwrap::{Options, WordSplitter};
 
 use crate::error::CliError;
-use crate::output::{Output, Style, call_title, print, print_json};
+use crate::output::{Output, Style, call_title, print, print_json, shadow_line};
 
 /// On a narrower terminal there is no room for the time.
 const WITH_TIME: usize = 60;
@@ -79,6 +79,7 @@ impl Narrator {
                 ToolOutcome::Error(message) => self.say(who, &format!("  failed: {message}")),
                 ToolOutcome::Output(_) => Ok(()),
             },
+            Event::ShadowRan { .. } => self.say(who, &format!("  {}", shadow_line(event))),
             _ => Ok(()),
         }
     }

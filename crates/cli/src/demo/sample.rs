@@ -9,11 +9,12 @@ use headstart_forked_query::Recording;
 use crate::error::CliError;
 
 /// The sample project's files, as they are bundled.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     (".gitignore", include_str!("../../assets/demo/project/gitignore")),
     ("CHANGELOG.md", include_str!("../../assets/demo/project/CHANGELOG.md")),
     ("README.md", include_str!("../../assets/demo/project/README.md")),
     ("pyproject.toml", include_str!("../../assets/demo/project/pyproject.toml")),
+    ("tests/__init__.py", ""),
     ("tests/test_counter.py", include_str!("../../assets/demo/project/tests/test_counter.py")),
     ("wordcount/__init__.py", include_str!("../../assets/demo/project/wordcount/__init__.py")),
     ("wordcount/counter.py", include_str!("../../assets/demo/project/wordcount/counter.py")),

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use futures::{FutureExt, StreamExt};
 use headstart_speculation::{
-    Acceptance, Accepted, Consent, Ending, Event, Finished, Speculation, Transcript,
+    Acceptance, Accepted, Consent, Ending, Event, Events, Finished, Speculation, Transcript,
 };
 use tokio::sync::mpsc;
 
@@ -47,7 +47,8 @@ impl Stage {
         }
     }
 
-    /// Suggestion on screen, work ahead, Tab: files and conversation are there, and the next suggestion.
+    /// Suggestion on screen, work ahead, Tab: files and conversation are there, and the next suggestion. Where the work stopped at a
+    /// call which needs the user, the turn goes on with that call.
     pub(super) async fn tab(
         &mut self,
         narrator: &Narrator,
@@ -55,7 +56,10 @@ impl Stage {
         reading: Duration,
     ) -> Result<(Row, String), CliError> {
         let before = self.sample.hash()?;
-        let (speculation, reading) = self.ahead(narrator, prompt, reading).await?;
+        let (speculation, mut events, reading) = self.ahead(narrator, prompt, reading).await?;
+        while let Some(event) = events.next().await {
+            narrator.event("ahead", &event)?;
+        }
         let finished = speculation.finished().await;
         narrator.say("ahead", &told(&finished))?;
         if self.sample.hash()? != before {
@@ -67,32 +71,23 @@ impl Stage {
         let next = speculation.next().await;
         let pressed = Instant::now();
         let accepted = take(speculation.accept().await?)?;
-        self.session.conclude(accepted.transcript, &accepted.ending);
         let done = pressed.elapsed();
-        let changed: Vec<String> = accepted.changes.iter().map(|change| change.path.to_string()).collect();
-        narrator.say("Tab", &format!("{} in the project after {}", changed.join(", "), shown(done)))?;
-        let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
-        narrator.say("suggest", &format!("{next}    [Tab]", next = next.best().as_str()))?;
-        Ok((row(prompt, &finished, reading, done), next.best().as_str().to_owned()))
-    }
-
-    /// Work that stops at a call which needs the user.
-    pub(super) async fn boundary(
-        &mut self,
-        narrator: &Narrator,
-        prompt: &str,
-        reading: Duration,
-    ) -> Result<(Row, String), CliError> {
-        let (speculation, reading) = self.ahead(narrator, prompt, reading).await?;
-        let finished = speculation.finished().await;
-        narrator.say("ahead", &told(&finished))?;
-        let pressed = Instant::now();
-        let accepted = take(speculation.accept().await?)?;
-        let done = pressed.elapsed();
-        narrator
-            .say("Tab", &format!("the work so far is yours after {}; the call waits for you", shown(done)))?;
-        self.finish_turn(narrator, accepted.transcript).await?;
-        let next = self.suggestion().await?;
+        let changed = accepted.changes.iter().map(|change| change.path.to_string());
+        let commits = accepted.git.as_ref().map(|git| git.summary());
+        let changed: Vec<String> = changed.chain(commits).collect();
+        let taken = match changed.as_slice() {
+            [] => "the work so far is yours".to_owned(),
+            changed => format!("{} in the project", changed.join(", ")),
+        };
+        narrator.say("Tab", &format!("{taken} after {}", shown(done)))?;
+        let next = if accepted.ending == Ending::Completed {
+            self.session.conclude(accepted.transcript, &accepted.ending);
+            let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
+            next.best().as_str().to_owned()
+        } else {
+            self.finish_turn(narrator, accepted.transcript).await?;
+            self.suggestion().await?
+        };
         narrator.say("suggest", &format!("{next}    [Tab]"))?;
         Ok((row(prompt, &finished, reading, done), next))
     }
@@ -105,7 +100,7 @@ impl Stage {
         reading: Duration,
     ) -> Result<(), CliError> {
         let before = self.sample.hash()?;
-        let (speculation, _) = self.ahead(narrator, prompt, reading).await?;
+        let (speculation, _, _) = self.ahead(narrator, prompt, reading).await?;
         let staged = speculation.changes().summary().len();
         let pressed = Instant::now();
         speculation.abort();
@@ -122,13 +117,13 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts a speculation and shows it for as long as the user reads; gives that time.
+    /// Starts a speculation and shows it for as long as the user reads; gives that time, and what is still to happen.
     async fn ahead(
         &mut self,
         narrator: &Narrator,
         prompt: &str,
         reading: Duration,
-    ) -> Result<(Speculation, Duration), CliError> {
+    ) -> Result<(Speculation, Events, Duration), CliError> {
         self.number += 1;
         let (speculation, mut events) =
             self.session.speculate(format!("demo-{}", self.number), prompt, None)?;
@@ -141,11 +136,11 @@ impl Stage {
                     Some(event) => narrator.event("ahead", &event)?,
                     None => break,
                 },
-                () = &mut until => return Ok((speculation, reading)),
+                () = &mut until => return Ok((speculation, events, reading)),
             }
         }
         until.await;
-        Ok((speculation, reading))
+        Ok((speculation, events, reading))
     }
 
     /// Runs a foreground turn to its end; the user agrees to whatever is asked.

@@ -118,7 +118,9 @@ fn a_prompt_on_the_command_line_of_a_script_is_one_turn() {
 #[test]
 fn the_recording_is_played_by_whoever_presses_the_keys() {
     let temporary = tempfile::tempdir().unwrap();
-    let session = Session::with_project().variable("TMPDIR", &temporary.path().display().to_string());
+    let session = Session::with_project()
+        .variable("TMPDIR", &temporary.path().display().to_string())
+        .variable("HEADSTART_SHADOW", "");
     let before = session.hash();
     let mut pty = terminal(&session, &RECORDED, 80);
     pty.wait_for("A recording answers here, not a model");
@@ -136,7 +138,8 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
             !screen.contents().contains(&format!("> {suggestion}  [Tab]"))
         });
     }
-    pty.wait_for("git add -A && git commit");
+    pty.wait_for("1 commit on main");
+    pty.wait_for("git push");
     pty.wait_for("[n]o");
     std::thread::sleep(std::time::Duration::from_millis(500));
     pty.send("y");

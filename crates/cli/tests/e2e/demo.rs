@@ -8,8 +8,51 @@ use serde_json::Value;
 use crate::support::Session;
 
 #[test]
-fn as_json_every_line_is_an_object_and_the_timeline_closes_it() {
-    let session = Session::new();
+fn tests_and_a_commit_run_ahead_where_there_are_views() {
+    let session = Session::new().variable("HEADSTART_SHADOW", "");
+    plays(
+        &session,
+        &[
+            ("you", "add a function"),
+            ("suggest", "[Tab]"),
+            ("ahead", "tests/test_top.py"),
+            ("ahead", "python3 -m unittest in the shadow: 3 passed"),
+            ("", "+"),
+            ("Tab", "tests/test_top.py in the project"),
+            ("suggest", "[Tab]"),
+            ("Tab", "CHANGELOG.md in the project"),
+            ("ahead", "git commit in the shadow: 1 commit on main"),
+            ("ahead", "stopped at a boundary: git push"),
+            ("Tab", "1 commit on main in the project"),
+            ("asks", "git push"),
+            ("check", "project hash"),
+        ],
+    );
+}
+
+#[test]
+fn without_views_the_tests_and_the_commit_ask_after_tab() {
+    plays(
+        &Session::new(),
+        &[
+            ("you", "add a function"),
+            ("suggest", "[Tab]"),
+            ("ahead", "tests/test_top.py"),
+            ("ahead", "stopped at a boundary: python3"),
+            ("Tab", "tests/test_top.py in the project"),
+            ("asks", "python3 -m unittest"),
+            ("suggest", "[Tab]"),
+            ("Tab", "CHANGELOG.md in the project"),
+            ("ahead", "stopped at a boundary: git add"),
+            ("asks", "git add"),
+            ("asks", "git push"),
+            ("check", "project hash"),
+        ],
+    );
+}
+
+/// The demo as JSON: every line is an object, what is told comes in this order, and the timeline closes it.
+fn plays(session: &Session, story: &[(&str, &str)]) {
     let outcome = session.run(&["demo", "--speed", "20", "--json"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let lines = outcome.json();
@@ -27,20 +70,9 @@ fn as_json_every_line_is_an_object_and_the_timeline_closes_it() {
     let told: Vec<_> =
         steps.iter().map(|step| (step["who"].as_str().unwrap(), step["text"].as_str().unwrap())).collect();
     let mut rest = told.iter();
-    for (who, text) in [
-        ("you", "add a function"),
-        ("suggest", "[Tab]"),
-        ("ahead", "tests/test_top.py"),
-        ("", "+"),
-        ("Tab", "tests/test_top.py in the project"),
-        ("suggest", "[Tab]"),
-        ("Tab", "CHANGELOG.md in the project"),
-        ("ahead", "stopped at a boundary"),
-        ("asks", "git"),
-        ("check", "project hash"),
-    ] {
+    for (who, text) in story {
         assert!(
-            rest.any(|(found, said)| *found == who && said.contains(text)),
+            rest.any(|(found, said)| found == who && said.contains(text)),
             "{who} says no {text:?} in its place\n{outcome}"
         );
     }

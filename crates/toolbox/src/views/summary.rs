@@ -10,10 +10,10 @@ pub struct TestSummary {
 }
 
 impl TestSummary {
-    /// Reads the output of cargo, pytest, vitest, jest or `go test -v`; `None` where it is none of these, was cut in between, or speaks of no
+    /// Reads the output of cargo, pytest, unittest, vitest, jest or `go test -v`; `None` where it is none of these, was cut in between, or speaks of no
     /// test (of what cargo prints last, for the examples in the documentation, `tail` often leaves just that).
     pub fn of(output: &str) -> Option<Self> {
-        let found = [cargo, pytest, vitest, jest, go].into_iter().find_map(|read| read(output));
+        let found = [cargo, pytest, unittest, vitest, jest, go].into_iter().find_map(|read| read(output));
         found.filter(|found| *found != Self::default())
     }
 
@@ -43,6 +43,21 @@ fn pytest(output: &str) -> Option<TestSummary> {
         line.contains(" in ") && line.ends_with('s') && line.starts_with(|first: char| first.is_ascii_digit())
     })?;
     Some(counts(line.trim_matches('=').split(" in ").next()?, ','))
+}
+
+/// `Ran 42 tests in 0.012s`, and below it `OK`, `OK (skipped=1)` or `FAILED (failures=1, errors=2)`.
+fn unittest(output: &str) -> Option<TestSummary> {
+    let mut lines = output.lines().map(str::trim).rev();
+    let end = lines.by_ref().find(|line| line.starts_with("OK") || line.starts_with("FAILED ("))?;
+    let ran = lines.find(|line| !line.is_empty())?.strip_prefix("Ran ")?;
+    let ran: u64 = ran.split(' ').next()?.parse().ok()?;
+    let count = |what: &str| -> u64 {
+        let parts = end.split(['(', ',', ')']).filter_map(|part| part.trim().split_once('='));
+        parts.filter(|(name, _)| *name == what).filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
+    };
+    let failed = count("failures") + count("errors") + count("unexpected successes");
+    let passed = ran.saturating_sub(failed + count("skipped") + count("expected failures"));
+    Some(TestSummary { passed, failed })
 }
 
 /// `      Tests  1 failed | 41 passed (42)`.
@@ -105,6 +120,11 @@ mod tests {
                 "=== RUN   TestA\n--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\n",
                 Some("1 failed, 1 passed"),
             ),
+            ("...\n-----\nRan 3 tests in 0.001s\n\nOK\n", Some("3 passed")),
+            ("Ran 9 tests in 1.2s\n\nFAILED (failures=1, errors=2, skipped=2)\n", Some("3 failed, 4 passed")),
+            ("Ran 4 tests in 1.2s\n\nOK (skipped=1, expected failures=1)\n", Some("2 passed")),
+            ("Ran 0 tests in 0.000s\n\nOK\n", None),
+            ("Ran away\n\nOK\n", None),
             ("running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored", None),
             ("ok  \texample.org/a\t0.002s\n", None),
             ("Finished in 3 s", None),

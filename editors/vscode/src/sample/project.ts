@@ -11,6 +11,7 @@ export const PROJECT: Record<string, string> = {
   "CHANGELOG.md": changelog,
   "README.md": readme,
   "pyproject.toml": pyproject,
+  "tests/__init__.py": "",
   "tests/test_counter.py": test,
   "wordcount/__init__.py": init,
   "wordcount/counter.py": counter,
@@ -25,15 +26,17 @@ def top(text: str, number: int) -> list[tuple[str, int]]:
     """The most frequent words, the most frequent first."""
     return count(text).most_common(number)
 `;
-const TESTS = `from wordcount.counter import top
+const TESTS = `from unittest import TestCase
+
+from wordcount.counter import top
 
 
-def test_the_most_frequent_word_comes_first():
-    assert top("to be or not to be or to do", 1) == [("to", 3)]
+class TopTest(TestCase):
+    def test_the_most_frequent_word_comes_first(self):
+        self.assertEqual(top("to be or not to be or to do", 1), [("to", 3)])
 
-
-def test_no_more_than_there_are():
-    assert top("one word", 9) == [("one", 1), ("word", 1)]
+    def test_no_more_than_there_are(self):
+        self.assertEqual(top("one word", 9), [("one", 1), ("word", 1)])
 `;
 
 /** What the model says. The tools, the gate, the staging and the files are the real ones. */

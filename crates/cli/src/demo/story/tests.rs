@@ -116,7 +116,7 @@ async fn work_that_is_given_up_is_played_again() {
     let before = talk.messages.clone();
     for _ in 0..3 {
         let (calls, _) = talk.ask("add tests for top", None).await;
-        assert_eq!(calls, ["read_file", "grep", "write_file", "glob"]);
+        assert_eq!(calls, ["read_file", "grep", "write_file", "glob", "shell"]);
         talk.messages.clone_from(&before);
     }
 }

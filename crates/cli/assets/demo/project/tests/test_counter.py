@@ -1,5 +1,8 @@
+from unittest import TestCase
+
 from wordcount.counter import count
 
 
-def test_case_does_not_matter():
-    assert count("To be or not to be")["to"] == 2
+class CountTest(TestCase):
+    def test_case_does_not_matter(self):
+        self.assertEqual(count("To be or not to be")["to"], 2)
