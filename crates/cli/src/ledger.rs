@@ -58,11 +58,6 @@ impl Ledger {
         &self.file
     }
 
-    /// Whether the user wants the texts of prompts in it.
-    pub(crate) fn keeps_prompts(&self) -> bool {
-        self.keep == Keep::Prompts
-    }
-
     /// Adds entries at the end.
     pub(crate) fn append(&self, entries: &[Entry]) -> Result<(), CliError> {
         if self.keep == Keep::Nothing || entries.is_empty() {

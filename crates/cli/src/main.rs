@@ -7,10 +7,10 @@
 //!
 //! Unix only: the state folder relies on permission bits and advisory file locks.
 
+mod accounts;
 mod args;
 mod chat;
 mod checks;
-mod clerk;
 mod clock;
 mod commands;
 mod config;

@@ -93,6 +93,22 @@ impl Usage {
         output_tokens: 0,
         untold_requests: 1,
     };
+
+    /// No request.
+    pub const NOTHING: Self = Self { untold_requests: 0, ..Self::UNTOLD };
+
+    /// What was added since the sum was `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            cached_input_tokens: self.cached_input_tokens.saturating_sub(before.cached_input_tokens),
+            cache_creation_tokens: self.cache_creation_tokens.saturating_sub(before.cache_creation_tokens),
+            cache_token_seconds: self.cache_token_seconds.saturating_sub(before.cache_token_seconds),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            untold_requests: self.untold_requests.saturating_sub(before.untold_requests),
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

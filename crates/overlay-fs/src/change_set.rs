@@ -1,6 +1,7 @@
 mod binary;
 mod by_hash;
 mod diff;
+pub(crate) mod digest;
 mod kind;
 mod rows;
 

@@ -133,7 +133,7 @@ fn it_stays_for_as_long_as_it_is_wanted() {
         swept.into_iter().map(|one| one.outcome).collect::<Vec<_>>()
     };
     assert_eq!(outcomes(place.tree().sweep().unwrap()), [SweepOutcome::Waiting]);
-    let wanted = [OsTree::digest(&changes)];
+    let wanted = [changes.digest()];
     assert_eq!(outcomes(place.tree().sweep_unwanted(&wanted).unwrap()), [SweepOutcome::Waiting]);
     place.waiting();
     assert_eq!(outcomes(place.tree().sweep_unwanted(&[]).unwrap()), [SweepOutcome::Removed]);

@@ -1,6 +1,6 @@
 use headstart_forked_query::{ModelError, ToolCall, Usage};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, ContentHash};
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -175,6 +175,13 @@ impl Ending {
 }
 
 impl Finished {
+    /// What tells the changes to files and repository from others; `None` where there are none.
+    pub fn digest(&self) -> Option<ContentHash> {
+        let beside = self.git.as_ref().map(GitChange::beside);
+        let changes = !self.changes.is_empty() || beside.is_some();
+        changes.then(|| self.changes.digest_with(beside.as_deref()))
+    }
+
     /// The call that waits for the user's consent.
     pub fn pending_call(&self) -> Option<&ToolCall> {
         match self.ending {

@@ -310,7 +310,7 @@ impl<'a> World<'a> {
             query.spawn(async move {
                 let suggestions = speculation.next().await;
                 let above = if two { speculation.above().await } else { None };
-                let usage = beyond(speculation.cost().tokens, before);
+                let usage = speculation.cost().tokens.since(before);
                 Answer { request, suggestions, usage, above: above.map(|above| (above, driver)) }
             });
             return query;
@@ -558,7 +558,7 @@ impl<'a> World<'a> {
     fn finish(mut self) -> Tally {
         self.tally.own = self.own.bill();
         self.tally.own += self.taken;
-        self.tally.wasted = beyond(self.background.bill(), self.taken);
+        self.tally.wasted = self.background.bill().since(self.taken);
         self.tally
     }
 }
@@ -569,12 +569,4 @@ fn of_work(speculation: &Speculation) -> Cost {
         Some(finished) => finished.cost,
         None => speculation.cost(),
     }
-}
-
-fn beyond(now: Usage, before: Usage) -> Usage {
-    let mut more = now;
-    more.input_tokens = now.input_tokens.saturating_sub(before.input_tokens);
-    more.cached_input_tokens = now.cached_input_tokens.saturating_sub(before.cached_input_tokens);
-    more.output_tokens = now.output_tokens.saturating_sub(before.output_tokens);
-    more
 }

@@ -38,6 +38,21 @@ impl Tariff {
         Self { free: models.into_iter().collect(), ..self }
     }
 
+    /// The model of the conversation.
+    pub fn main(&self) -> &str {
+        &self.main
+    }
+
+    /// The model that does the background work.
+    pub fn background(&self) -> &str {
+        &self.background
+    }
+
+    /// What these tokens of a model cost, where its price is known.
+    pub fn price_of(&self, model: &str, tokens: Usage) -> Option<Money> {
+        self.prices.of(model, tokens)
+    }
+
     /// Whether the background work costs nothing for a token.
     pub fn is_free(&self) -> bool {
         self.is_free_model(&self.background)

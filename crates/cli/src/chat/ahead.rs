@@ -3,10 +3,11 @@ use std::task::{Context, Poll};
 use futures::channel::mpsc;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
+use headstart_budget::RunMeter;
 use headstart_speculation::{Event, Events, Speculation, Status};
 
-use super::books::Account;
 use super::card::Card;
+use crate::clock;
 
 /// The speculation behind the suggestion, with what it has told so far, and the steps on top of it.
 pub(super) struct Ahead {
@@ -17,7 +18,7 @@ pub(super) struct Ahead {
     card: Card,
     /// Whether there is nothing more to tell.
     pub(super) ended: bool,
-    pub(super) account: Account,
+    pub(super) meter: RunMeter,
     /// The next step, which runs on top of this one.
     pub(super) above: Option<Box<Ahead>>,
     /// Gives the next step, until it is known whether there is one.
@@ -26,11 +27,11 @@ pub(super) struct Ahead {
 
 impl Ahead {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
-        let account = Account::new(speculation.id().to_owned());
+        let meter = RunMeter::new(clock::unix_ms(), speculation.id());
         let below = speculation.clone();
         let rising = Some(async move { below.above().await }.boxed());
         let (told, card) = (Vec::new(), Card::default());
-        Self { speculation, events, told, card, ended: false, account, above: None, rising }
+        Self { speculation, events, told, card, ended: false, meter, above: None, rising }
     }
 
     /// A step that the engine started on top of another.

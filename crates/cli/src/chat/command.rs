@@ -111,20 +111,21 @@ impl Chat {
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {
         if let Some(mode) = mode {
-            self.books.set_mode(mode);
+            self.accounts.meter(|metering, _| metering.set_mode(mode));
             if mode == Mode::Off {
                 self.forget_suggestion();
             }
             let enabled = mode != Mode::Off && self.settings.suggestions && self.face.is_terminal();
             self.followup(Followup::Enabled { enabled });
         }
-        let name = background_name(self.books.mode());
-        let text = match self.books.may_ask() {
+        let name = background_name(self.accounts.metering().mode());
+        let may_ask = self.accounts.judge(|metering, now| metering.may_ask(now));
+        let text = match may_ask {
             Ok(()) if !self.settings.suggestions => {
                 format!("background work is on {name}, and suggestions are off by your configuration")
             }
             Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.what_is_left()),
-            Err(_) if self.books.mode() == Mode::Off => "background work is off".to_owned(),
+            Err(_) if self.accounts.metering().mode() == Mode::Off => "background work is off".to_owned(),
             Err(hold) => {
                 let left = self.what_is_left();
                 format!("background work is on {name}: no suggestion now, for {hold}; {left}")

@@ -2,37 +2,40 @@ use headstart_budget::policy::{Experience, Hold, Mode, Policy};
 use headstart_forked_query::Money;
 
 use super::Chat;
+use crate::clock;
 use crate::error::CliError;
 use crate::terminal::Style;
 
 impl Chat {
     /// Says once why no suggestion comes, and what to type; silence looks like a defect.
     pub(super) fn tell_of_hold(&mut self, hold: Hold) -> Result<(), CliError> {
-        if !self.books.tells_of(hold) {
+        if !self.accounts.meter(|metering, _| metering.should_report(hold)) {
             return Ok(());
         }
-        let line = line(hold, self.books.policy(), self.books.experience());
+        let metering = self.accounts.metering();
+        let line = line(hold, metering.policy(), metering.experience());
         self.face.say(&line, Style::Dim)
     }
 
     /// What is left to work ahead in this session, in words.
     pub(super) fn what_is_left(&self) -> String {
-        let experience = self.books.experience();
-        match self.books.room() {
+        let metering = self.accounts.metering();
+        let experience = metering.experience();
+        match metering.room(clock::unix_ms()) {
             Some(room) => format!(
                 "this session may lose {} more; of today's starts {:.1} are left",
                 amount(experience, room.left),
                 room.day_starts_left
             ),
-            None if self.books.mode() == Mode::Always => "only the caps limit what it costs".to_owned(),
+            None if metering.mode() == Mode::Always => "only the caps limit what it costs".to_owned(),
             None => "the model costs nothing".to_owned(),
         }
     }
 
     /// The user lets this session lose one more start.
     pub(super) fn grant(&mut self) -> Result<(), CliError> {
-        let text = if self.books.room().is_some() {
-            self.books.grant();
+        let text = if self.accounts.metering().room(clock::unix_ms()).is_some() {
+            self.accounts.meter(|metering, _| metering.grant());
             self.what_is_left()
         } else {
             format!("there is nothing to add: {}", self.what_is_left())

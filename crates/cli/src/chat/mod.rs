@@ -3,9 +3,9 @@
 //! One loop waits for whatever comes first: a key, an event of the turn, the answer to a question for a suggestion, a
 //! time to wake up. The turn, the suggestion query and the work ahead are tasks of the runtime; everything they say comes back here.
 
+mod accounts;
 mod ahead;
 mod asking;
-mod books;
 mod card;
 mod command;
 mod commits;
@@ -39,9 +39,9 @@ use crate::host::{Ask, AskStep};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal::{Action, Input, InputEvent, LineEditor, Style, Turn};
+pub(crate) use accounts::Accounts;
 use ahead::Ahead;
 use asking::Question;
-pub(crate) use books::Books;
 pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 pub(crate) use held_back::amount;
@@ -69,7 +69,7 @@ pub(crate) struct Chat {
     wake_at: Option<u64>,
     request: u64,
     asked: Option<Asked>,
-    books: Books,
+    accounts: Accounts,
     /// Suggestions that the controller is about to be told.
     incoming: Offers,
     offers: Offers,
@@ -94,14 +94,14 @@ impl Chat {
     pub(crate) fn new(
         session: Session,
         settings: Settings,
-        books: Books,
+        accounts: Accounts,
         asks: mpsc::UnboundedReceiver<Ask>,
         holds: Holds,
         face: Face,
     ) -> Self {
         let mut controller = FollowupController::new(Config::default());
         // Without a terminal nobody could press a key for a suggestion.
-        let enabled = settings.suggestions && face.is_terminal() && books.mode() != Mode::Off;
+        let enabled = settings.suggestions && face.is_terminal() && accounts.metering().mode() != Mode::Off;
         let _ = controller.handle(0, Followup::Enabled { enabled });
         let asked_steps = session.asked_steps();
         Self {
@@ -116,7 +116,7 @@ impl Chat {
             wake_at: None,
             request: 0,
             asked: None,
-            books,
+            accounts,
             incoming: Offers::default(),
             offers: Offers::default(),
             inserted_at: None,
@@ -177,7 +177,7 @@ impl Chat {
                     self.followup(Followup::Wake);
                 }
             }
-            if let Some(trouble) = self.books.trouble() {
+            if let Some(trouble) = self.accounts.trouble() {
                 self.face.say(&trouble, Style::Removed)?;
             }
             if input_ended && self.working.is_none() {
@@ -198,7 +198,7 @@ impl Chat {
         }
         if let Some(mut working) = self.working.take() {
             if let Working::Accept { taken, .. } | Working::Asked { taken, .. } = &mut working {
-                self.books.closed(&mut taken.account, &taken.speculation, Outcome::Aborted, 0);
+                self.close_taken(taken, Outcome::Aborted, 0);
                 let above = taken.above.take();
                 self.close_steps(&taken.speculation, above);
             }
@@ -208,7 +208,7 @@ impl Chat {
             }
             while let Step::Event(_) = working.next().await {}
             if let Working::Turn { turn, .. } = &working {
-                self.books.turn(&turn.cost(), true);
+                self.accounts.meter(|metering, now| metering.turn(now, &turn.cost(), true));
             }
         }
     }
@@ -331,7 +331,7 @@ impl Chat {
                     ahead.speculation.abort();
                 }
                 Some(ahead) => return self.take(ahead),
-                None => self.books.decided(&offer.id, Outcome::Accepted),
+                None => self.decided(&offer.id, Outcome::Accepted),
             }
         }
         self.begin_with(&text)

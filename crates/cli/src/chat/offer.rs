@@ -28,6 +28,11 @@ impl Chat {
         self.close(given_up);
     }
 
+    /// What became of a suggestion that did not run.
+    pub(super) fn decided(&mut self, id: &str, outcome: Outcome) {
+        self.accounts.meter(|metering, now| metering.decided(now, id, outcome));
+    }
+
     pub(super) fn close(&mut self, given_up: Vec<(Candidate<Ahead>, Outcome)>) {
         for (offer, outcome) in given_up {
             match offer.work {
@@ -35,7 +40,7 @@ impl Chat {
                     self.close_work(&mut ahead, outcome);
                     ahead.speculation.abort();
                 }
-                None => self.books.decided(&offer.id, outcome),
+                None => self.decided(&offer.id, outcome),
             }
         }
     }

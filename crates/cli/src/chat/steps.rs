@@ -3,8 +3,8 @@ use headstart_budget::ledger::Outcome;
 use headstart_speculation::{Speculation, Status, StepAbove};
 
 use super::Chat;
+use super::accounts::new_id;
 use super::ahead::Ahead;
-use super::books::new_id;
 use super::turn::Working;
 use crate::host::AskStep;
 
@@ -21,7 +21,10 @@ impl Chat {
             return None;
         }
         let below = self.steps_up_to(&ask.step.below)?;
-        let allowance = self.books.run_above(below.len(), &ask.step.prompt).ok()?;
+        let allowance = self
+            .accounts
+            .judge(|metering, now| metering.run_above(now, below.len(), &ask.step.prompt))
+            .ok()?;
         self.request += 1;
         Some(StepAbove { id: new_id(self.request, 0), limits: allowance.under(self.session.limits()) })
     }
@@ -51,7 +54,8 @@ impl Chat {
 
     /// The ledger is told what became of work and of the steps above it.
     pub(super) fn close_work(&mut self, work: &mut Ahead, outcome: Outcome) {
-        self.books.closed(&mut work.account, &work.speculation, outcome, 0);
+        let (meter, speculation) = (&mut work.meter, &work.speculation);
+        self.accounts.meter(|metering, now| metering.closed(now, meter, speculation, outcome, 0));
         self.close_steps(&work.speculation, work.above.take());
     }
 
@@ -82,8 +86,9 @@ impl Chat {
         for offer in &mut self.offers {
             let mut step = offer.work.as_mut();
             while let Some(ahead) = step {
-                if ahead.ended && !ahead.account.is_noted() {
-                    self.books.ran(&mut ahead.account, &ahead.speculation);
+                if ahead.ended && !ahead.meter.is_recorded() {
+                    let (meter, speculation) = (&mut ahead.meter, &ahead.speculation);
+                    self.accounts.meter(|metering, now| metering.ran(now, meter, speculation));
                 }
                 step = ahead.above.as_deref_mut();
             }

@@ -2,17 +2,18 @@ use std::future::pending;
 use std::time::Instant;
 
 use headstart_budget::ledger::Outcome;
+use headstart_budget::{Metering, NotShown, QueryCost, RunMeter};
 use headstart_followup_state::{
     Config, Effect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion, Suggestions,
 };
+use headstart_forked_query::ModelError;
 use headstart_speculation::Speculation;
 use tokio::task::JoinHandle;
 
 use super::Chat;
+use super::accounts::new_id;
 use super::ahead::Ahead;
-use super::books::{Account, new_id};
 use super::offer::Offers;
-use crate::clerk::{NotShown, QueryCost};
 use crate::error::CliError;
 use crate::session::NoGuess;
 use crate::terminal::{Ghost, Style};
@@ -73,10 +74,11 @@ impl Chat {
         if !self.controller.is_enabled() || self.is_typing() {
             return Ok(());
         }
-        if let Err(hold) = self.books.ask() {
+        if let Err(hold) = self.accounts.ask() {
             return self.tell_of_hold(hold);
         }
-        self.books.left_out(true, self.session.left_out_ahead());
+        let left_out = self.session.left_out_ahead();
+        self.accounts.meter(|metering, now| metering.left_out(now, true, left_out));
         let request = self.next_request();
         let query = self.session.suggestion_query(self.settings.candidates);
         let asked = Instant::now();
@@ -94,7 +96,7 @@ impl Chat {
     pub(super) fn await_next(
         &mut self,
         speculation: Speculation,
-        account: Account,
+        meter: RunMeter,
         above: Option<Box<Ahead>>,
     ) {
         if !self.controller.is_enabled() {
@@ -105,7 +107,7 @@ impl Chat {
         let asks = Some(speculation.clone());
         let task = tokio::spawn(async move {
             let next = speculation.next().await;
-            let cost = QueryCost { tokens: account.spent_since(&speculation), ..QueryCost::default() };
+            let cost = QueryCost { tokens: meter.spent_since(&speculation), ..QueryCost::default() };
             let suggestions = match next {
                 Some(suggestions) => Ok(suggestions),
                 None => Err(speculation.no_next().map_or_else(|| NoGuess::because("empty"), NoGuess::from)),
@@ -130,12 +132,13 @@ impl Chat {
         if !not_shown.is_some_and(|none| matches!(&*none.reason, "early_conversation" | "plan_mode")) {
             let text = best.as_ref().map(Suggestion::as_str);
             let reason = not_shown.map(|none| NotShown { reason: &none.reason, error: none.error.as_ref() });
-            self.books.suggested(&ids[0], text, cost, reason);
+            self.accounts.meter(|metering, now| metering.suggested(now, &ids[0], text, cost, reason));
         }
         match shown {
             Ok(suggestions) => {
                 for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
-                    self.books.candidate(id, further.as_str(), &ids[0]);
+                    let (text, first) = (further.as_str(), &ids[0]);
+                    self.accounts.meter(|metering, now| metering.candidate(now, id, text, first));
                 }
                 self.incoming = Offers::new(ids.into_iter().zip(suggestions.iter().cloned()));
                 let is_ready = self.adopt(above);
@@ -150,7 +153,10 @@ impl Chat {
             Err(NoGuess { reason, error }) => {
                 self.adopt(above);
                 self.followup(Followup::Suppressed { request, reason });
-                if let Some(error) = error.filter(|error| self.books.tells_of_error(error)) {
+                let is_new = |error: &ModelError| {
+                    self.accounts.meter(|metering, _| metering.should_report_error(error))
+                };
+                if let Some(error) = error.filter(is_new) {
                     self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
                 }
             }
@@ -173,8 +179,7 @@ impl Chat {
             self.close_steps(accepted, asked.above.take());
         }
         if !asked.task.is_finished() {
-            let cost = QueryCost { dropped: true, ..QueryCost::default() };
-            self.books.suggested("", None, cost, Some("dropped".into()));
+            self.accounts.meter(Metering::query_dropped);
         }
     }
 
@@ -231,7 +236,7 @@ impl Chat {
             match effect {
                 Effect::Show { suggestion, .. } => {
                     self.offers.saw(suggestion.as_str());
-                    self.books.shows();
+                    self.accounts.meter(|metering, _| metering.shown());
                     self.show_ghost();
                 }
                 Effect::Hide => self.show_ghost(),
@@ -254,7 +259,8 @@ impl Chat {
         }
         let texts: Vec<_> =
             self.offers.iter().map(|offer| (offer.id.clone(), offer.suggestion.as_str())).collect();
-        let answers = self.books.run(&texts, self.settings.parallel);
+        let most = self.settings.parallel;
+        let answers = self.accounts.judge(|metering, now| metering.run(now, &texts, most));
         for (offer, answer) in self.offers.iter_mut().zip(answers) {
             let Some(allowance) = answer else { continue };
             if offer.work.is_some() {

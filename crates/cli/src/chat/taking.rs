@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
+use headstart_budget::RunMeter;
 use headstart_budget::ledger::Outcome;
 use headstart_overlay_fs::{ChangeSet, Choice};
 use headstart_speculation::{Answers, AsksFirst, Event, Events, Speculation, Status};
 
 use super::ahead::Ahead;
-use super::books::Account;
 use super::commits::Unwritten;
 use super::conflict::Conflicts;
-use super::turn::Working;
+use super::turn::{Task, Working};
 use super::{Chat, show};
 use crate::error::CliError;
 use crate::output::call_title;
@@ -27,7 +27,7 @@ pub(super) struct Taken {
     /// What the work told before; shown when it is applied.
     pub(super) told: Vec<Event>,
     pub(super) events: Events,
-    pub(super) account: Account,
+    pub(super) meter: RunMeter,
     /// The next step, on top of the work.
     pub(super) above: Option<Box<Ahead>>,
     /// What the user has said to it so far.
@@ -48,8 +48,8 @@ impl Chat {
     /// Takes the work that ran ahead. Of work that still runs, what it has told is shown at once, what is still to come
     /// as it comes; of work that is done, when it is applied: a question or a conflict may come first.
     pub(super) fn take(&mut self, ahead: Ahead) -> Result<(), CliError> {
-        let Ahead { speculation, events, mut told, ended, mut account, above, .. } = ahead;
-        account.joined = speculation.status() == Status::Running;
+        let Ahead { speculation, events, mut told, ended, mut meter, above, .. } = ahead;
+        meter.joined = speculation.status() == Status::Running;
         self.shown_call = None;
         if !ended {
             for event in told.drain(..) {
@@ -57,13 +57,13 @@ impl Chat {
             }
         }
         let answers = Answers::default();
-        self.accept(Taken { speculation, told, events, account, above, answers });
+        self.accept(Taken { speculation, told, events, meter, above, answers });
         Ok(())
     }
 
     fn accept(&mut self, taken: Taken) {
         let (accepted, answers) = (taken.speculation.clone(), taken.answers.clone());
-        let task = tokio::spawn(async move { accepted.accept_with(&answers).await });
+        let task = Task::spawn(async move { accepted.accept_with(&answers).await });
         self.working = Some(Working::Accept { taken, task });
     }
 
@@ -124,10 +124,16 @@ impl Chat {
 
     /// The work is dropped without a word.
     pub(super) fn drop_unwritten(&mut self, taken: Taken, outcome: Outcome) {
-        let Taken { speculation, mut account, above, .. } = taken;
-        self.books.closed(&mut account, &speculation, outcome, 0);
-        self.close_steps(&speculation, above);
-        speculation.abort();
+        let mut taken = taken;
+        self.close_taken(&mut taken, outcome, 0);
+        self.close_steps(&taken.speculation, taken.above);
+        taken.speculation.abort();
+    }
+
+    /// The ledger is told what became of the work.
+    pub(super) fn close_taken(&mut self, taken: &mut Taken, outcome: Outcome, saved_ms: u64) {
+        let Taken { speculation, meter, .. } = taken;
+        self.accounts.meter(|metering, now| metering.closed(now, meter, speculation, outcome, saved_ms));
     }
 
     /// As many lines of the diff as there is room for, and how many more there are.

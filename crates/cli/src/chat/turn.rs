@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
 use headstart_budget::ledger::Outcome;
+use headstart_budget::of_acceptance;
 use headstart_speculation::{
     AcceptError, Acceptance, Accepted, Ending, Event, Events, Limit, Speculation, Status, Transcript, Turn,
 };
@@ -12,7 +13,6 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::taking::{Asked, Taken};
 use super::{Chat, show};
-use crate::clerk;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::offered::is_about_git;
@@ -21,11 +21,17 @@ use crate::terminal::Style;
 /// What the user waits for, or what waits for the user.
 pub(super) enum Working {
     /// A turn in the foreground.
-    Turn { turn: Arc<Turn>, events: Events, task: JoinHandle<Ending> },
+    Turn { turn: Arc<Turn>, events: Events, task: Task<Ending> },
     /// An accept, of work that may still be running.
-    Accept { taken: Taken, task: JoinHandle<Result<Acceptance, AcceptError>> },
+    Accept { taken: Taken, task: Task<Result<Acceptance, AcceptError>> },
     /// Work that is taken, and about which the user is asked.
     Asked { taken: Taken, asked: Box<Asked> },
+}
+
+/// A task of the runtime, whose end is kept until all that it told before has been shown.
+pub(super) struct Task<T> {
+    handle: JoinHandle<T>,
+    ended: Option<Result<T, JoinError>>,
 }
 
 /// What came of it.
@@ -39,15 +45,13 @@ impl Working {
     /// The next event, and after the last one the end. Nothing is lost when the future is dropped early.
     pub(super) async fn next(&mut self) -> Step {
         match self {
-            Self::Turn { events, task, .. } => tokio::select! {
-                biased;
-                Some(event) = events.next() => Step::Event(event),
-                ended = task => Step::TurnEnded(ended),
+            Self::Turn { events, task, .. } => match task.next(events).await {
+                Ok(event) => Step::Event(event),
+                Err(ended) => Step::TurnEnded(ended),
             },
-            Self::Accept { taken, task } => tokio::select! {
-                biased;
-                Some(event) = taken.events.next() => Step::Event(event),
-                ended = task => Step::AcceptEnded(Box::new(ended)),
+            Self::Accept { taken, task } => match task.next(&mut taken.events).await {
+                Ok(event) => Step::Event(event),
+                Err(ended) => Step::AcceptEnded(Box::new(ended)),
             },
             Self::Asked { .. } => pending().await,
         }
@@ -65,7 +69,7 @@ impl Working {
     /// Stops the work; its end comes as a step.
     pub(super) fn interrupt(&self) {
         match self {
-            Self::Turn { task, .. } => task.abort(),
+            Self::Turn { task, .. } => task.handle.abort(),
             Self::Accept { taken, .. } | Self::Asked { taken, .. } => taken.speculation.abort(),
         }
     }
@@ -87,10 +91,46 @@ impl Working {
     }
 }
 
+impl<T: Send + 'static> Task<T> {
+    pub(super) fn spawn(work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self { handle: tokio::spawn(work), ended: None }
+    }
+
+    /// The next event, and when there is none left the end, once.
+    async fn next(&mut self, events: &mut Events) -> Result<Event, Result<T, JoinError>> {
+        event_or_end(events, &mut self.handle, &mut self.ended).await
+    }
+}
+
+/// The next event of some work, and when there is none left its end. `ended` keeps the end: between the look for an event and the look at the
+/// work, the work may tell its last words and be done.
+async fn event_or_end<F: Future + Unpin>(
+    events: &mut Events,
+    work: &mut F,
+    ended: &mut Option<F::Output>,
+) -> Result<Event, F::Output> {
+    if ended.is_none() {
+        tokio::select! {
+            biased;
+            Some(event) = events.next() => return Ok(event),
+            end = work => *ended = Some(end),
+        }
+    }
+    match (events.next().now_or_never().flatten(), ended.take()) {
+        (Some(event), end) => {
+            *ended = end;
+            Ok(event)
+        }
+        (None, Some(end)) => Err(end),
+        (None, None) => pending().await,
+    }
+}
+
 impl Chat {
     /// Begins a turn with a prompt of the user's, and what the model has to know first.
     pub(super) fn begin_with(&mut self, prompt: &str) -> Result<(), CliError> {
-        self.books.left_out(false, self.session.left_out());
+        let left_out = self.session.left_out();
+        self.accounts.meter(|metering, now| metering.left_out(now, false, left_out));
         let transcript = self.session.open(prompt);
         let news = self.session.told();
         if !news.is_empty() {
@@ -108,7 +148,7 @@ impl Chat {
         let (turn, events) = self.session.turn(transcript);
         let turn = Arc::new(turn);
         let running = Arc::clone(&turn);
-        let task = tokio::spawn(async move { running.run().await });
+        let task = Task::spawn(async move { running.run().await });
         self.working = Some(Working::Turn { turn, events, task });
     }
 
@@ -118,7 +158,8 @@ impl Chat {
             Step::TurnEnded(ended) => {
                 let Some(Working::Turn { turn, .. }) = self.working.take() else { return Ok(()) };
                 let ending = ended.unwrap_or_else(|error| interrupted(&error));
-                self.books.turn(&turn.cost(), ending == Ending::Aborted);
+                let interrupted = ending == Ending::Aborted;
+                self.accounts.meter(|metering, now| metering.turn(now, &turn.cost(), interrupted));
                 self.finish(turn.transcript(), &ending)?;
                 if ending == Ending::Completed && self.queued.is_empty() {
                     self.ask_for_suggestion()?;
@@ -160,7 +201,7 @@ impl Chat {
             ended => ended,
         };
         let (outcome, saved_ms) = decision(&taken, &ended);
-        self.books.closed(&mut taken.account, &taken.speculation, outcome, saved_ms);
+        self.close_taken(&mut taken, outcome, saved_ms);
         if let Ok(Ok(Acceptance::Accepted(accepted))) = ended {
             return self.hand_over(taken, accepted);
         }
@@ -174,7 +215,7 @@ impl Chat {
         ended: Result<Result<Acceptance, AcceptError>, JoinError>,
     ) -> Result<(), CliError> {
         let (outcome, saved_ms) = decision(&taken, &ended);
-        self.books.closed(&mut taken.account, &taken.speculation, outcome, saved_ms);
+        self.close_taken(&mut taken, outcome, saved_ms);
         self.drop_taken(taken, ended)
     }
 
@@ -231,7 +272,7 @@ impl Chat {
 
     /// The work ahead is the user's now; a turn goes on where it had stopped.
     fn hand_over(&mut self, taken: Taken, accepted: Accepted) -> Result<(), CliError> {
-        let Taken { speculation, told, account, above, .. } = taken;
+        let Taken { speculation, told, meter, above, .. } = taken;
         for event in &told {
             self.tell(event)?;
         }
@@ -257,7 +298,7 @@ impl Chat {
         match &accepted.ending {
             Ending::Completed => {
                 self.finish(accepted.transcript, &Ending::Completed)?;
-                self.await_next(speculation, account, above);
+                self.await_next(speculation, meter, above);
                 return Ok(());
             }
             // It would end a turn of the user's as well: whether to go on is for them to say.
@@ -299,8 +340,8 @@ impl Chat {
 fn decision(taken: &Taken, ended: &Result<Result<Acceptance, AcceptError>, JoinError>) -> (Outcome, u64) {
     match ended {
         Ok(Ok(_)) | Err(_) if taken.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
-        Ok(Ok(acceptance)) => match clerk::of_acceptance(acceptance) {
-            (Outcome::Accepted, saved_ms) if taken.account.joined => (Outcome::Joined, saved_ms),
+        Ok(Ok(acceptance)) => match of_acceptance(acceptance) {
+            (Outcome::Accepted, saved_ms) if taken.meter.joined => (Outcome::Joined, saved_ms),
             other => other,
         },
         _ => (Outcome::Failed, 0),
@@ -321,4 +362,31 @@ fn is_of_the_run(reason: Reason) -> bool {
         reason,
         Reason::NeedsHost | Reason::ChangedMeanwhile | Reason::ProtectedPath | Reason::WritesOutside
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
+
+    use futures::channel::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_words_of_a_turn_come_before_its_end() {
+        let said = |text: &str| Event::Text { text: text.to_owned() };
+        let (sender, mut events) = mpsc::unbounded();
+        // It speaks and ends after the events were looked for.
+        let mut work = poll_fn(|_| {
+            for text in ["First ", "answer."] {
+                sender.unbounded_send(said(text)).unwrap();
+            }
+            Poll::Ready(7)
+        });
+        let mut ended = None;
+        for expected in [Ok(said("First ")), Ok(said("answer.")), Err(7)] {
+            assert_eq!(event_or_end(&mut events, &mut work, &mut ended).await, expected);
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::exit::ExitStatus;
 use crate::output::{self, Spinner};
 use crate::setup::{self, AcceptedBy};
 use crate::store::{Held, Record, SpeculationId, State, Store};
-use crate::{clerk, workspace};
+use crate::{accounts, workspace};
 
 /// A running speculation looks ten times a second whether it is wanted; dropping its request is quick.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -62,7 +62,7 @@ fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), Cl
         let problem = format!("was accepted: its changes are in the workspace; see `headstart undo {id}`");
         return Err(CliError::WrongState { id: id.to_string(), problem });
     }
-    clerk::decided(context, held.record(), (Outcome::Aborted, 0));
+    accounts::decided(context, held.record(), (Outcome::Aborted, 0));
     forget(store, held.record());
     held.remove()
 }

@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use headstart_budget::of_acceptance;
 use headstart_forked_query::{Message, Recording, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
 use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
@@ -19,7 +20,7 @@ use crate::models::Models;
 use crate::offered::{Commits, Way};
 use crate::setup::AcceptedBy;
 use crate::store::{Held, Record, State};
-use crate::{clerk, output, setup, workspace};
+use crate::{accounts, output, setup, workspace};
 
 /// What came of it, with `--json`.
 #[derive(Serialize)]
@@ -77,7 +78,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
         })?;
     }
     held.end_accept();
-    clerk::decided(context, held.record(), clerk::of_acceptance(&acceptance));
+    accounts::decided(context, held.record(), of_acceptance(&acceptance));
     let record = held.record();
     if let (Acceptance::Conflict(conflicts), Some(finished)) = (&acceptance, &record.finished) {
         let (workspace, state) = (Path::new(&record.workspace), Some(store.state_folder()));

@@ -2,7 +2,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Books, Chat, Face, Holds, Opening};
+use crate::chat::{Accounts, Chat, Face, Holds, Opening};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
 use crate::demo::{self, After, DemoChat};
@@ -69,7 +69,7 @@ async fn talk(
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let (session, asks) =
         setup::session(&config, workspace, state.as_deref(), models, Vec::new(), &context.environment)?;
-    let books = Books::open(context, &config, workspace)?;
+    let accounts = Accounts::open(context, &config, workspace)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
         let palette = match context.output.style() {
@@ -82,7 +82,7 @@ async fn talk(
         (Face::lines(context.output), Input::of_pipe())
     };
     let holds = Holds::of(models);
-    let chat = Chat::new(session, config, books, asks, holds, face).opening_with(opening);
+    let chat = Chat::new(session, config, accounts, asks, holds, face).opening_with(opening);
     models.close_after(chat.run(input).await).await
 }
 

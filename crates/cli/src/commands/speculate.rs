@@ -3,15 +3,17 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use headstart_budget::ledger::{Outcome, Source};
+use headstart_budget::outcome;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::{Checked, Cost, Ending, Event, Finished, Speculation, Status};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
+use crate::accounts::{entries_of, ledger_of, note_left_out};
 use crate::args::Speculate;
 use crate::checks::Checks;
-use crate::clerk::{self, Clerk};
+use crate::clock;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -75,8 +77,9 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let engine = Intel::join(intel, engine);
     let tools = engine.toolbox.schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
-    let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
-    clerk.note_left_out(params.left_out(&models.background));
+    let ledger = ledger_of(context, &config, &workspace)?;
+    let entries = entries_of(context, &config, Source::Command);
+    note_left_out(&ledger, &entries, params.left_out(&models.background));
     let running = store.create(Draft {
         workspace,
         mode: config.mode,
@@ -109,8 +112,9 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
             let (cost, status) = (speculation.cost(), speculation.status());
             speculation.abort();
             running.discard()?;
-            let spent = clerk.speculation(&id, &args.prompt, &cost, status);
-            clerk.ledger.note(&[spent, clerk::outcome(&id, Outcome::Aborted, 0)]);
+            let now = clock::unix_ms();
+            let spent = entries.speculation(now, &id, &args.prompt, &cost, status);
+            ledger.note(&[spent, outcome(now, &id, Outcome::Aborted, 0)]);
             return models.close_after(given_up.and_then(|given_up| Err(given_up.error(id)))).await;
         }
     };
@@ -120,7 +124,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let record = running.finish(finished)?;
     if let Some(finished) = &record.finished {
         let status = finished.ending.status();
-        clerk.ledger.note(&[clerk.speculation(&id, &args.prompt, &finished.cost, status)]);
+        ledger.note(&[entries.speculation(clock::unix_ms(), &id, &args.prompt, &finished.cost, status)]);
     }
     // Told first: the work is kept, whatever becomes of its recording.
     models.close_after(report(&record, context)).await

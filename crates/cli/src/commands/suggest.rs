@@ -2,6 +2,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headstart_budget::ledger::Source;
+use headstart_budget::{EntryBuilder, NotShown, QueryCost};
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_candidates,
@@ -9,11 +10,13 @@ use headstart_forked_query::{
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
+use crate::accounts::{entries_of, ledger_of, note_left_out};
 use crate::args::Suggest;
-use crate::clerk::{Clerk, NotShown, QueryCost};
+use crate::clock;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::ledger::Ledger;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::session::SYSTEM;
@@ -50,13 +53,14 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let tools = setup::toolbox(Path::new(&workspace), None, index.as_ref()).schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
-    let clerk = Clerk::of(context, &config, &workspace, Source::Command)?;
-    clerk.note_left_out(params.left_out(&models.background));
+    let ledger = ledger_of(context, &config, &workspace)?;
+    let entries = entries_of(context, &config, Source::Command);
+    note_left_out(&ledger, &entries, params.left_out(&models.background));
     let spinner = Spinner::start("asking what comes next");
     let asked = Instant::now();
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
-    let told = note(&clerk, &answer, asked.elapsed()).and_then(|()| report(answer, context));
+    let told = note(&ledger, &entries, &answer, asked.elapsed()).and_then(|()| report(answer, context));
     models.close_after(told).await
 }
 
@@ -104,7 +108,12 @@ fn why(reason: &SuppressionReason) -> String {
 }
 
 /// Puts into the ledger what the query cost, unless the model was not even asked.
-fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -> Result<(), CliError> {
+fn note(
+    ledger: &Ledger,
+    makes: &EntryBuilder,
+    answer: &Result<Generated, Suppressed>,
+    time: Duration,
+) -> Result<(), CliError> {
     let (text, tokens, suppressed) = match answer {
         Ok(generated) => (Some(generated.suggestions.best().as_str()), generated.usage, None),
         Err(Suppressed {
@@ -121,10 +130,12 @@ fn note(clerk: &Clerk, answer: &Result<Generated, Suppressed>, time: Duration) -
     let work_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let cost = QueryCost { tokens, work_ms, dropped: false };
     let id = SpeculationId::random()?;
-    let mut entries = vec![clerk.suggestion(id.as_str(), text, cost, suppressed)];
+    let now = clock::unix_ms();
+    let mut entries = vec![makes.suggestion(now, id.as_str(), text, cost, suppressed)];
     for further in answer.iter().flat_map(|generated| generated.suggestions.others()) {
-        entries.push(clerk.candidate(SpeculationId::random()?.as_str(), further.as_str(), id.as_str()));
+        let further_id = SpeculationId::random()?;
+        entries.push(makes.candidate(now, further_id.as_str(), further.as_str(), id.as_str()));
     }
-    clerk.ledger.note(&entries);
+    ledger.note(&entries);
     Ok(())
 }

@@ -64,7 +64,7 @@ fn wanted(store: &Store) -> Result<Vec<ContentHash>, CliError> {
     let records = store.ids()?.into_iter().filter_map(|id| store.read(&id).ok());
     let finished =
         records.filter(|record| record.state == State::Finished).filter_map(|record| record.finished);
-    Ok(finished.map(|finished| OsTree::digest(&finished.changes)).collect())
+    Ok(finished.map(|finished| finished.changes.digest()).collect())
 }
 
 fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Vec<Swept> {

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use headstart_budget::ledger::Outcome;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{Conflict, ContentHash, OsTree, UndoOutcome, WorkspacePath};
+use headstart_overlay_fs::{Conflict, ContentHash, UndoOutcome, WorkspacePath};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::setup::{self, AcceptedBy};
 use crate::store::{Held, SpeculationId, State, Store};
-use crate::{clerk, output, workspace};
+use crate::{accounts, output, workspace};
 
 /// What came of it, with `--json`.
 #[derive(Serialize)]
@@ -80,7 +80,7 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
         UndoOutcome::Undone { changes, paths } => {
             let id = mark_record_of(store, &workspace, changes, context)?;
             if id.is_none() {
-                clerk::undone(context, &workspace, changes);
+                accounts::undone(context, &workspace, changes);
             }
             undone(id.as_ref().map(SpeculationId::as_str), &paths, context)
         }
@@ -120,10 +120,7 @@ fn record_of(
         // What cannot be read is no record of this accept, and `list` tells of it.
         let Ok(record) = store.read(&id) else { continue };
         let is_it = record.workspace == workspace
-            && record.finished.is_some_and(|finished| {
-                let beside = finished.git.as_ref().map(GitChange::beside);
-                OsTree::digest_with(&finished.changes, beside.as_deref()) == changes
-            });
+            && record.finished.is_some_and(|finished| finished.digest() == Some(changes));
         // Two may have done the same work: the one that was accepted is meant.
         if is_it && (found.is_none() || record.state == State::Accepted) {
             found = Some(id);
@@ -136,7 +133,7 @@ fn record_of(
 fn mark(held: &mut Held, context: &Context) -> Result<(), CliError> {
     if held.record().state == State::Accepted {
         held.mark(State::Finished)?;
-        clerk::decided(context, held.record(), (Outcome::Undone, 0));
+        accounts::decided(context, held.record(), (Outcome::Undone, 0));
     }
     Ok(())
 }

@@ -40,6 +40,13 @@ fn a_commit_is_asked_about_by_its_name_and_lands_with_its_files() {
     let undone = chat.project.session.run(&["undo"]);
     assert_eq!(undone.code, Some(0), "{undone}");
     assert_eq!((log(&chat).as_str(), chat.read("tests.txt")), ("first\n", None));
+    let ledger = std::fs::read_to_string(chat.project.session.ledger()).unwrap();
+    let outcomes: Vec<_> = ledger.lines().filter(|line| line.contains(r#""type":"outcome""#)).collect();
+    let [accepted, undone] = outcomes.as_slice() else { panic!("{ledger}") };
+    assert!(
+        accepted.contains(r#""outcome":"accepted""#) && undone.contains(r#""outcome":"undone""#),
+        "{ledger}"
+    );
     chat.leave();
 }
 

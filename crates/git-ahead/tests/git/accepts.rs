@@ -142,7 +142,7 @@ fn two_accepts_of_no_file_are_told_apart() {
     let world = World::new();
     let (one, two) = (world.work("git tag one"), world.work("git tag two"));
     let digest = |work: &crate::world::Work| {
-        OsTree::digest_with(&work.changes, work.git.as_ref().map(GitChange::beside).as_deref())
+        work.changes.digest_with(work.git.as_ref().map(GitChange::beside).as_deref())
     };
     assert_ne!(digest(&one), digest(&two));
     world.accepted(&one);

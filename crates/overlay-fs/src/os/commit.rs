@@ -8,7 +8,7 @@ use super::apply::{Applied, Kept};
 use super::calls::{self, Time};
 use super::folders::{Folders, Stop};
 use super::home::Home;
-use super::journal::{Digest, Journal};
+use super::journal::Journal;
 use super::lock::CommitLock;
 use super::looks::{FoundAt, Looks};
 use super::plan::Planner;
@@ -16,6 +16,7 @@ use super::ready::{self, Stage};
 use super::stage::{self, Synced};
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing, tree_error};
+use crate::change_set::digest::Digest;
 use crate::{
     ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ContentHash,
     Direction, EntryKind, Finish, NotPrepared, Participant, Prepared, Resolution, TreeError, Workspace,

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::seen::Seen;
-use crate::{ChangeKind, ChangeSet, Content, ContentHash, WorkspacePath};
+use crate::{ContentHash, WorkspacePath};
 
 /// Raised when an older headstart would misread a journal.
 const FORMAT: u32 = 1;
@@ -98,65 +98,6 @@ impl Journal {
     }
 }
 
-/// A change set, hashed: each content once for all that a commit needs it for.
-#[derive(Debug)]
-pub(super) struct Digest {
-    /// What tells it from another one: what it does, and what it rests on.
-    pub(super) whole: ContentHash,
-    /// Of its changes, in their order.
-    pub(super) changes: Vec<Hashes>,
-}
-
-/// The hashes of one change.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hashes {
-    /// Of the content on which it rests.
-    pub(super) old: Option<ContentHash>,
-    /// Of the content, or the target of the link, that it makes.
-    pub(super) new: Option<ContentHash>,
-}
-
-impl Digest {
-    pub(super) fn of(changes: &ChangeSet) -> Self {
-        let mut bytes = Vec::new();
-        let mut hashes = Vec::with_capacity(changes.changes.len());
-        for change in &changes.changes {
-            let old = change.base_content.as_ref().map(Content::hash);
-            put(&mut bytes, &(&change.path, &change.base, old));
-            let new = match &change.kind {
-                ChangeKind::Write { content, executable, moved_from } => {
-                    let new = content.hash();
-                    put(&mut bytes, &("write", new, executable, moved_from));
-                    Some(new)
-                }
-                kind => {
-                    put(&mut bytes, kind);
-                    if let ChangeKind::Link { target, .. } = kind {
-                        Some(ContentHash::of(target))
-                    } else {
-                        None
-                    }
-                }
-            };
-            hashes.push(Hashes { old, new });
-        }
-        put(&mut bytes, &changes.reads);
-        Self { whole: ContentHash::of(&bytes), changes: hashes }
-    }
-
-    /// The same together with what another participant commits.
-    pub(super) fn with(self, beside: Option<&str>) -> Self {
-        let Some(beside) = beside else { return self };
-        let mut bytes = Vec::new();
-        put(&mut bytes, &(self.whole, beside));
-        Self { whole: ContentHash::of(&bytes), ..self }
-    }
-}
-
-fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
-    serde_json::to_writer(bytes, value).expect("works because memory takes every write");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,25 +139,5 @@ mod tests {
         assert_ne!(beside.format, FORMAT, "it is one that an older headstart refuses");
         let forged = Journal { format: FORMAT, ..beside };
         assert_eq!(Journal::parse(&forged.to_bytes()), None);
-    }
-
-    #[test]
-    fn change_sets_that_differ_have_digests_that_differ() {
-        let change = |text: &str, executable| {
-            let path = WorkspacePath::parse("a").unwrap();
-            let kind = ChangeKind::Write { content: text.into(), executable, moved_from: None };
-            crate::Change { path, base: None, base_content: None, kind }
-        };
-        let set = |changes| Digest::of(&ChangeSet { changes, reads: Vec::new() }).whole;
-        let all = [
-            set(vec![]),
-            set(vec![change("x", false)]),
-            set(vec![change("y", false)]),
-            set(vec![change("x", true)]),
-            set(vec![change("x", false), change("x", false)]),
-        ];
-        for (index, one) in all.iter().enumerate() {
-            assert!(all[index + 1..].iter().all(|other| other != one), "{index}");
-        }
     }
 }

@@ -9,13 +9,14 @@ use rustix::io::Errno;
 use super::calls::{self, Found, Place};
 use super::folders::{Folders, Stop};
 use super::inherit::Inherited;
-use super::journal::{Action, Hashes, Step};
+use super::journal::{Action, Step};
 use super::looks::FoundAt;
 use super::origin::Origins;
 use super::ready::{self, Like, Old, Stage, Waits};
 use super::seen::Seen;
 use super::stage;
 use super::staging::Staging;
+use crate::change_set::digest::Hashes;
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
 
 /// Turns changes into the steps that make them, with what goes in waiting in the staging folder as it will be in the

@@ -10,7 +10,6 @@ use super::calls::{self, Found, Place, Time};
 use super::clock::Clock;
 use super::folders::{Folders, Stop};
 use super::inherit::Inherited;
-use super::journal::Hashes;
 use super::lock::pause;
 use super::origin::Origins;
 use super::plan::tampered;
@@ -18,6 +17,7 @@ use super::seen::{Seen, Stamp, Vouched, hold_file};
 use super::stage::{self, touch};
 use super::staging::{self, Staging};
 use super::{OsTree, os_name};
+use crate::change_set::digest::Hashes;
 use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
 
 /// Whether what goes in is in the staging folder.

@@ -146,7 +146,7 @@ impl OsTree {
     pub fn is_committed(&self, changes: &ChangeSet) -> Result<bool, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
-        self.holds(Self::digest(changes))
+        self.holds(changes.digest())
     }
 
     /// The same, with the commit lock.

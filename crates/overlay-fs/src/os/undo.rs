@@ -4,7 +4,7 @@ use super::apply::{Applied, difference, is_folder};
 use super::calls::Time;
 use super::commit::{at_root, not_put_back, not_taken_back};
 use super::folders::{Folders, Stop};
-use super::journal::{Action, Digest, Journal, Step};
+use super::journal::{Action, Journal, Step};
 use super::lock::CommitLock;
 use super::seen::{Seen, hold, look_if_there};
 use super::staging::{Phase, Staging};
@@ -20,7 +20,7 @@ use crate::{
 pub enum UndoOutcome {
     /// The workspace is as it was before the accept.
     Undone {
-        /// Of which changes; see [`OsTree::digest`].
+        /// Of which changes; see [`ChangeSet::digest`](crate::ChangeSet::digest).
         changes: ContentHash,
         /// What was put back, removed or restored.
         paths: Vec<WorkspacePath>,
@@ -32,16 +32,6 @@ pub enum UndoOutcome {
 }
 
 impl OsTree {
-    /// What tells these changes from others: what they do, and what they rest on.
-    pub fn digest(changes: &ChangeSet) -> ContentHash {
-        Self::digest_with(changes, None)
-    }
-
-    /// The same, and what was [committed with them](crate::Workspace::commit_with).
-    pub fn digest_with(changes: &ChangeSet, beside: Option<&str>) -> ContentHash {
-        Digest::of(changes).with(beside).whole
-    }
-
     /// Takes the commit of these changes back, as long as nothing of it has changed since.
     ///
     /// It is as safe as a commit: all or nothing, verified path by path, taken back by the next run if the process dies
@@ -54,7 +44,7 @@ impl OsTree {
     /// The same for a commit with [another participant](crate::Workspace::commit_with), which takes its part back as well: both
     /// or neither.
     pub fn undo_with(&self, changes: &ChangeSet, beside: Option<&str>) -> Result<UndoOutcome, TreeError> {
-        let digest = Self::digest_with(changes, beside);
+        let digest = changes.digest_with(beside);
         self.undo_found(|| self.find(digest))
     }
 
@@ -64,7 +54,7 @@ impl OsTree {
     }
 
     /// Which changes an [`undo_last`](Self::undo_last) would take back now, whether or not its user changed them since; see
-    /// [`OsTree::digest`].
+    /// [`ChangeSet::digest`](crate::ChangeSet::digest).
     pub fn last_undoable(&self) -> Result<Option<ContentHash>, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;

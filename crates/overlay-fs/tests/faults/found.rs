@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::{ChangeSet, ContentHash, OsTree, SweepOutcome, UndoOutcome};
+use headstart_overlay_fs::{ChangeSet, ContentHash, SweepOutcome, UndoOutcome};
 
 use crate::place::{HOMES, Home, Place, committed, path};
 
@@ -110,7 +110,7 @@ fn the_last_accept_is_the_last_whatever_the_clock_says() {
         let second = written(&place, "bits", "second\n");
         assert_eq!(place.commit(&second), committed());
         let UndoOutcome::Undone { changes, .. } = place.tree.undo_last().unwrap() else { panic!("{round}") };
-        assert_eq!(changes, OsTree::digest(&second), "{round}");
+        assert_eq!(changes, second.digest(), "{round}");
         assert_eq!(fs::read_to_string(place.root().join("changed")).unwrap(), "first\n", "{round}");
     }
 }

@@ -1,0 +1,195 @@
+use headstart_forked_query::{ModelError, Money, Scrubber, Usage};
+use headstart_overlay_fs::ContentHash;
+use headstart_speculation::{Acceptance, Cost, Finished, Status};
+
+use crate::ledger::{Decision, Entry, Kind, LeftOut, Outcome, Source, Speculated, Suggested, Work};
+use crate::policy::Tariff;
+
+/// Makes the entries of one host: it knows the models, their prices, and whether the texts of prompts are kept. Every entry is told its
+/// time (`at`, milliseconds since the Unix epoch).
+#[derive(Debug, Clone)]
+pub struct EntryBuilder {
+    source: Source,
+    tariff: Tariff,
+    /// Takes secrets out of the texts of prompts; without it none is kept.
+    scrubber: Option<Scrubber>,
+}
+
+/// What a query for a suggestion cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct QueryCost {
+    /// All its requests together.
+    pub tokens: Usage,
+    /// Wall time in milliseconds.
+    pub work_ms: u64,
+    /// Whether the answer was dropped half-way.
+    pub dropped: bool,
+}
+
+impl QueryCost {
+    /// A query whose answer was dropped: what it cost the provider has not said.
+    pub const DROPPED: Self = Self { tokens: Usage::NOTHING, work_ms: 0, dropped: true };
+}
+
+/// Why the answer to a query is not shown.
+#[derive(Debug, Clone, Copy)]
+pub struct NotShown<'a> {
+    /// The code of the guard, of the filter's rule or of the policy.
+    pub reason: &'a str,
+    /// Where the query failed.
+    pub error: Option<&'a ModelError>,
+}
+
+impl<'a> From<&'a str> for NotShown<'a> {
+    fn from(reason: &'a str) -> Self {
+        Self { reason, error: None }
+    }
+}
+
+impl EntryBuilder {
+    /// Entries without the texts of prompts.
+    pub fn new(source: Source, tariff: Tariff) -> Self {
+        Self { source, tariff, scrubber: None }
+    }
+
+    /// Entries with the texts of prompts, without the secrets that the scrubber finds in them.
+    #[must_use]
+    pub fn with_prompts(self, scrubber: Scrubber) -> Self {
+        Self { scrubber: Some(scrubber), ..self }
+    }
+
+    /// Work ahead was done by this model.
+    #[must_use]
+    pub fn with_background(self, model: &str) -> Self {
+        Self { tariff: self.tariff.with_background(model), ..self }
+    }
+
+    /// The models and their prices.
+    pub fn tariff(&self) -> &Tariff {
+        &self.tariff
+    }
+
+    /// A turn of the user; `dropped`: its last answer was cut half-way.
+    pub fn turn(&self, at: u64, cost: &Cost, dropped: bool) -> Entry {
+        Entry::Turn(self.work(at, self.tariff.main(), cost.tokens, cost.work_ms, dropped))
+    }
+
+    /// A query for a suggestion: its best answer, or why that is not shown.
+    pub fn suggestion(
+        &self,
+        at: u64,
+        id: &str,
+        text: Option<&str>,
+        cost: QueryCost,
+        not_shown: Option<NotShown<'_>>,
+    ) -> Entry {
+        Entry::Suggestion(self.suggested(at, id, text, cost, not_shown))
+    }
+
+    /// A further candidate of the same answer as `first`, whose entry has what the query cost.
+    pub fn candidate(&self, at: u64, id: &str, text: &str, first: &str) -> Entry {
+        let suggested = self.suggested(at, id, Some(text), QueryCost::default(), None);
+        Entry::Suggestion(Suggested { beside: Some(first.to_owned()), ..suggested })
+    }
+
+    fn suggested(
+        &self,
+        at: u64,
+        id: &str,
+        text: Option<&str>,
+        cost: QueryCost,
+        not_shown: Option<NotShown<'_>>,
+    ) -> Suggested {
+        let background = self.tariff.background();
+        Suggested {
+            id: id.to_owned(),
+            source: self.source,
+            kind: text.map(Kind::of).unwrap_or_default(),
+            suppressed: not_shown.map(|not_shown| not_shown.reason.to_owned()),
+            code: not_shown.and_then(|not_shown| not_shown.error).map(|error| error.code().to_owned()),
+            beside: None,
+            shares_cache: self.shares_cache(),
+            work: self.work(at, background, cost.tokens, cost.work_ms, cost.dropped),
+            prompt: text.and_then(|text| self.prompt(text)),
+        }
+    }
+
+    /// Work that ran ahead. Work that still runs is about to be dropped.
+    pub fn speculation(&self, at: u64, id: &str, prompt: &str, cost: &Cost, status: Status) -> Entry {
+        let dropped = status == Status::Running;
+        let line = Speculated {
+            id: id.to_owned(),
+            source: self.source,
+            kind: Kind::of(prompt),
+            shares_cache: self.shares_cache(),
+            status: if dropped { Status::Aborted } else { status },
+            work: self.work(at, self.tariff.background(), cost.tokens, 0, dropped),
+            staged_files: 0,
+            staged_bytes: 0,
+            model_ms: 0,
+            tool_ms: 0,
+            view_ms: 0,
+            view_cpu_ms: 0,
+            prompt: self.prompt(prompt),
+        };
+        Entry::Speculation(line.with_cost(cost))
+    }
+
+    /// Of so many answers what another model gave for itself is left out, of the user's own turns or of work ahead.
+    pub fn left_out(&self, at: u64, is_ahead: bool, answers: usize) -> Entry {
+        let model = if is_ahead { self.tariff.background() } else { self.tariff.main() };
+        Entry::LeftOut(LeftOut { at, model: model.to_owned(), answers: answers as u64 })
+    }
+
+    fn shares_cache(&self) -> bool {
+        self.tariff.main() == self.tariff.background()
+    }
+
+    /// A text as it may be kept.
+    fn prompt(&self, text: &str) -> Option<String> {
+        self.scrubber.as_ref().map(|scrubber| scrubber.text(text).into_owned())
+    }
+
+    fn work(&self, at: u64, model: &str, tokens: Usage, work_ms: u64, dropped: bool) -> Work {
+        // Nothing that was told is no cost of nothing.
+        let told = Usage { untold_requests: 0, ..tokens };
+        let is_known = told != Usage::NOTHING || tokens.untold_requests == 0;
+        let money = if self.tariff.is_free_model(model) {
+            Some(Money::ZERO)
+        } else {
+            self.tariff.price_of(model, tokens).filter(|_| is_known)
+        };
+        let unmeasured = u32::from(dropped);
+        Work { at, model: model.to_owned(), tokens, money, unmeasured, work_ms }
+    }
+}
+
+/// What became of a suggestion.
+pub fn outcome(at: u64, id: &str, outcome: Outcome, saved_ms: u64) -> Entry {
+    decision(at, id, outcome, saved_ms, None)
+}
+
+/// What became of a suggestion that did not run; `held`: the code of why.
+pub(super) fn not_run(at: u64, id: &str, outcome: Outcome, held: Option<&str>) -> Entry {
+    let held = held.map(str::to_owned);
+    Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms: 0, held, changes: None })
+}
+
+/// What became of a suggestion of which no record is kept: what it changed is in the workspace.
+pub(super) fn applied(at: u64, id: &str, outcome: Outcome, saved_ms: u64, finished: &Finished) -> Entry {
+    decision(at, id, outcome, saved_ms, finished.digest())
+}
+
+fn decision(at: u64, id: &str, outcome: Outcome, saved_ms: u64, changes: Option<ContentHash>) -> Entry {
+    Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms, held: None, changes })
+}
+
+/// What an accept makes of a suggestion, and the milliseconds it saved.
+pub fn of_acceptance(acceptance: &Acceptance) -> (Outcome, u64) {
+    match acceptance {
+        Acceptance::Accepted(accepted) => (Outcome::Accepted, accepted.time_saved_ms),
+        Acceptance::Conflict(_) => (Outcome::Conflict, 0),
+        Acceptance::Withdrawn { .. } => (Outcome::Withdrawn, 0),
+        _ => (Outcome::Failed, 0),
+    }
+}

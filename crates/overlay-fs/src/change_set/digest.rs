@@ -1,0 +1,107 @@
+//! What tells one change set from another.
+
+use serde::Serialize;
+
+use crate::{ChangeKind, ChangeSet, Content, ContentHash};
+
+impl ChangeSet {
+    /// What tells these changes from others: what they do, and what they rest on.
+    pub fn digest(&self) -> ContentHash {
+        self.digest_with(None)
+    }
+
+    /// The same, and what was [committed with them](crate::Workspace::commit_with).
+    pub fn digest_with(&self, beside: Option<&str>) -> ContentHash {
+        Digest::of(self).with(beside).whole
+    }
+}
+
+/// A change set, hashed: each content once for all that a commit needs it for.
+#[derive(Debug)]
+pub(crate) struct Digest {
+    /// What tells it from another one: what it does, and what it rests on.
+    pub(crate) whole: ContentHash,
+    /// Of its changes, in their order.
+    #[cfg_attr(
+        not(feature = "os"),
+        expect(dead_code, reason = "only a commit on a disk asks for single hashes")
+    )]
+    pub(crate) changes: Vec<Hashes>,
+}
+
+/// The hashes of one change.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "os"), expect(dead_code, reason = "only a commit on a disk asks for single hashes"))]
+pub(crate) struct Hashes {
+    /// Of the content on which it rests.
+    pub(crate) old: Option<ContentHash>,
+    /// Of the content, or the target of the link, that it makes.
+    pub(crate) new: Option<ContentHash>,
+}
+
+impl Digest {
+    pub(crate) fn of(changes: &ChangeSet) -> Self {
+        let mut bytes = Vec::new();
+        let mut hashes = Vec::with_capacity(changes.changes.len());
+        for change in &changes.changes {
+            let old = change.base_content.as_ref().map(Content::hash);
+            put(&mut bytes, &(&change.path, &change.base, old));
+            let new = match &change.kind {
+                ChangeKind::Write { content, executable, moved_from } => {
+                    let new = content.hash();
+                    put(&mut bytes, &("write", new, executable, moved_from));
+                    Some(new)
+                }
+                kind => {
+                    put(&mut bytes, kind);
+                    if let ChangeKind::Link { target, .. } = kind {
+                        Some(ContentHash::of(target))
+                    } else {
+                        None
+                    }
+                }
+            };
+            hashes.push(Hashes { old, new });
+        }
+        put(&mut bytes, &changes.reads);
+        Self { whole: ContentHash::of(&bytes), changes: hashes }
+    }
+
+    /// The same together with what another participant commits.
+    pub(crate) fn with(self, beside: Option<&str>) -> Self {
+        let Some(beside) = beside else { return self };
+        let mut bytes = Vec::new();
+        put(&mut bytes, &(self.whole, beside));
+        Self { whole: ContentHash::of(&bytes), ..self }
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(bytes, value).expect("works because memory takes every write");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WorkspacePath;
+
+    #[test]
+    fn change_sets_that_differ_have_digests_that_differ() {
+        let change = |text: &str, executable| {
+            let path = WorkspacePath::parse("a").unwrap();
+            let kind = ChangeKind::Write { content: text.into(), executable, moved_from: None };
+            crate::Change { path, base: None, base_content: None, kind }
+        };
+        let set = |changes| ChangeSet { changes, reads: Vec::new() }.digest();
+        let all = [
+            set(vec![]),
+            set(vec![change("x", false)]),
+            set(vec![change("y", false)]),
+            set(vec![change("x", true)]),
+            set(vec![change("x", false), change("x", false)]),
+        ];
+        for (index, one) in all.iter().enumerate() {
+            assert!(all[index + 1..].iter().all(|other| other != one), "{index}");
+        }
+    }
+}
