@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use headstart_agent::Conversation;
 use headstart_budget::policy::Allowance;
 use headstart_followup_state::Suggestions;
-use headstart_forked_query::{
-    CacheSafeParams, Guards, Message, Model, ModelError, ModelRequest, Role, SuppressionReason, ToolSchema,
-    TurnEnd, Usage, generate_candidates,
-};
+use headstart_forked_query::{Message, Model, ModelError, SuppressionReason, Usage, generate_candidates};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, WorkspacePath};
 use headstart_speculation::{
-    Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn, UndoWatch,
+    Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn,
 };
 use headstart_tool_gate::{ApprovalMode, GateContext};
 use tokio::sync::mpsc;
@@ -30,22 +28,12 @@ pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's 
     Paths are relative to the project. A tool's error tells what to do differently.\n\
     When you are done, say in one to three sentences what you did, and what is left to do if anything is.";
 
-/// A conversation about a workspace: its history, the model that answers, and the engine that works.
+/// A conversation about a workspace, the model that answers, and the engine that works.
 pub(crate) struct Session {
+    conversation: Conversation,
     engine: Engine,
     host: Arc<NativeHost>,
     model: Arc<dyn Model>,
-    model_name: String,
-    tools: Vec<ToolSchema>,
-    history: Vec<Message>,
-    params: CacheSafeParams,
-    last_turn: TurnEnd,
-    watch: Arc<UndoWatch>,
-    /// What the turn that runs tells the model of undone changes.
-    telling: News,
-    /// What else the model has to know before the user's next words, and whether the turn that runs tells it.
-    note: Option<String>,
-    tells_note: bool,
     index: Option<Arc<Upkeep>>,
     /// The workspace, and the folder of all state.
     place: (PathBuf, Option<PathBuf>),
@@ -94,29 +82,11 @@ impl Session {
         model_name: String,
         history: Vec<Message>,
     ) -> Self {
-        let watch = Arc::new(UndoWatch::new(engine.workspace));
-        let engine = Engine { workspace: Arc::<UndoWatch>::clone(&watch), ..engine };
-        let tools = engine.toolbox.schemas();
-        let params = CacheSafeParams::new(Some(SYSTEM.into()), tools.clone(), &history, &model_name);
-        let last_turn = TurnEnd::Completed;
-        let telling = News::default();
-        Self {
-            engine,
-            host,
-            model,
-            model_name,
-            tools,
-            history,
-            params,
-            last_turn,
-            watch,
-            telling,
-            note: None,
-            tells_note: false,
-            index: None,
-            place: (PathBuf::new(), None),
-            views: None,
-        }
+        let Engine { toolbox, workspace, .. } = &engine;
+        let conversation = Conversation::new(SYSTEM, toolbox.schemas(), model_name, Arc::clone(workspace));
+        let engine = Engine { workspace: conversation.workspace(), ..engine };
+        let conversation = conversation.after(history);
+        Self { conversation, engine, host, model, index: None, place: (PathBuf::new(), None), views: None }
     }
 
     /// In this workspace, with this folder of all state.
@@ -159,34 +129,28 @@ impl Session {
 
     /// What the provider calls the model of the conversation.
     pub(crate) fn model_name(&self) -> &str {
-        &self.model_name
+        self.conversation.model()
     }
 
-    /// What the user has undone of the work in the conversation, and the model does not know yet.
-    pub(crate) fn news(&self) -> News {
+    fn news(&self) -> News {
         // A tree on a disk answers at once.
-        self.watch.news().now_or_never().unwrap_or_default()
+        self.conversation.news().now_or_never().unwrap_or_default()
     }
 
     /// The beginning of a turn: the prompt, after what the model has to know first.
     pub(crate) fn open(&mut self, prompt: &str) -> Transcript {
-        self.telling = self.news();
-        self.tells_note = self.note.is_some();
-        let prompt = self.telling.before_prompt(prompt);
-        Transcript::new(&match &self.note {
-            Some(note) => format!("[Note: {note}]\n\n{prompt}"),
-            None => prompt,
-        })
+        let news = self.news();
+        self.conversation.open(prompt, news)
     }
 
     /// The model has to know this before the user's next words.
     pub(crate) fn note(&mut self, note: String) {
-        self.note = Some(note);
+        self.conversation.set_note(note);
     }
 
     /// Whether there is something that work which ran ahead did not know.
     pub(crate) fn has_to_tell(&self) -> bool {
-        self.note.is_some() || !self.news().is_empty()
+        self.conversation.has_to_tell(&self.news())
     }
 
     /// What is at a path of the workspace; nothing where that is no file, or cannot be read.
@@ -195,9 +159,9 @@ impl Session {
         self.engine.workspace.read(path).now_or_never()?.ok()
     }
 
-    /// The same for the user, in a line; empty where there is nothing to know.
+    /// What the turn that begins tells the model of undone changes, for the user, in a line; empty where that is nothing.
     pub(crate) fn told(&self) -> String {
-        self.telling.for_user()
+        self.conversation.telling().for_user()
     }
 
     /// A foreground turn over a transcript: a new one, or one that an accept gave.
@@ -207,36 +171,19 @@ impl Session {
         if let Some(index) = &self.index {
             index.begin();
         }
-        self.engine.turn(Arc::clone(&self.model), self.request(), transcript, limits)
+        self.engine.turn(Arc::clone(&self.model), self.conversation.request(), transcript, limits)
     }
 
     /// Ends a turn: what was done is part of the conversation from now on, wherever the turn stopped.
-    ///
-    /// A prompt that got no answer at all is taken back, so that the conversation goes on where it was.
     pub(crate) fn conclude(&mut self, transcript: Transcript, ending: &Ending) {
-        self.last_turn = match ending {
-            Ending::Completed => TurnEnd::Completed,
-            Ending::Aborted => TurnEnd::Aborted,
-            _ => TurnEnd::Failed,
-        };
-        let telling = std::mem::take(&mut self.telling);
-        if !transcript.messages.iter().any(|message| message.role == Role::Model) {
-            return;
-        }
-        self.watch.told(&telling);
-        if std::mem::take(&mut self.tells_note) {
-            self.note = None;
-        }
-        self.history.extend(transcript.messages);
-        self.save();
+        self.conversation.conclude(transcript, ending);
     }
 
     /// Asks what the user may want next, for up to so many candidates.
     pub(crate) fn suggestion_query(&self, candidates: usize) -> impl Future<Output = Guess> + Send + use<> {
         let background = self.engine.background.clone();
-        let params = self.params.clone();
-        let plan_mode = self.host.gate_context().mode == ApprovalMode::Plan;
-        let guards = Guards { turn: self.last_turn, plan_mode };
+        let params = self.conversation.params().clone();
+        let guards = self.conversation.guards(self.host.gate_context().mode == ApprovalMode::Plan);
         async move {
             match generate_candidates(&background, &params, &[], guards, candidates).await {
                 Ok(generated) => Guess { suggestions: Ok(generated.suggestions), tokens: generated.usage },
@@ -256,7 +203,7 @@ impl Session {
     ) -> Result<(Speculation, Events), StartError> {
         let limits = allowance.map_or(self.engine.limits, |allowance| allowance.under(self.engine.limits));
         let engine = Engine { limits, ..self.engine.clone() };
-        let (speculation, driver, events) = engine.start(id, &self.params, prompt)?;
+        let (speculation, driver, events) = engine.start(id, self.conversation.params(), prompt)?;
         tokio::spawn(driver);
         Ok((speculation, events))
     }
@@ -278,36 +225,17 @@ impl Session {
 
     /// Of how many answers what another model gave for itself is left out of turns.
     pub(crate) fn left_out(&self) -> usize {
-        let opaque = self.history.iter().filter_map(Message::opaque);
-        opaque.filter(|opaque| opaque.model != self.model_name).count()
+        self.conversation.left_out()
     }
 
     /// The same of work ahead.
     pub(crate) fn left_out_ahead(&self) -> usize {
-        self.params.left_out(&self.engine.background)
+        self.conversation.left_out_ahead(&self.engine.background)
     }
 
     /// Forgets the conversation.
     pub(crate) fn reset(&mut self) {
-        self.history.clear();
-        self.watch.forget_all();
-        self.telling = News::default();
-        self.note = None;
-        self.last_turn = TurnEnd::Completed;
-        self.save();
-    }
-
-    /// What is asked in a turn: the whole conversation so far.
-    fn request(&self) -> ModelRequest {
-        ModelRequest {
-            model: self.model_name.clone(),
-            system: Some(SYSTEM.into()),
-            tools: self.tools.clone(),
-            messages: self.history.clone(),
-            thinking: true,
-            response_schema: None,
-            max_output_tokens: None,
-        }
+        self.conversation.clear();
     }
 
     /// A foreground turn has the user at the keyboard: it is stopped by them, not by a budget. These limits only
@@ -320,10 +248,5 @@ impl Session {
             time: Duration::from_secs(24 * 60 * 60),
             ..self.engine.limits
         }
-    }
-
-    fn save(&mut self) {
-        self.params =
-            CacheSafeParams::new(Some(SYSTEM.into()), self.tools.clone(), &self.history, &self.model_name);
     }
 }

@@ -141,9 +141,19 @@ pub(crate) fn views(
     environment: &Environment,
     state: Option<&Path>,
 ) -> Option<Arc<Views>> {
-    let made = || Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state);
     let wanted = config.shadow.enabled && (config.speculation || config.intel.mode() != IntelMode::Off);
-    wanted.then(|| Arc::new(made())).filter(|views| views.support().has_views())
+    let views = wanted.then(|| Arc::new(any_views(config, workspace, environment, state)));
+    views.filter(|views| views.support().has_views())
+}
+
+/// The views of this system, or why it has none.
+pub(crate) fn any_views(
+    config: &Config,
+    workspace: &str,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Views {
+    Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state)
 }
 
 /// A conversation with the person at the terminal.

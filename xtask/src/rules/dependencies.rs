@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 12] = [
+pub(crate) const PURE_CRATES: [&str; 13] = [
     "workspace-path",
     "followup-state",
     "tool-gate",
@@ -20,6 +20,7 @@ pub(crate) const PURE_CRATES: [&str; 12] = [
     "code-intel",
     "speculation",
     "budget",
+    "agent",
 ];
 
 /// The folders of the packages that join the pure crates with a world: nothing depends on them.

@@ -218,6 +218,15 @@ Examples:
   headstart shadow diagnostics src/lib.rs
   headstart shadow diagnostics --speculation 7k2m src/lib.rs src/main.rs";
 
+pub(super) const DOCTOR: &str = "\
+Looks at the configuration, the model's key or server, the state folder, git, commands, views, language servers and \
+the terminal. Nothing is sent to a model. What is missing has a line that says what to do. The exit code is 1 where \
+a chat is not possible. With --json each line is {\"type\":\"check\",\"name\",\"state\",\"detail\",\"help\"}.
+
+Examples:
+  headstart doctor
+  headstart doctor --json";
+
 pub(super) const FILTER: &str = "\
 Each line is {\"text\":\"...\"}; other fields are ignored. Each answer is {\"keep\":true} or \
 {\"keep\":false,\"reason\":CODE}. A line that is no such object is not kept, with the reason \

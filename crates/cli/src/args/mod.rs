@@ -85,6 +85,9 @@ pub(crate) enum Command {
     /// Bring the index of this project to what its files are, or show, rebuild or clean it
     #[command(after_help = help::INDEX)]
     Index(IndexArgs),
+    /// Say what works on this machine, and what to do about what does not
+    #[command(after_help = help::DOCTOR)]
+    Doctor(WorkspaceArg),
     /// Print a completion script for a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions {

@@ -6,6 +6,7 @@ mod chat;
 mod completions;
 mod demo;
 mod diff;
+mod doctor;
 mod filter;
 mod gate;
 mod index;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Gate(args) => gate::run(&args, context),
         Command::Shadow(args) => block_on(shadow::run(args, context)),
         Command::Filter => filter::run(),
+        Command::Doctor(args) => block_on(doctor::run(args, context)),
         Command::Search(args) => block_on(search::run(args, context)),
         Command::Index(args) => block_on(index::run(args, context)),
         Command::Completions { shell } => completions::run(shell),

@@ -360,13 +360,8 @@ pub(super) fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Conf
     let workspace = workspace::resolve(of.path.as_deref())?;
     let config = context.config(&Flags::default(), Path::new(&workspace))?;
     let state = context.store().ok();
-    let views = Views::new(
-        Path::new(&workspace),
-        &config.shadow,
-        config.limits.staged,
-        &context.environment,
-        state.as_ref().map(Store::state_folder),
-    );
+    let state = state.as_ref().map(Store::state_folder);
+    let views = setup::any_views(&config, &workspace, &context.environment, state);
     Ok((workspace, config, views))
 }
 

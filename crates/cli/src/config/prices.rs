@@ -91,6 +91,12 @@ impl Config {
         })
     }
 
+    /// Host and port of the conversation's model, where it is asked on this machine.
+    pub(crate) fn server_here(&self) -> Option<(String, u16)> {
+        let url = self.address(self.model.as_ref()?).filter(is_this_machine)?;
+        Some((url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?))
+    }
+
     /// The price in the table of a model at its provider's own address: another server under the same name may charge otherwise.
     fn listed(&self, spec: &ModelSpec) -> Option<Price> {
         let ModelSpec::Remote { name, .. } = spec else { return None };

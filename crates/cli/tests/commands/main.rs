@@ -4,6 +4,7 @@
 mod support;
 
 mod configuration;
+mod doctor;
 mod gate;
 mod gate_lines;
 mod models;

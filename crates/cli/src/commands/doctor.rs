@@ -1,0 +1,309 @@
+//! `headstart doctor`: what works on this machine, and what to do about what does not. It sends nothing, and writes nothing but the state that a view
+//! needs for a moment.
+
+use std::path::Path;
+use std::time::Duration;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::ConditionalCommand;
+use headstart_toolbox::{CommandRequest, CommandRunner as _, Secrets, Support, Surroundings};
+use rustix::fs::{Access, access};
+use serde::Serialize;
+use tokio::net::TcpStream;
+
+use crate::args::WorkspaceArg;
+use crate::config::{self, Config, Flags, IntelMode, PROJECT_FILE};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::intel;
+use crate::machine::Machine;
+use crate::models::Models;
+use crate::output::{self, Style};
+use crate::runner::BashRunner;
+use crate::seen::{self, Seen};
+use crate::{setup, store, workspace};
+
+/// A server on this machine answers at once or not at all.
+const CONNECTS_WITHIN: Duration = Duration::from_millis(300);
+/// A command that does nothing takes milliseconds.
+const RUNS_WITHIN: Duration = Duration::from_secs(10);
+
+/// The columns before what was found.
+const MARGIN: usize = 24;
+
+/// What was looked at.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "check", rename_all = "camelCase")]
+struct Check {
+    name: &'static str,
+    state: State,
+    detail: String,
+    /// What to do, where something is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum State {
+    Ok,
+    /// headstart works without it, and does less.
+    Limited,
+    /// A chat is not possible.
+    Failed,
+}
+
+impl Check {
+    fn new(name: &'static str, state: State, detail: impl Into<String>) -> Self {
+        Self { name, state, detail: detail.into(), help: None }
+    }
+
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, State::Ok, detail)
+    }
+
+    fn limited(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, State::Limited, detail)
+    }
+
+    fn failed(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, State::Failed, detail)
+    }
+
+    fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(args.path.as_deref())?;
+    let place = Path::new(&workspace);
+    let mut checks = vec![system()];
+    let config = match context.config(&Flags::default(), place) {
+        Ok(config) => {
+            checks.push(configuration(context, place));
+            config
+        }
+        Err(error) => {
+            checks.push(Check::failed("configuration", error.to_string()));
+            Config::default()
+        }
+    };
+    checks.push(model(&config, context).await);
+    checks.push(state(context));
+    checks.push(git(place));
+    checks.push(commands(place).await);
+    checks.extend(views_and_servers(&config, &workspace, context));
+    checks.push(background(&config, context));
+    checks.push(terminal(context));
+    show(&checks, context)?;
+    let fails = checks.iter().any(|check| check.state == State::Failed);
+    Ok(if fails { ExitStatus::Failed } else { ExitStatus::Done })
+}
+
+fn system() -> Check {
+    let kernel = rustix::system::uname();
+    let (name, release) = (kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy());
+    let detail =
+        format!("headstart {} on {name} {release}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    if cfg!(target_os = "linux") {
+        Check::ok("system", detail)
+    } else {
+        Check::limited("system", detail)
+            .help("commands run ahead on Linux only; reads, searches and edits do here")
+    }
+}
+
+fn configuration(context: &Context, workspace: &Path) -> Check {
+    let files = [config::user_file(&context.environment), Some(workspace.join(PROJECT_FILE))];
+    let read: Vec<_> = files.into_iter().flatten().filter(|file| file.is_file()).collect();
+    match read.as_slice() {
+        [] => Check::ok("configuration", "no file; the defaults"),
+        read => {
+            let read: Vec<_> = read.iter().map(|file| file.display().to_string()).collect();
+            Check::ok("configuration", read.join(", "))
+        }
+    }
+}
+
+async fn model(config: &Config, context: &Context) -> Check {
+    let Some(spec) = &config.model else {
+        let seen = Seen::look(&context.environment).await;
+        let columns = context.output.columns().saturating_sub(MARGIN);
+        let ways = seen::rows(&seen.ways(), columns, Style::Plain);
+        return Check::limited("model", "none is chosen").help(format!(
+            "{}\n{}",
+            seen.head(),
+            ways.join("\n")
+        ));
+    };
+    if let Err(error) = Models::open(config, &context.environment, None) {
+        return Check::failed("model", format!("{spec}: {error}"));
+    }
+    let Some((host, port)) = config.server_here() else {
+        return Check::ok("model", format!("{spec}; its key is set, and it was not asked"));
+    };
+    match tokio::time::timeout(CONNECTS_WITHIN, TcpStream::connect((host.as_str(), port))).await {
+        Ok(Ok(_)) => Check::ok("model", format!("{spec}; a server listens on {host}:{port}")),
+        _ => Check::failed("model", format!("{spec}: nothing listens on {host}:{port}"))
+            .help("start the model server, or name another address with --base-url"),
+    }
+}
+
+/// Where speculations, the ledger and the index are kept.
+fn state(context: &Context) -> Check {
+    let store = match context.store() {
+        Ok(store) => store,
+        Err(error) => return Check::failed("state", error.to_string()),
+    };
+    let folder = store.state_folder();
+    if let Some(error) = folder.exists().then(|| store::trouble_with(folder)).flatten() {
+        return Check::failed("state", error.to_string());
+    }
+    let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+    if let Err(error) = access(there, Access::WRITE_OK | Access::EXEC_OK) {
+        return Check::failed("state", format!("{} cannot be written: {error}", there.display()))
+            .help("--state-dir or HEADSTART_STATE_DIR name another folder");
+    }
+    let is_new = if folder.exists() { "" } else { "; it is made when it is needed" };
+    Check::ok("state", format!("{}{is_new}", folder.display()))
+}
+
+fn git(workspace: &Path) -> Check {
+    match setup::git(workspace) {
+        Ok(_) if workspace.join(".git").is_dir() => Check::ok("git", "new enough that commits can run ahead"),
+        Ok(_) => Check::ok("git", "there is no repository in this folder"),
+        Err(error) => Check::limited("git", error.to_string())
+            .help("without it commits do not run ahead: they stop it and ask"),
+    }
+}
+
+/// Runs a command that nobody was asked about, as work ahead does.
+async fn commands(workspace: &Path) -> Check {
+    let request = CommandRequest {
+        command: ConditionalCommand::allowed("true", None),
+        directory: WorkspacePath::root(),
+        surroundings: Surroundings::Clean,
+        secrets: Secrets::Closed,
+        time_limit: RUNS_WITHIN,
+        output_limit: 1_000,
+    };
+    match BashRunner::new(workspace.to_owned()).run(request).await {
+        Ok(done) if done.exit_code == Some(0) => {
+            Check::ok("commands", "those that only read run ahead, confined by the kernel")
+        }
+        Ok(done) => {
+            Check::limited("commands", format!("a command that does nothing failed: {}", done.output.trim()))
+        }
+        Err(error) => Check::limited("commands", error.to_string())
+            .help("work ahead stops at the first command; Landlock needs Linux 5.13"),
+    }
+}
+
+fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec<Check> {
+    if !config.shadow.enabled {
+        return vec![Check::limited("views", "switched off by your configuration")];
+    }
+    let state = context.store().ok().map(|store| store.state_folder().to_owned());
+    let all = setup::any_views(config, workspace, &context.environment, state.as_deref());
+    let views = match all.support() {
+        Support::Views { tier } => {
+            Check::ok("views", format!("{tier}; tests, builds and formatters run ahead"))
+        }
+        Support::None { why } => Check::limited("views", why.clone())
+            .help("work ahead stops at a command that writes; `headstart shadow check` tells more"),
+    };
+    let mut checks = vec![views];
+    if config.intel.mode() == IntelMode::Off {
+        checks.push(Check::limited("servers", "code intelligence is switched off by your configuration"));
+        return checks;
+    }
+    let found = intel::look(config, Path::new(workspace), &all);
+    let installed: Vec<_> = found
+        .iter()
+        .filter(|found| found.program.is_some())
+        .map(|found| found.adapter.name.as_str())
+        .collect();
+    let missing = found.iter().find(|found| found.program.is_none() && found.file.is_some());
+    let listed = if installed.is_empty() { "none is installed".to_owned() } else { installed.join(", ") };
+    checks.push(match missing {
+        Some(missing) => {
+            let (name, file) =
+                (&missing.adapter.name, missing.file.as_ref().map(ToString::to_string).unwrap_or_default());
+            Check::limited("servers", format!("{listed}; {file} asks for {name}"))
+                .help(format!("{} installs it", missing.adapter.install))
+        }
+        None => Check::ok("servers", listed),
+    });
+    checks
+}
+
+/// Whether suggestions come, and work runs ahead.
+fn background(config: &Config, context: &Context) -> Check {
+    use headstart_budget::policy::Mode;
+    let off = |what: &str| Check::limited("background", format!("{what} switched off by your configuration"));
+    if config.background.mode == Mode::Off || !config.suggestions {
+        return off("suggestions are");
+    }
+    if !config.speculation {
+        return off("work ahead is");
+    }
+    let machine = config.works_here().then(|| Machine::of(&context.environment));
+    match machine.and_then(|machine| machine.trouble()) {
+        Some(hold) => Check::limited("background", format!("the model is on this machine, and {hold}"))
+            .help("`/background always` in a chat goes on all the same"),
+        None => Check::ok("background", "suggestions come after the second answer, and run ahead"),
+    }
+}
+
+fn terminal(context: &Context) -> Check {
+    let output = context.output;
+    if !output.is_terminal() {
+        return Check::ok("terminal", "none: results go to a file or a pipe");
+    }
+    let colors = match output.style() {
+        Style::Colored => "colors",
+        Style::Plain => "no colors",
+    };
+    let name = context.environment.get("TERM").map(|term| term.to_string_lossy().into_owned());
+    let detail =
+        format!("{}, {} columns, {colors}", name.unwrap_or_else(|| "unnamed".into()), output.columns());
+    if output.columns() < 40 {
+        return Check::limited("terminal", detail).help("a chat wants 40 columns or more");
+    }
+    Check::ok("terminal", detail)
+}
+
+fn show(checks: &[Check], context: &Context) -> Result<(), CliError> {
+    if context.output.is_json() {
+        return checks.iter().try_for_each(output::print_json);
+    }
+    output::print(&text(checks, context.output.columns(), context.output.style()))
+}
+
+/// A line for each, its help below it.
+fn text(checks: &[Check], columns: usize, style: Style) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let state = match check.state {
+            State::Ok => style.green("ok     "),
+            State::Limited => style.cyan("limited"),
+            State::Failed => style.red("FAILED "),
+        };
+        let room = columns.saturating_sub(MARGIN).max(20);
+        let detail = output::printable(&check.detail);
+        let mut rows = textwrap::wrap(&detail, room).into_iter();
+        let first = rows.next().unwrap_or_default();
+        text += &format!("{state}  {:<13}  {first}\n", check.name);
+        for row in rows {
+            text += &format!("{:MARGIN$}{row}\n", "");
+        }
+        for line in check.help.iter().flat_map(|help| help.lines()) {
+            for row in textwrap::wrap(&output::printable(line), room) {
+                text += &format!("{:MARGIN$}{}\n", "", style.dim(&row));
+            }
+        }
+    }
+    text
+}
