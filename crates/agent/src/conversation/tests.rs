@@ -90,7 +90,7 @@ fn what_the_user_takes_back_is_told_before_their_next_words() {
     assert!(conversation.has_to_tell(&news));
     turn(&mut conversation, "b", Some("2"), &Ending::Completed);
     let said = &texts(&conversation)[2];
-    assert!(said.contains("notes.txt") && said.ends_with("b"), "{said}");
+    assert!(said.contains("notes.txt") && said.ends_with('b'), "{said}");
     assert!(block_on(conversation.news()).is_empty(), "the model knows it now");
     tree.write(&notes, b"two\n");
     conversation.clear();

@@ -63,7 +63,7 @@ impl Chat {
 
     fn accept(&mut self, taken: Taken) {
         let (accepted, answers) = (taken.speculation.clone(), taken.answers.clone());
-        let task = Task::spawn(async move { accepted.accept_with(&answers).await });
+        let task = Box::new(Task::spawn(async move { accepted.accept_with(&answers).await }));
         self.working = Some(Working::Accept { taken, task });
     }
 

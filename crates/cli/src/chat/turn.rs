@@ -23,7 +23,7 @@ pub(super) enum Working {
     /// A turn in the foreground.
     Turn { turn: Arc<Turn>, events: Events, task: Task<Ending> },
     /// An accept, of work that may still be running.
-    Accept { taken: Taken, task: Task<Result<Acceptance, AcceptError>> },
+    Accept { taken: Taken, task: Box<Task<Result<Acceptance, AcceptError>>> },
     /// Work that is taken, and about which the user is asked.
     Asked { taken: Taken, asked: Box<Asked> },
 }

@@ -1,6 +1,7 @@
 //! `headstart doctor`: what works on this machine, and what to do about what does not. It sends nothing, and writes nothing but the state that a view
 //! needs for a moment.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -284,26 +285,23 @@ fn show(checks: &[Check], context: &Context) -> Result<(), CliError> {
 
 /// A line for each, its help below it.
 fn text(checks: &[Check], columns: usize, style: Style) -> String {
-    let mut text = String::new();
-    for check in checks {
+    let room = columns.saturating_sub(MARGIN).max(20);
+    let wrapped = |text: &str| -> Vec<String> {
+        textwrap::wrap(&output::printable(text), room).into_iter().map(Cow::into_owned).collect()
+    };
+    let lines = checks.iter().flat_map(|check| {
         let state = match check.state {
             State::Ok => style.green("ok     "),
             State::Limited => style.cyan("limited"),
             State::Failed => style.red("FAILED "),
         };
-        let room = columns.saturating_sub(MARGIN).max(20);
-        let detail = output::printable(&check.detail);
-        let mut rows = textwrap::wrap(&detail, room).into_iter();
-        let first = rows.next().unwrap_or_default();
-        text += &format!("{state}  {:<13}  {first}\n", check.name);
-        for row in rows {
-            text += &format!("{:MARGIN$}{row}\n", "");
-        }
-        for line in check.help.iter().flat_map(|help| help.lines()) {
-            for row in textwrap::wrap(&output::printable(line), room) {
-                text += &format!("{:MARGIN$}{}\n", "", style.dim(&row));
-            }
-        }
-    }
-    text
+        let detail = wrapped(&check.detail);
+        let help =
+            check.help.iter().flat_map(|help| help.lines()).flat_map(wrapped).map(|row| style.dim(&row));
+        let below = detail.iter().skip(1).cloned().chain(help).map(|row| format!("{:MARGIN$}{row}\n", ""));
+        let first = detail.first().map(String::as_str).unwrap_or_default();
+        let head = format!("{state}  {:<13}  {first}\n", check.name);
+        std::iter::once(head).chain(below).collect::<Vec<_>>()
+    });
+    lines.collect()
 }
