@@ -56,7 +56,7 @@ impl OsTree {
     }
 
     /// The same; and of what was prepared for any process it leaves only what waits for a commit of these changes, by
-    /// their [digests](Self::digest).
+    /// their [digests](crate::ChangeSet::digest).
     pub fn sweep_unwanted(&self, wanted: &[ContentHash]) -> Result<Vec<Swept>, TreeError> {
         self.sweep_but(None, Some(wanted))
     }
