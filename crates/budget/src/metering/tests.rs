@@ -24,7 +24,7 @@ impl Host for Program {
     }
 
     async fn sleep(&self, _time: Duration) {
-        std::future::pending().await;
+        std::future::pending::<()>().await;
     }
 
     fn gate_context(&self) -> GateContext {
