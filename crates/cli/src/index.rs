@@ -1,21 +1,30 @@
 //! The index of a workspace on this machine: where it is, how it follows the files, what past commits add to it.
 
 mod history;
+mod models;
+mod remote;
 mod sweep;
 mod upkeep;
+mod vectors;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use headstart_code_index::{IndexError, Progress, Store, StoreLimits, Updated, update, update_paths};
-use headstart_overlay_fs::{OsOptions, OsTree, WorkspacePath};
+use headstart_code_index::{
+    Hit, IndexError, Progress, Store, StoreLimits, Updated, VectorStatus, passage, update, update_paths,
+};
+use headstart_overlay_fs::{ContentHash, OsOptions, OsTree, Tree as _, WorkspacePath};
 use headstart_tool_gate::{Declaration, GateContext};
 
+pub(crate) use self::models::IndexModels;
 pub(crate) use self::upkeep::Upkeep;
-use crate::config::IndexConfig;
+use self::vectors::{Embedding, Stopped};
+use crate::config::{Flags, IndexConfig};
+use crate::context::Context;
 use crate::error::CliError;
+use crate::output;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
 
@@ -105,6 +114,43 @@ impl Index {
         update_paths(&self.store, &self.tree, &|path| self.gate.denies(path), paths).await
     }
 
+    /// Makes the vectors that are missing, until all are made or the model gives no more, which is among what the models tell.
+    pub(crate) async fn embed(&self, models: &IndexModels) -> Result<(), CliError> {
+        let Some(embedder) = models.embedder() else { return Ok(()) };
+        let mut embedding = Embedding::begin(self, embedder)?;
+        loop {
+            match embedding.step().await {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return Ok(()),
+                Err(Stopped::Model(failure)) => {
+                    models.no_vectors(&failure);
+                    return Ok(());
+                }
+                Err(Stopped::Index(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What a model that judges places is given of one; its path alone where the file is closed, or another by now.
+    pub(crate) async fn passage(&self, hit: &Hit) -> String {
+        let read = async { self.tree.read(&hit.path).await.ok().filter(|_| !self.gate.denies(&hit.path)) };
+        match read.await.filter(|bytes| ContentHash::of(bytes) == hit.digest) {
+            Some(bytes) => passage(&hit.path, &String::from_utf8_lossy(&bytes), hit.lines),
+            None => hit.path.to_string(),
+        }
+    }
+
+    /// How far the vectors are, with the name of their model.
+    pub(crate) fn vector_status(
+        &self,
+        models: &IndexModels,
+    ) -> Result<Option<(String, VectorStatus)>, CliError> {
+        let Some(embedder) = models.embedder() else { return Ok(None) };
+        let status = self.store.vector_status(embedder.id())?;
+        models.expect(status.dimensions);
+        Ok(Some((embedder.id().to_owned(), status)))
+    }
+
     /// The files of the last commits, the newest first, and how much each counts.
     pub(crate) fn recent(&self) -> Result<Vec<(WorkspacePath, f32)>, IndexError> {
         Ok(history::read_recent(&self.store.note("recent")?.unwrap_or_default()))
@@ -126,6 +172,37 @@ impl Index {
         self.store.set_note("recent", &history::recent(&commits))?;
         self.store.set_note("head", &head)
     }
+}
+
+/// Writes what an accept changed to the index of its workspace, if there is one: the next search need not look for it. The accept is
+/// done by then, so that what hinders this is only told.
+pub(crate) async fn note_changed(workspace: &Path, paths: &BTreeSet<WorkspacePath>, context: &Context) {
+    if let Err(error) = write_changed(workspace, paths, context).await {
+        output::note(&format!(
+            "the index does not know the changes yet, the next search looks for them: {error}"
+        ));
+    }
+}
+
+async fn write_changed(
+    workspace: &Path,
+    paths: &BTreeSet<WorkspacePath>,
+    context: &Context,
+) -> Result<(), CliError> {
+    let config = context.config(&Flags::default(), workspace)?;
+    let Some(workspace) = workspace.to_str() else { return Ok(()) };
+    let store = context.store()?;
+    let state = store.state_folder();
+    if !config.index.enabled || !place(state, workspace).exists() {
+        return Ok(());
+    }
+    let gate = config.gate_context(workspace.to_owned())?;
+    let (index, _) = Index::open(state, workspace, gate, config.index)?;
+    // Its user has it rest, and no search takes it for current.
+    if index.store.note(PAUSED)?.is_none_or(|paused| paused.is_empty()) {
+        index.update_paths(paths).await?;
+    }
+    Ok(())
 }
 
 /// The files of a workspace, without the state folder if that is among them.

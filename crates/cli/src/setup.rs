@@ -16,7 +16,7 @@ use crate::config::{Config, IndexConfig, IntelMode};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::host::{Ask, NativeHost};
-use crate::index::Upkeep;
+use crate::index::{IndexModels, Upkeep};
 use crate::intel::Intel;
 use crate::models::Models;
 use crate::output;
@@ -126,11 +126,13 @@ pub(crate) fn toolbox(workspace: &Path, views: Option<Arc<Views>>, index: Option
 pub(crate) fn index(
     config: &Config,
     workspace: &str,
+    environment: &Environment,
     state: Option<&Path>,
 ) -> Result<Option<Arc<Upkeep>>, CliError> {
     let Some(state) = state.filter(|_| config.index.enabled) else { return Ok(None) };
     let rules = config.gate_context(workspace.to_owned())?;
-    Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index)?)))
+    let models = IndexModels::open(&config.index, environment)?;
+    Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index.clone(), models)?)))
 }
 
 /// The views in which work ahead may run commands, and language servers run, where they are switched on. Whether this system has any, one of them
@@ -173,7 +175,7 @@ pub(crate) fn session(
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
     let limits = Limits { candidates: config.candidates, ..config.limits };
-    let index = index(config, workspace, state)?;
+    let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
     let held = views.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, views, index.as_ref());

@@ -74,6 +74,22 @@ impl Catalogue {
         Some(self.file(*self.by_path.get(path)?)?.digest)
     }
 
+    /// The chunks of the content that the index has for a path: the number of each, and its first and its last line.
+    pub fn chunks_of(&self, path: &WorkspacePath) -> impl Iterator<Item = (u32, (u32, u32))> {
+        let content = self.by_path.get(path).and_then(|file| self.content(self.file(*file)?.content));
+        let chunks = content.map(|content| content.chunks.clone()).unwrap_or_default();
+        chunks
+            .map(|number| (number, self.chunk(number)))
+            .map(|(number, chunk)| (number, (chunk.first, chunk.last)))
+    }
+
+    /// The paths at which a chunk is.
+    pub fn files_of_chunk(&self, chunk: u32) -> impl Iterator<Item = &WorkspacePath> {
+        let content = self.content(self.chunk(chunk).content);
+        let files = content.map(|content| content.files.as_slice()).unwrap_or_default();
+        files.iter().filter_map(|file| Some(&self.file(*file)?.path))
+    }
+
     /// Whether something is at or below the path.
     pub(crate) fn has(&self, path: &WorkspacePath) -> bool {
         self.at_or_below(path).next().is_some()

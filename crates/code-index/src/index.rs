@@ -3,7 +3,7 @@
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::fields::Field;
-use crate::{Catalogue, ContentFields, Symbol};
+use crate::{Catalogue, ContentFields, Meaning, Near, Symbol};
 
 /// Why an index could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -97,4 +97,9 @@ pub trait Snapshot {
 
     /// What past commits say of a path; empty where they say nothing.
     fn history(&self, path: &WorkspacePath) -> Result<Field, IndexError>;
+
+    /// The chunks whose vectors, of the same model, are closest, the closest first; by default there are no vectors.
+    fn nearest(&self, _to: &Meaning, _most: usize) -> Result<Vec<Near>, IndexError> {
+        Ok(Vec::new())
+    }
 }

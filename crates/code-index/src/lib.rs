@@ -51,6 +51,7 @@
 //!   JavaScript. Without it the crate is Rust alone and builds for `wasm32-unknown-unknown` with no C compiler.
 //! - `grammars-more`: C++, C# and Ruby as well.
 //! - `sqlite`: the index on disk.
+//! - `static-embeddings`: vectors of texts by a table of vectors of tokens.
 
 mod catalogue;
 mod chunk;
@@ -61,15 +62,19 @@ mod language;
 mod map;
 mod memory;
 mod outline;
+mod ports;
 mod query;
 mod score;
 mod search;
+#[cfg(feature = "static-embeddings")]
+mod static_vectors;
 #[cfg(feature = "sqlite")]
 mod store;
 mod symbol;
 mod token;
 #[cfg(feature = "sqlite")]
 mod update;
+mod vector;
 mod view;
 mod walk;
 
@@ -80,14 +85,21 @@ pub use index::{ChunkPosting, FileChange, FilePosting, IndexError, Snapshot};
 pub use language::Language;
 pub use map::repo_map;
 pub use memory::MemoryIndex;
+pub use ports::{Embedder, ModelFailure, Reach, Reranker, is_for_judges, order_of, passage};
 pub use query::Query;
 pub use score::{FieldWeight, Weights};
-pub use search::{Budget, Hit, Recent, Why, search, search_files};
+pub use search::{Budget, Hit, Recent, Why, names_definition, search, search_files};
+#[cfg(feature = "static-embeddings")]
+pub use static_vectors::{StaticVectors, TableError};
 #[cfg(feature = "sqlite")]
-pub use store::{Applied, Entry, Opened, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus};
+pub use store::{
+    Applied, Entry, Opened, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus, VectorStatus,
+    WithoutVectors,
+};
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 #[cfg(feature = "sqlite")]
 pub use update::{Progress, Updated, update, update_paths};
+pub use vector::{Meaning, NEAREST, Near, Vector, nearest};
 pub use view::{Staged, View};
 pub use walk::{DEFAULT_IGNORED, Files, IGNORE_FILE, is_rule_file, project_files};

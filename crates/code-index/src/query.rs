@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::token::{identifiers, is_cjk, tokens};
-use crate::whole;
+use crate::{Near, whole};
 
 /// A longer query is read so far, in bytes.
 const LONGEST: usize = 8_000;
@@ -63,6 +63,8 @@ pub struct Query {
     pub(crate) folder: Option<WorkspacePath>,
     /// Only files of this ending.
     pub(crate) ending: Option<String>,
+    /// Chunks of the lowest layer whose vectors are close to that of the text, the closest first.
+    pub(crate) nearest: Vec<Near>,
 }
 
 impl Query {
@@ -86,6 +88,14 @@ impl Query {
     /// Whether the query asks for definitions by their names alone.
     pub fn is_for_names(&self) -> bool {
         self.only_names
+    }
+
+    /// With the chunks of a view's lowest index whose meaning is closest, the closest first. They move files in the order of what was
+    /// found by words, and add a few; of a query for a definition they change nothing.
+    #[must_use]
+    pub fn with_nearest(mut self, nearest: Vec<Near>) -> Self {
+        self.nearest = nearest;
+        self
     }
 
     /// Whether nothing is looked for.

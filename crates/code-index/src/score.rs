@@ -4,6 +4,8 @@
 //! query's terms of `weight · idf · x / (k + x)`. Chunks and files are scored apart; a file's score is that of its best chunk plus
 //! [`FILE_SHARE`] of its own.
 
+use crate::View;
+
 /// What a field counts, and how much its length does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FieldWeight {
@@ -28,6 +30,27 @@ pub struct Weights {
     pub file_share: f32,
     /// What a file that was changed a moment ago gets, as a share of the best score.
     pub recent: f32,
+    /// How much the order by vectors counts beside that by words, where a query has both.
+    pub vectors: f32,
+}
+
+impl Weights {
+    /// The numbers for what a view knows: those of the default, or those without past commits.
+    pub fn for_view(view: &View<'_>) -> Self {
+        if view.totals.file_lengths[3] == 0 { Self::without_history() } else { Self::default() }
+    }
+
+    /// For an index that knows no past commit: what stands in a file has to tell all. Tuned in the same way, without that field.
+    pub fn without_history() -> Self {
+        let of = |weight, b| FieldWeight { weight, b };
+        Self {
+            chunk: [of(1.0, 0.8), of(3.0, 0.69)],
+            file: [of(1.2, 0.72), of(1.2, 0.9), of(0.18, 0.24), of(0.6, 0.17)],
+            chunk_k: 1.44,
+            vectors: 0.2,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Weights {
@@ -40,6 +63,7 @@ impl Default for Weights {
             file_k: 1.9,
             file_share: 2.0,
             recent: 0.09,
+            vectors: 0.1,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! From a query to the places that fit it best.
 
 mod deliver;
+mod fuse;
 mod rank;
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
 use self::rank::Ranking;
-use crate::{IndexError, Query, View, Weights};
+use crate::{IndexError, Query, View, Weights, whole};
 
 /// How much an answer may hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +76,21 @@ pub fn search(
     let ranking = Ranking::of(view, query, weights)?;
     let files = ranking.files(query, budget, recent)?;
     deliver::deliver(&ranking, &files, query, budget)
+}
+
+/// Whether the query names something that is defined in the view: then it says exactly what it means, and no vectors and no second judge are
+/// asked.
+pub fn names_definition(view: &View<'_>, query: &Query) -> Result<bool, IndexError> {
+    for name in query.names() {
+        for layer in &view.layers {
+            let mut found = false;
+            layer.snapshot.definitions(&whole(name), &mut |_, _| found = true)?;
+            if found {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The files that fit best with their scores, the best first.

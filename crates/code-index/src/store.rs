@@ -7,6 +7,7 @@
 mod encode;
 mod open;
 mod read;
+mod vectors;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use rusqlite::Connection;
 use crate::{Catalogue, IndexError};
 
 pub use self::read::StoreSnapshot;
+pub use self::vectors::{VectorStatus, WithoutVectors};
 pub use self::write::{Applied, Entry};
 
 /// How large an index on disk may get.

@@ -47,7 +47,7 @@ fn quality(corpus: &Corpus, cases: &[Case]) -> (f64, f64) {
 #[ignore = "needs the whole history, which a shallow clone has not; the long checks run it"]
 fn searches_find_what_commits_changed() {
     let corpus =
-        Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), NEWEST).unwrap_or_else(|error| {
+        Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), NEWEST, true).unwrap_or_else(|error| {
             panic!("this test needs git and the whole history (git fetch --unshallow): {error}")
         });
     assert!(50 <= corpus.held_out().len(), "{} queries", corpus.held_out().len());

@@ -145,6 +145,37 @@ impl HttpModel {
         }
     }
 
+    /// Posts JSON to another interface of the same server, at a path below the base URL, and gives the body of its answer: vectors of
+    /// texts, a ranking of passages. With the key, as any request. A body of more than `most` bytes is an error, and so is one that has
+    /// not come whole within the time that a request has for its first bytes.
+    pub async fn post_json(&self, path: &str, body: Vec<u8>, most: usize) -> Result<String, ModelError> {
+        let deadline = Instant::now() + self.first_byte_limit();
+        let mut response = self.post(self.url_of(path), "application/json", body).await?;
+        if response.status() != StatusCode::OK {
+            return Err(self.refused(response).await);
+        }
+        let dropped = |_| ModelError::Dropped { provider: self.provider.label() };
+        let mut body = Vec::new();
+        let read = async {
+            while let Some(bytes) = response.chunk().await.map_err(dropped)? {
+                body.extend_from_slice(&bytes);
+                if most < body.len() {
+                    return Err(self.malformed(&format!("an answer of more than {most} bytes")));
+                }
+            }
+            Ok(())
+        };
+        let silence =
+            |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
+        tokio::time::timeout_at(deadline, read).await.map_err(silence)??;
+        String::from_utf8(body).map_err(|_| self.malformed("an answer that is no text"))
+    }
+
+    /// Whether the server is on this machine, so that nothing leaves it.
+    pub fn is_on_this_machine(&self) -> bool {
+        url::is_this_machine(&self.base)
+    }
+
     /// Removes what is there; that it is gone is no error.
     async fn delete(&self, url: Url) -> Result<(), ModelError> {
         let response = self.exchange(self.client.delete(url.clone()), &url).await?;

@@ -136,7 +136,8 @@ mod turn {
             for call in &calls {
                 black_box(engine.gate.judge(CallRef { name: &call.name, args: &call.args }, &gate));
                 let (hardened, consented) = (None, false);
-                let context = ToolContext { view, gate: &gate, limits: &limits, hardened, consented };
+                let context =
+                    ToolContext { view, gate: &gate, limits: &limits, hardened, consented, attended: false };
                 black_box(block_on(engine.toolbox.run(call, context)).unwrap());
             }
         });

@@ -75,6 +75,8 @@ pub(crate) struct Permitted {
     pub(crate) context: GateContext,
     pub(crate) verdict: Verdict,
     consented: bool,
+    /// Whether it is a call of the user's own turn.
+    attended: bool,
     /// Whether it runs in a view.
     in_view: bool,
 }
@@ -193,6 +195,7 @@ impl Tools {
             limits: &self.limits,
             hardened: if permitted.consented { None } else { permitted.verdict.hardened.as_ref() },
             consented: permitted.consented,
+            attended: permitted.attended,
         }
     }
 }
@@ -236,7 +239,7 @@ impl Permits for Speculative {
         // On the real tree a command would see the repository without the commits that were made ahead.
         let reads_git = is_shell(call) && !self.shadow.git_so_far().is_empty();
         let in_view = verdict.decision == Decision::Shadow || staged_read.is_some() || reads_git;
-        Permit::Run(Permitted { context, verdict, consented: false, in_view })
+        Permit::Run(Permitted { context, verdict, consented: false, attended: false, in_view })
     }
 
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
@@ -373,19 +376,21 @@ impl Permits for Foreground {
             return Permit::Refuse(message);
         }
         let (context, verdict) = self.tools.judge(call, Gate::judge);
+        let asked = Permitted { context, verdict, consented: true, attended: true, in_view: false };
+        let verdict = &asked.verdict;
         if verdict.decision != Decision::Boundary {
-            return Permit::Run(Permitted { context, verdict, consented: false, in_view: false });
+            return Permit::Run(Permitted { consented: false, ..asked });
         }
         if matches!(verdict.reason, Reason::DeniedPath) {
-            return Permit::Refuse(verdict.detail);
+            return Permit::Refuse(asked.verdict.detail);
         }
-        if context.mode == ApprovalMode::Plan && !reads_a_secret(&verdict) {
+        if asked.context.mode == ApprovalMode::Plan && !reads_a_secret(verdict) {
             return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
         }
-        if context.mode == ApprovalMode::Yolo {
-            return Permit::Run(Permitted { context, verdict, consented: true, in_view: false });
+        if asked.context.mode == ApprovalMode::Yolo {
+            return Permit::Run(asked);
         }
-        Permit::Ask(Permitted { context, verdict, consented: true, in_view: false })
+        Permit::Ask(asked)
     }
 
     async fn ask(&self, call: &ToolCall, asked: Permitted) -> Permit {

@@ -128,8 +128,14 @@ impl Shadow {
         let dropped = EndOnDrop(self);
         let (staged, git) = (overlay.change_set(), self.git_so_far());
         let limits = ToolLimits { command_time: check.time.min(tools.limits.command_time), ..tools.limits };
-        let context =
-            ToolContext { view: overlay, gate: context, limits: &limits, hardened: None, consented: false };
+        let context = ToolContext {
+            view: overlay,
+            gate: context,
+            limits: &limits,
+            hardened: None,
+            consented: false,
+            attended: false,
+        };
         let ran = tools.toolbox.run_line_in_view(&check.line, context, &self.view, self.below(), git.clone());
         let InView { text, ran } = ran.await.ok()?;
         self.count(ran.cost);

@@ -9,7 +9,7 @@ mod show;
 
 use std::sync::Arc;
 
-pub use self::port::{IndexMoment, IndexStanding, IndexWork, ProjectIndex};
+pub use self::port::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served};
 use crate::Tool;
 
 /// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with): what is staged is found by the next call, what is

@@ -19,7 +19,7 @@
 //! let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
 //! let limits = Limits::default();
 //! let context =
-//!     ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: false };
+//!     ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: false, attended: true };
 //! let toolbox = Toolbox::standard(None);
 //! let call = |name: &str, args: Value| ToolCall {
 //!     id: "1".to_owned(),
@@ -78,7 +78,7 @@ mod views;
 mod walk;
 
 #[cfg(feature = "codebase")]
-pub use codebase::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, codebase_tools};
+pub use codebase::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served, codebase_tools};
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};

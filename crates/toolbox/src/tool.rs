@@ -24,6 +24,8 @@ pub struct ToolContext<'a> {
     pub hardened: Option<&'a Hardened>,
     /// Whether the user approved this very call: a command then runs in the user's own environment.
     pub consented: bool,
+    /// Whether the user's own turn runs it. What a tool sends to another machine it sends only then: work ahead has no network.
+    pub attended: bool,
 }
 
 impl ToolContext<'_> {

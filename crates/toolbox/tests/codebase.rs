@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::executor::block_on;
 use headstart_code_index::{
-    Catalogue, ChunkPosting, ContentFields, Field, FilePosting, IndexError, MemoryIndex, Snapshot, Symbol,
-    project_files,
+    Catalogue, ChunkPosting, ContentFields, Field, FilePosting, IndexError, MemoryIndex, Reach, Snapshot,
+    Symbol, project_files,
 };
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    IndexMoment, IndexStanding, IndexWork, Limits, ProjectIndex, ToolContext, ToolError, Toolbox,
+    IndexMoment, IndexStanding, IndexWork, Limits, ProjectIndex, Served, ToolContext, ToolError, Toolbox,
     codebase_tools,
 };
 use serde_json::{Value, json};
@@ -34,6 +34,9 @@ struct Kept {
     standing: Mutex<IndexStanding>,
     /// How many times a term was looked up.
     asked: AtomicUsize,
+    /// What a judge of places was given, and its answer.
+    judged: Mutex<Vec<String>>,
+    order: Mutex<Option<Vec<usize>>>,
 }
 
 /// Counts what is asked.
@@ -76,6 +79,8 @@ impl Kept {
             changed: Mutex::default(),
             standing: Mutex::new(IndexStanding { percent: 100, trouble: None }),
             asked: AtomicUsize::new(0),
+            judged: Mutex::default(),
+            order: Mutex::default(),
         };
         kept.follow(|_| true);
         Arc::new(kept)
@@ -109,6 +114,16 @@ impl ProjectIndex for Kept {
         self.changed.lock().unwrap().clone()
     }
 
+    fn serve(&self, most: Reach) -> Served {
+        Served { embeds: false, ranks: most == Reach::Network && self.order.lock().unwrap().is_some() }
+    }
+
+    async fn order(&self, _query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
+        assert_eq!(most, Reach::Network);
+        self.judged.lock().unwrap().extend(passages.iter().map(|passage| (*passage).to_owned()));
+        self.order.lock().unwrap().clone()
+    }
+
     async fn read(&self, work: IndexWork) {
         let (index, standing) = (self.index.lock().unwrap(), self.standing.lock().unwrap());
         let generation = *self.generation.lock().unwrap();
@@ -125,6 +140,7 @@ struct Bench {
     limits: Limits,
     toolbox: Toolbox,
     consented: bool,
+    attended: bool,
 }
 
 impl Bench {
@@ -139,6 +155,7 @@ impl Bench {
             limits: Limits::default(),
             toolbox: tools.into_iter().fold(Toolbox::standard(None), Toolbox::with),
             consented: false,
+            attended: false,
         }
     }
 
@@ -150,6 +167,7 @@ impl Bench {
             limits: &self.limits,
             hardened: None,
             consented: self.consented,
+            attended: self.attended,
         };
         let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
         block_on(self.toolbox.run(&call, context))
@@ -287,6 +305,38 @@ fn the_same_question_about_the_same_state_is_answered_from_memory() {
     bench.kept.follow(|_| true);
     let (third, looked) = ask("check_login");
     assert!(looked && third.contains("c.rs"), "{third}");
+}
+
+#[test]
+fn a_judge_is_asked_in_a_turn_alone_and_gets_no_secret() {
+    let query = "which of all these files tell how a login of somebody is checked";
+    let mut bench = Bench::new(&[
+        ("a.md", "A login is checked, and how: login login.\n"),
+        ("b.md", "A login is checked, and then come many more words, about nothing.\n"),
+        (".env", "login=checked\n"),
+    ]);
+    bench.kept.follow(|_| true);
+    let plain = bench.codebase(query);
+    assert!(plain.starts_with("a.md"), "{plain}");
+    *bench.kept.order.lock().unwrap() = Some(vec![2, 0, 9]);
+    assert_eq!(bench.codebase(query), plain);
+    assert_eq!(*bench.kept.judged.lock().unwrap(), [] as [String; 0]);
+    // In a turn whose user said yes to this call, also files that hold secrets are found, and go no further.
+    (bench.attended, bench.consented) = (true, true);
+    let judged = bench.codebase(query);
+    let given = std::mem::take(&mut *bench.kept.judged.lock().unwrap());
+    assert!(judged.starts_with("b.md") && judged.contains("\n.env"), "{judged}");
+    assert!(!given.iter().any(|passage| passage.contains("login=")), "{given:?}");
+    assert!(given.contains(&"a.md\nA login is checked, and how: login login.".to_owned()), "{given:?}");
+    // A judgement that leaves all out changes nothing.
+    *bench.kept.order.lock().unwrap() = Some(vec![]);
+    assert!(bench.codebase(query).starts_with(".env"));
+    // What names a definition, or is short, is clear.
+    bench.kept.judged.lock().unwrap().clear();
+    bench.write("c.rs", "fn check_login() {}\n");
+    bench.codebase("in which of all these files is the function check_login defined, please");
+    bench.codebase("login");
+    assert_eq!(*bench.kept.judged.lock().unwrap(), [] as [String; 0]);
 }
 
 #[test]

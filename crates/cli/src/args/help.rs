@@ -43,7 +43,7 @@ Configuration, each layer over the one before:
                 cache_seconds; in [limits] depth (steps ahead, one on top of the other),
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
                 staged_depth, time_seconds, command_seconds; [[policy]] (docs/policies.md);
-                in [code-index] enabled, history, max_bytes (docs/code-index.md);
+                in [code-index] enabled, history, max_bytes, embeddings, rerank (docs/code-index.md);
                 [shadow]: views for commands that write (docs/formats.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
                 what it may cost and keep: ledger, [budget], [models.\"MODEL\"] (docs/formats.md)

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
+use crate::index;
 use crate::models::Models;
 use crate::offered::{Commits, Way};
 use crate::setup::AcceptedBy;
@@ -85,7 +86,13 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
         let commits = Commits::of(workspace, state, (id.as_str(), finished.git.as_ref()), conflicts);
         return report_conflict(record, conflicts, commits.as_ref(), &args, context);
     }
-    report(record, &acceptance, context)
+    let told = report(record, &acceptance, context);
+    if let Acceptance::Accepted(accepted) = &acceptance {
+        let paths = accepted.changes.iter().flat_map(|change| [Some(&change.path), change.from.as_ref()]);
+        let paths = paths.flatten().chain(&accepted.merged).cloned().collect();
+        index::note_changed(Path::new(&record.workspace), &paths, context).await;
+    }
+    told
 }
 
 /// Nothing was changed; what its user can do about it.

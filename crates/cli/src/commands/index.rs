@@ -26,6 +26,16 @@ struct Line {
     indexed_percent: Option<u64>,
     /// Whether no process follows the files by itself.
     paused: bool,
+    /// How far the vectors are, where a model makes some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vectors: Option<VectorLine>,
+}
+
+#[derive(Serialize)]
+struct VectorLine {
+    model: String,
+    chunks: u64,
+    of: u64,
 }
 
 /// Takes everything out. Whether it is paused stays.
@@ -37,7 +47,7 @@ fn empty(index: &Index) -> Result<(), CliError> {
 
 pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let index = open(&workspace, context)?;
+    let (index, models) = open(&workspace, context)?;
     let mut percent = None;
     match args.action {
         Some(IndexAction::Status) => {}
@@ -53,9 +63,16 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
                 output::note(told);
             }
             percent = Some(updated.progress.percent());
+            index.embed(&models).await?;
             index.store.compact()?;
         }
     }
+    let vectors = index.vector_status(&models)?.map(|(model, status)| VectorLine {
+        model,
+        chunks: status.current,
+        of: status.all,
+    });
+    models.notices().iter().for_each(|notice| output::note(notice));
     let status = index.store.status()?;
     let paused = index.store.note(PAUSED)?.is_some_and(|value| !value.is_empty());
     let line = Line {
@@ -67,6 +84,7 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
         bytes: status.bytes,
         indexed_percent: percent,
         paused,
+        vectors,
     };
     if context.output.is_json() {
         output::print_json(&line)?;
@@ -80,6 +98,12 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
             megabytes % 10,
             line.database
         );
+        let text = match &line.vectors {
+            Some(VectorLine { model, chunks, of }) => {
+                format!("{text}\n{chunks} of {of} chunks have vectors of {model}")
+            }
+            None => text,
+        };
         let text = if line.paused { format!("{text} (paused)") } else { text };
         output::print(&(output::printable(&text) + "\n"))?;
     }

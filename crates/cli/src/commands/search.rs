@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use headstart_code_index::{Budget, Hit, Query, View, Weights, search};
+use headstart_code_index::{
+    Budget, Hit, NEAREST, Query, Reach, Snapshot as _, View, Weights, is_for_judges, names_definition, search,
+};
 use headstart_overlay_fs::WorkspacePath;
 use serde::Serialize;
 
@@ -12,7 +14,7 @@ use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::index::Index;
+use crate::index::{Index, IndexModels};
 use crate::{output, workspace};
 
 /// A search brings the index to what the files are for so long, then it answers from what is there.
@@ -38,7 +40,7 @@ struct Reason<'a> {
 
 pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let index = open(&workspace, context)?;
+    let (index, models) = open(&workspace, context)?;
     let updated = index.follow(Some(PATIENCE)).await?;
     for told in &updated.told {
         output::note(told);
@@ -47,7 +49,8 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
         let percent = updated.progress.percent();
         output::note(&format!("indexed {percent} % of the files so far; headstart index does the rest"));
     }
-    let hits = found(&index, &args)?;
+    let hits = found(&index, &args, &models).await?;
+    models.notices().iter().for_each(|notice| output::note(notice));
     if context.output.is_json() {
         for hit in &hits {
             output::print_json(&line(hit))?;
@@ -61,7 +64,7 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
 }
 
 /// The index of a workspace, by its user's configuration.
-pub(super) fn open(workspace: &str, context: &Context) -> Result<Index, CliError> {
+pub(super) fn open(workspace: &str, context: &Context) -> Result<(Index, IndexModels), CliError> {
     let config = context.config(&Flags::default(), workspace.as_ref())?;
     if !config.index.enabled {
         return Err(CliError::Unavailable(
@@ -69,25 +72,67 @@ pub(super) fn open(workspace: &str, context: &Context) -> Result<Index, CliError
         ));
     }
     let gate = config.gate_context(workspace.to_owned())?;
+    let models = IndexModels::open(&config.index, &context.environment)?;
     let (index, told) = Index::open(context.store()?.state_folder(), workspace, gate, config.index)?;
     if let Some(told) = told {
         output::note(&told);
     }
-    Ok(index)
+    Ok((index, models))
 }
 
-fn found(index: &Index, args: &Search) -> Result<Vec<Hit>, CliError> {
+async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec<Hit>, CliError> {
+    let below = args.path.as_ref().map(|folder| {
+        WorkspacePath::parse(folder).map_err(|error| CliError::Unavailable(format!("--path: {error}")))
+    });
+    let below = below.transpose()?;
+    let query = |view: &View<'_>| {
+        let query = Query::parse(&args.query, |path| view.has(path));
+        below.iter().fold(query, |query, folder| query.below(folder.clone()))
+    };
+    let names = {
+        let snapshot = index.store.snapshot()?;
+        let view = View::new(&snapshot, []);
+        names_definition(&view, &query(&view))?
+    };
+    let meaning = match index.vector_status(models)? {
+        Some((_, status)) if !names => {
+            if !status.is_complete() {
+                let (current, all) = (status.current, status.all);
+                output::note(&format!(
+                    "{current} of {all} chunks have vectors; headstart index makes the rest"
+                ));
+            }
+            models.meaning(&args.query, Reach::Network).await
+        }
+        _ => None,
+    };
+    let ranks = !names && is_for_judges(&args.query) && models.serve(Reach::Network).ranks;
     let recent = index.recent()?;
     let snapshot = index.store.snapshot()?;
     let view = View::new(&snapshot, []);
-    let mut query = Query::parse(&args.query, |path| view.has(path));
-    if let Some(folder) = &args.path {
-        let folder = WorkspacePath::parse(folder)
-            .map_err(|error| CliError::Unavailable(format!("--path: {error}")))?;
-        query = query.below(folder);
+    let mut query = query(&view);
+    if let Some(meaning) = &meaning {
+        query = query.with_nearest(snapshot.nearest(meaning, NEAREST)?);
     }
-    let budget = Budget { hits: args.limit, ..Budget::default() };
-    Ok(search(&view, &query, budget, &recent, &Weights::default())?)
+    let budget = Budget { hits: if ranks { 2 * args.limit } else { args.limit }, ..Budget::default() };
+    let mut hits = search(&view, &query, budget, &recent, &Weights::for_view(&view))?;
+    drop(snapshot);
+    if ranks {
+        hits = judged(index, args, models, hits).await;
+    }
+    Ok(hits)
+}
+
+/// What was found in the order that a model gives it, as far as it can be read.
+async fn judged(index: &Index, args: &Search, models: &IndexModels, hits: Vec<Hit>) -> Vec<Hit> {
+    let mut passages = Vec::with_capacity(hits.len());
+    for hit in &hits {
+        passages.push(index.passage(hit).await);
+    }
+    let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+    let order = models.order(&args.query, &passages, Reach::Network).await;
+    let order = order.unwrap_or_else(|| (0..hits.len()).collect());
+    order.into_iter().filter_map(|at| hits.get(at).cloned()).take(args.limit).collect()
 }
 
 fn line(hit: &Hit) -> Line<'_> {

@@ -71,7 +71,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let checks = Checks::new(&workspace, &config.shadow, &context.environment);
     let host = Arc::new(NativeHost::unattended(rules).checking(checks));
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
-    let index = setup::index(&config, &workspace, Some(store.state_folder()))?;
+    let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let engine = setup::engine(tree, &workspace, background, host, config.limits, views, index.as_ref());
     let engine = Intel::join(intel, engine);

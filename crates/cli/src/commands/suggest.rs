@@ -49,7 +49,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let index = setup::index(&config, &workspace, state.as_deref())?;
+    let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
     let tools = setup::toolbox(Path::new(&workspace), None, index.as_ref()).schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };

@@ -277,6 +277,11 @@ impl File {
     }
 
     /// The error that a field of this file deserves.
+    /// The folder that it is in: where the files are that it names.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
     pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
         CliError::Configuration { file: self.path.clone(), line, message: format!("{field}: {problem}") }
     }

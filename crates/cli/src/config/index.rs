@@ -1,12 +1,14 @@
+use std::path::{Path, PathBuf};
+
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Config;
 use super::file::File;
+use super::{Config, parse_base_url};
 use crate::error::CliError;
 
 /// What `[code-index]` says of the index of a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexConfig {
     /// Whether there is one.
     pub(crate) enabled: bool,
@@ -14,11 +16,33 @@ pub(crate) struct IndexConfig {
     pub(crate) history: bool,
     /// How large its database may get.
     pub(crate) max_bytes: u64,
+    /// The model that makes vectors of its chunks; by default there is none.
+    pub(crate) embeddings: Option<Embeddings>,
+    /// The model that judges what was found; by default there is none.
+    pub(crate) rerank: Option<Rerank>,
+}
+
+/// A model that makes vectors of texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Embeddings {
+    /// `openai:NAME`, or any server that has OpenAI's interface, where it is.
+    OpenAi { name: String, url: Option<String> },
+    /// `ollama:NAME`.
+    Ollama { name: String, url: Option<String> },
+    /// `static:FILE`, a table.
+    Static(PathBuf),
+}
+
+/// A model that judges passages, of a server with `/rerank`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rerank {
+    pub(crate) name: String,
+    pub(crate) url: String,
 }
 
 impl Default for IndexConfig {
     fn default() -> Self {
-        Self { enabled: true, history: true, max_bytes: 512 << 20 }
+        Self { enabled: true, history: true, max_bytes: 512 << 20, embeddings: None, rerank: None }
     }
 }
 
@@ -29,17 +53,21 @@ pub(super) struct IndexTable {
     enabled: Option<Spanned<bool>>,
     history: Option<Spanned<bool>>,
     max_bytes: Option<Spanned<u64>>,
+    embeddings: Option<Spanned<String>>,
+    embeddings_url: Option<Spanned<String>>,
+    rerank: Option<Spanned<String>>,
+    rerank_url: Option<Spanned<String>>,
 }
 
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// Takes over what a file says; a project's can only have less indexed than its user.
+/// Takes over what a file says; a project's can only have less indexed than its user, and sends its text nowhere.
 pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Result<(), CliError> {
-    let IndexTable { enabled, history, max_bytes } = file.index();
+    let table = file.index();
     let index = &mut config.index;
     for (name, value, setting) in [
-        ("code-index.enabled", enabled, &mut index.enabled),
-        ("code-index.history", history, &mut index.history),
+        ("code-index.enabled", &table.enabled, &mut index.enabled),
+        ("code-index.history", &table.history, &mut index.history),
     ] {
         let Some(value) = value else { continue };
         if of_project && !*setting && *value.get_ref() {
@@ -48,7 +76,7 @@ pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Resul
         }
         *setting = *value.get_ref();
     }
-    if let Some(value) = max_bytes {
+    if let Some(value) = &table.max_bytes {
         let refused =
             |problem: String| file.refuse(file.line(&value.span()), "code-index.max_bytes", problem);
         if *value.get_ref() < LEAST_BYTES {
@@ -59,5 +87,74 @@ pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Resul
         }
         index.max_bytes = *value.get_ref();
     }
+    if of_project {
+        return refuse_models(file, table);
+    }
+    index.embeddings = embeddings(file, table)?;
+    index.rerank = rerank(file, table)?;
     Ok(())
+}
+
+fn refuse_models(file: &File, table: &IndexTable) -> Result<(), CliError> {
+    for (name, value) in [
+        ("code-index.embeddings", &table.embeddings),
+        ("code-index.embeddings_url", &table.embeddings_url),
+        ("code-index.rerank", &table.rerank),
+        ("code-index.rerank_url", &table.rerank_url),
+    ] {
+        if let Some(value) = value {
+            let problem = "a project cannot choose where its text is sent; set it in your own file";
+            return Err(file.refuse(file.line(&value.span()), name, problem));
+        }
+    }
+    Ok(())
+}
+
+fn embeddings(file: &File, table: &IndexTable) -> Result<Option<Embeddings>, CliError> {
+    let url = url(file, "code-index.embeddings_url", table.embeddings_url.as_ref())?;
+    let Some(value) = &table.embeddings else {
+        return no_model_at(file, table.embeddings_url.as_ref(), "embeddings").map(|()| None);
+    };
+    let refused = |problem: String| file.refuse(file.line(&value.span()), "code-index.embeddings", problem);
+    let text = value.get_ref().as_str();
+    let (kind, name) = text.split_once(':').unwrap_or((text, ""));
+    if name.trim().is_empty() {
+        return Err(refused(format!("{text:?} names no model; use openai:NAME, ollama:NAME or static:FILE")));
+    }
+    let name_owned = name.to_owned();
+    match kind {
+        "openai" => Ok(Some(Embeddings::OpenAi { name: name_owned, url })),
+        "ollama" => Ok(Some(Embeddings::Ollama { name: name_owned, url })),
+        "static" if url.is_none() => {
+            Ok(Some(Embeddings::Static(file.folder().unwrap_or(Path::new("/")).join(name))))
+        }
+        "static" => Err(refused("a table is a file and has no embeddings_url".to_owned())),
+        _ => Err(refused(format!("{text:?}: use openai:NAME, ollama:NAME or static:FILE"))),
+    }
+}
+
+fn rerank(file: &File, table: &IndexTable) -> Result<Option<Rerank>, CliError> {
+    let url = url(file, "code-index.rerank_url", table.rerank_url.as_ref())?;
+    let Some(value) = &table.rerank else {
+        return no_model_at(file, table.rerank_url.as_ref(), "rerank").map(|()| None);
+    };
+    let refused = |problem: &str| file.refuse(file.line(&value.span()), "code-index.rerank", problem);
+    if value.get_ref().trim().is_empty() {
+        return Err(refused("names no model"));
+    }
+    let url = url.ok_or_else(|| refused("needs rerank_url, the address that /rerank follows"))?;
+    Ok(Some(Rerank { name: value.get_ref().clone(), url }))
+}
+
+/// An address alone says nothing.
+fn no_model_at(file: &File, url: Option<&Spanned<String>>, model: &str) -> Result<(), CliError> {
+    let Some(url) = url else { return Ok(()) };
+    let problem = format!("needs code-index.{model}, the model that is asked there");
+    Err(file.refuse(file.line(&url.span()), &format!("code-index.{model}_url"), problem))
+}
+
+fn url(file: &File, field: &str, value: Option<&Spanned<String>>) -> Result<Option<String>, CliError> {
+    let Some(value) = value else { return Ok(None) };
+    let parsed = parse_base_url(value.get_ref());
+    parsed.map(Some).map_err(|problem| file.refuse(file.line(&value.span()), field, problem))
 }

@@ -26,7 +26,7 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateCo
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
-pub(crate) use self::index::IndexConfig;
+pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;

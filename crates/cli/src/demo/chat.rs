@@ -27,7 +27,7 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         background,
         mode,
         // A recording asks an index nothing, and its folder goes with the chat.
-        index: IndexConfig { enabled: false, ..users.index },
+        index: IndexConfig { enabled: false, ..IndexConfig::default() },
         ..users
     }
 }

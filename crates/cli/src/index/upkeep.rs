@@ -1,6 +1,7 @@
 //! The index of a chat or of work ahead: built beside it after the first prompt, and brought to what the files are as they change.
 
 mod shared;
+mod vectors;
 mod watch;
 mod work;
 mod workspace;
@@ -11,14 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_code_index::MemoryIndex;
+use headstart_code_index::{Meaning, MemoryIndex, Reach};
 use headstart_overlay_fs::{OsTree, Tree, Workspace, WorkspacePath};
 use headstart_tool_gate::GateContext;
-use headstart_toolbox::{IndexMoment, IndexWork, ProjectIndex};
+use headstart_toolbox::{IndexMoment, IndexWork, ProjectIndex, Served};
 
 use self::shared::Shared;
 use self::workspace::FollowedWorkspace;
-use super::files;
+use super::{IndexModels, files};
 use crate::config::IndexConfig;
 use crate::error::CliError;
 
@@ -45,6 +46,7 @@ pub(crate) struct Upkeep {
     shared: Arc<Shared>,
     files: Arc<OsTree>,
     plan: Plan,
+    models: Arc<IndexModels>,
 }
 
 impl Upkeep {
@@ -54,16 +56,17 @@ impl Upkeep {
         workspace: &str,
         gate: GateContext,
         config: IndexConfig,
+        models: IndexModels,
     ) -> Result<Self, CliError> {
         let files = files(Path::new(workspace), &state)?;
         let plan = Plan { state, workspace: workspace.to_owned(), gate, config };
-        Ok(Self { shared: Arc::default(), files: Arc::new(files), plan })
+        Ok(Self { shared: Arc::default(), files: Arc::new(files), plan, models: Arc::new(models) })
     }
 
     /// Begins, in a thread of its own and at the lowest priority. Only the first call counts.
     pub(crate) fn begin(&self) {
         if !self.shared.change(|state| std::mem::replace(&mut state.begun, true)) {
-            work::begin(&self.shared, self.plan.clone());
+            work::begin(&self.shared, self.plan.clone(), Arc::clone(&self.models));
         }
     }
 
@@ -79,7 +82,9 @@ impl Upkeep {
 
     /// What is to be told to the user, each once.
     pub(crate) fn notices(&self) -> Vec<String> {
-        self.shared.change(|state| std::mem::take(&mut state.notices))
+        let mut notices = self.shared.change(|state| std::mem::take(&mut state.notices));
+        notices.extend(self.models.notices());
+        notices
     }
 }
 
@@ -116,6 +121,18 @@ impl ProjectIndex for Upkeep {
             self.shared.change(|state| state.waited_in_vain = !came);
         }
         self.shared.change(|state| state.changed.keys().cloned().collect())
+    }
+
+    fn serve(&self, most: Reach) -> Served {
+        self.models.serve(most)
+    }
+
+    async fn meaning(&self, text: &str, most: Reach) -> Option<Meaning> {
+        self.models.meaning(text, most).await
+    }
+
+    async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
+        self.models.order(query, passages, most).await
     }
 
     async fn read(&self, work: IndexWork) {

@@ -5,6 +5,7 @@ mod support;
 
 mod configuration;
 mod doctor;
+mod embeddings;
 mod gate;
 mod gate_lines;
 mod models;

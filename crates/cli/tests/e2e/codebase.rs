@@ -84,6 +84,29 @@ fn a_staged_edit_is_found_by_the_very_next_call() {
 }
 
 #[test]
+fn what_is_accepted_by_a_command_is_in_the_index() {
+    let mut session = project();
+    let files = |session: &Session| session.run(&["index", "status", "--json"]).json()[0]["files"].clone();
+    session.run(&["index"]);
+    let before = files(&session).as_u64().unwrap();
+    let work = call("write_file", json!({"file_path": "src/refund.rs", "content": "pub fn refund() {}\n"}));
+    let (_, id) = session.speculate(&recording(&[work]), "auto-edit");
+    // The work ahead has an index of its own thread; what it brought in is not of this.
+    assert_eq!(files(&session), before);
+    let accepted = session.run(&["accept", &id]);
+    assert!(accepted.stdout.contains("src/refund.rs") && accepted.stderr.is_empty(), "{accepted}");
+    assert_eq!(files(&session), before + 1);
+    // An index that cannot be written keeps nobody from an accept.
+    let work = call("write_file", json!({"file_path": "src/more.rs", "content": "pub fn more() {}\n"}));
+    let (_, id) = session.speculate(&recording(&[work]), "auto-edit");
+    fs::remove_dir_all(index_of(&session)).unwrap();
+    fs::write(index_of(&session), "in the place of the folder").unwrap();
+    let accepted = session.run(&["accept", &id]);
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    assert!(session.workspace().join("src/more.rs").exists());
+}
+
+#[test]
 fn a_closed_file_is_never_named() {
     let mut session = project();
     let (outcome, _) = session.speculate(

@@ -63,22 +63,27 @@ impl Server {
     }
 
     pub(crate) fn start(answers: Vec<Answer>) -> Self {
+        let answers = Mutex::new(VecDeque::from(answers));
+        Self::answering(move |_| answers.lock().unwrap().pop_front().unwrap_or_else(script_is_over))
+    }
+
+    /// One whose answers depend on what is asked.
+    pub(crate) fn answering(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+        let answer = Arc::new(answer);
         let (left, client_left) = channel();
         let log = Arc::clone(&requests);
         // It ends with the test's process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (log, answers, left) = (Arc::clone(&log), Arc::clone(&answers), left.clone());
+                let (log, answer, left) = (Arc::clone(&log), Arc::clone(&answer), left.clone());
                 std::thread::spawn(move || {
                     let Ok(request) = read_request(&stream) else { return };
-                    log.lock().unwrap().push(request);
-                    let answer = answers.lock().unwrap().pop_front();
+                    log.lock().unwrap().push(request.clone());
                     // A client that goes in the middle is no failure of the server.
-                    drop(serve(&stream, answer.unwrap_or_else(script_is_over), &left));
+                    drop(serve(&stream, answer(&request), &left));
                 });
             }
         });

@@ -31,6 +31,8 @@ pub(crate) struct Corpus {
     pub(crate) index: MemoryIndex,
     pub(crate) index_milliseconds: f64,
     pub(crate) recent: Vec<(WorkspacePath, f32)>,
+    /// The subjects of past commits, with the names of the files that each touched.
+    pub(crate) subjects: Vec<String>,
     cases: Vec<Case>,
     names: Vec<Case>,
 }
@@ -42,8 +44,8 @@ struct Commit {
 }
 
 impl Corpus {
-    /// Of the commits up to `newest`.
-    pub(crate) fn read(repository: &str, newest: &str) -> Result<Self, Failure> {
+    /// Of the commits up to `newest`. Without history the index knows of no commit, as in a folder without git.
+    pub(crate) fn read(repository: &str, newest: &str, with_history: bool) -> Result<Self, Failure> {
         let newest = log(repository, newest, 3_000)?;
         let queries: Vec<(usize, &Commit)> =
             newest.iter().enumerate().filter(|(_, commit)| is_query(commit)).take(QUERIES).collect();
@@ -51,7 +53,7 @@ impl Corpus {
         let snapshot =
             newest.get(oldest + 1).map(|commit| commit.id.clone()).ok_or("the history is too short")?;
         let files = read_files(repository, &snapshot)?;
-        let past = log(repository, &snapshot, HISTORY)?;
+        let past = if with_history { log(repository, &snapshot, HISTORY)? } else { Vec::new() };
 
         let mut subjects: HashMap<&str, String> = HashMap::new();
         for commit in past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED) {
@@ -90,7 +92,9 @@ impl Corpus {
             (!["repo", ".git"].contains(&name)).then(|| name.replace('+', "/"))
         });
         let name = name.unwrap_or_default();
-        Ok(Self { name, files, index, index_milliseconds, recent, cases, names })
+        let told = past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED);
+        let subjects = told.map(|commit| format!("{} {}", commit.subject, commit.files.join(" "))).collect();
+        Ok(Self { name, files, index, index_milliseconds, recent, subjects, cases, names })
     }
 
     pub(crate) fn tuning(&self) -> &[Case] {

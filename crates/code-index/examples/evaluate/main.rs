@@ -1,22 +1,28 @@
 //! How well, and how quickly, searches find what commits changed.
 //!
-//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--tune] [--misses] REPOSITORY…`
+//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] [--vectors] [--tune] [--misses] REPOSITORY…`
 //!
 //! A query is the subject of a commit without its number; relevant are the files that the commit modified. The index is of a
 //! commit before all of them. Every other query is for tuning (`--tune` looks for better weights with these alone), the
 //! rest is what is reported. Queries for names are names that one file of the repository defines. Beside it: a scan of all contents
-//! for the query's words with ripgrep's library, ranked by tf-idf.
+//! for the query's words with ripgrep's library, ranked by tf-idf. `--vectors` adds a table of vectors that is learned from the repository's
+//! own text before the queries, and shows what a search with both finds.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
     reason = "it runs git, measures time and prints a table"
 )]
 
 mod corpus;
 #[cfg(feature = "sqlite")]
 mod disk;
+#[cfg(feature = "static-embeddings")]
+mod hybrid;
+#[cfg(feature = "static-embeddings")]
+mod learn;
 mod scan;
 mod tune;
 
@@ -40,7 +46,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let tunes = arguments.iter().any(|argument| argument == "--tune");
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     let repositories: Vec<&String> =
         arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     if repositories.is_empty() {
@@ -49,19 +55,19 @@ fn run() -> Result<(), Failure> {
     let mut corpora = Vec::new();
     for repository in repositories {
         eprintln!("reading {repository}");
-        corpora.push(Corpus::read(repository, "HEAD")?);
+        corpora.push(Corpus::read(repository, "HEAD", !has("--no-history"))?);
     }
     println!("| repository | files | queries | recall@10 | MRR | names R | names M | scan R | scan M |");
     println!("|---|---|---|---|---|---|---|---|---|");
-    let weights = Weights::default();
     let mut sums = [0.0; 6];
     for corpus in &corpora {
+        let weights = Weights::for_view(&View::new(&corpus.index, []));
         let held_out = measure(corpus, corpus.held_out(), &weights);
         let names = measure(corpus, corpus.names(), &weights);
         let scan = scan::measure(corpus, corpus.held_out());
         let row = [held_out.recall, held_out.mrr, names.recall, names.mrr, scan.recall, scan.mrr];
         sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-        if arguments.iter().any(|argument| argument == "--misses") {
+        if has("--misses") {
             tell_misses(corpus, &weights);
         }
         println!(
@@ -94,7 +100,11 @@ fn run() -> Result<(), Failure> {
     }
     #[cfg(feature = "sqlite")]
     disk::print(&corpora)?;
-    if tunes {
+    #[cfg(feature = "static-embeddings")]
+    if has("--vectors") {
+        hybrid::print(&corpora)?;
+    }
+    if has("--tune") {
         tune::tune(&corpora);
     }
     Ok(())
@@ -146,7 +156,7 @@ fn time_of(corpus: &Corpus, case: &Case) -> f64 {
     let start = cpu_milliseconds();
     let view = View::new(&corpus.index, []);
     let query = Query::parse(&case.text, |path| view.has(path));
-    let hits = search(&view, &query, Budget::default(), &corpus.recent, &Weights::default());
+    let hits = search(&view, &query, Budget::default(), &corpus.recent, &Weights::for_view(&view));
     std::hint::black_box(&hits);
     cpu_milliseconds() - start
 }

@@ -7,6 +7,8 @@ use crate::{IndexError, Query, Symbol};
 
 /// So many terms say why a place was found.
 const MOST_WHY: usize = 5;
+/// What stands in place of a term where vectors are close.
+const SIMILAR: &str = "similar";
 
 /// One place of each file first, then more of the best; neighbours become one place.
 pub(super) fn deliver(
@@ -70,7 +72,9 @@ impl Place {
             shown.map(|chunk| catalogue.chunk(chunk)).map_or((0, 0), |chunk| (chunk.first, chunk.last));
         let of_chunk = |chunk: u32| ranking.scores[file.layer].chunks[chunk as usize];
         let score = match (chunk, file.chunk) {
-            (Some(chunk), Some(best)) if chunk != best => file.score - of_chunk(best) + of_chunk(chunk),
+            (Some(chunk), Some(best)) if chunk != best => {
+                (file.score - of_chunk(best) + of_chunk(chunk)).max(0.0)
+            }
             _ => file.score,
         };
         Self { rank, chunk, lines, score }
@@ -150,6 +154,10 @@ impl<'a> Reasons<'a> {
             other.part.total_cmp(&one.part).then_with(|| place(&one.term).cmp(&place(&other.term)))
         });
         why.truncate(MOST_WHY);
+        if file.near {
+            // It comes last: vectors move a place, and say not by how much.
+            why.push(Why { term: SIMILAR.to_owned(), field: "vectors", part: 0.0 });
+        }
         why
     }
 }

@@ -1,7 +1,8 @@
 use headstart_overlay_fs::WorkspacePath;
 
+use super::fuse::fuse;
 use crate::score::{self, idf, mean, occurrences};
-use crate::search::{Budget, Recent};
+use crate::search::{Budget, Recent, names_definition};
 use crate::view::Layer;
 use crate::{IndexError, Query, View, Weights, whole};
 
@@ -13,7 +14,7 @@ pub(super) struct Ranking<'a> {
     /// What each term adds to a chunk: layer, chunk, term, part, field.
     pub(super) chunk_parts: Vec<Part>,
     pub(super) file_parts: Vec<Part>,
-    weights: &'a Weights,
+    pub(super) weights: &'a Weights,
 }
 
 #[derive(Default)]
@@ -41,6 +42,8 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// The best chunk, or the one with the definition that was asked for.
     pub(super) chunk: Option<u32>,
+    /// Whether its vectors are close to the query's.
+    pub(super) near: bool,
 }
 
 impl<'a> Ranking<'a> {
@@ -136,7 +139,13 @@ impl<'a> Ranking<'a> {
         }
         let least = best(&candidates) * budget.least;
         candidates.retain(|it| 0.0 < it.score && least <= it.score);
-        Ok(self.sorted(candidates, budget.hits))
+        if query.nearest.is_empty() || names_definition(self.view, query)? {
+            return Ok(self.sorted(candidates, budget.hits));
+        }
+        let count = candidates.len();
+        let mut files = fuse(self, query, self.sorted(candidates, count));
+        files.truncate(budget.hits);
+        Ok(files)
     }
 
     fn of_layer(&self, at: usize, layer: &Layer<'_>, query: &Query, candidates: &mut Vec<Candidate>) {
@@ -214,7 +223,7 @@ impl<'a> Ranking<'a> {
         candidates.sort_by(order);
         let ranked = candidates.into_iter().filter_map(|Candidate { layer, file, score, chunk }| {
             let path = self.view.layers[layer].catalogue().file(file)?.path.clone();
-            Some(Ranked { path, layer, file, score, chunk })
+            Some(Ranked { path, layer, file, score, chunk, near: false })
         });
         ranked.collect()
     }
@@ -243,7 +252,7 @@ impl Scores {
 
 impl Query {
     /// Whether the place that the query names allows a path.
-    fn allows(&self, path: &WorkspacePath) -> bool {
+    pub(super) fn allows(&self, path: &WorkspacePath) -> bool {
         let below = self.folder.as_ref().is_none_or(|folder| path.starts_with(folder));
         let ends = self.ending.as_ref().is_none_or(|ending| {
             let name = path.file_name().unwrap_or_default();

@@ -8,7 +8,7 @@ use super::{Opened, Reader, Store, StoreLimits};
 use crate::{Catalogue, IndexError};
 
 /// Raised by every change of the tables, of the tokens or of how a file is cut.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const BUSY: Duration = Duration::from_secs(3);
 
 const TABLES: &str = "
@@ -29,6 +29,12 @@ CREATE TABLE symbol (
 );
 CREATE INDEX symbol_whole ON symbol (whole);
 CREATE INDEX symbol_content ON symbol (content);
+CREATE TABLE model (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL);
+CREATE TABLE vector (
+  model INTEGER NOT NULL REFERENCES model, content INTEGER NOT NULL REFERENCES content, rows BLOB NOT NULL,
+  UNIQUE (content, model)
+);
+CREATE INDEX vector_model ON vector (model);
 CREATE TABLE history (path BLOB PRIMARY KEY, tokens TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE chunk_fts USING fts5 (body, header, content='', contentless_delete=1, tokenize='ascii');
 CREATE VIRTUAL TABLE file_fts USING fts5 (

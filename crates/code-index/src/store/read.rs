@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::{Reader, Stamp, Store, StoreStatus, encode};
 use crate::catalogue::FileEntry;
 use crate::fields::Field;
-use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, Snapshot, Symbol, SymbolKind};
+use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, Meaning, Near, Snapshot, Symbol, SymbolKind};
 
 /// The bits of a chunk's row that count it within its content.
 pub(super) const CHUNK_BITS: u32 = 12;
@@ -15,7 +15,7 @@ pub(super) const CHUNK_BITS: u32 = 12;
 /// The database at one moment: a transaction that only reads, until it is dropped.
 pub struct StoreSnapshot<'a> {
     store: &'a Store,
-    reader: MutexGuard<'a, Reader>,
+    pub(super) reader: MutexGuard<'a, Reader>,
 }
 
 impl Store {
@@ -137,7 +137,7 @@ impl StoreSnapshot<'_> {
     }
 
     /// Calls `each` with every row that a statement gives for one value.
-    fn rows(
+    pub(super) fn rows(
         &self,
         sql: &str,
         value: impl rusqlite::ToSql,
@@ -243,6 +243,10 @@ impl Snapshot for StoreSnapshot<'_> {
     fn history(&self, path: &WorkspacePath) -> Result<Field, IndexError> {
         let connection = &self.reader.connection;
         history(connection, path).map_err(|source| self.store.failed(source))
+    }
+
+    fn nearest(&self, to: &Meaning, most: usize) -> Result<Vec<Near>, IndexError> {
+        self.closest(to, most)
     }
 }
 

@@ -164,7 +164,8 @@ impl Store {
     pub fn clean(&self) -> Result<(), IndexError> {
         self.write(|connection| {
             connection.execute_batch(
-                "DELETE FROM file; DELETE FROM symbol; DELETE FROM content; DELETE FROM history; \
+                "DELETE FROM file; DELETE FROM symbol; DELETE FROM vector; DELETE FROM model; DELETE FROM content; \
+                 DELETE FROM history; \
                  DELETE FROM meta WHERE key LIKE 'host.%'; \
                  INSERT INTO chunk_fts (chunk_fts) VALUES ('delete-all'); \
                  INSERT INTO file_fts (file_fts) VALUES ('delete-all');",
@@ -196,7 +197,10 @@ impl Store {
     }
 
     /// The same of what no search sees: the index is of the same generation.
-    fn write_aside<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, IndexError> {
+    pub(super) fn write_aside<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, IndexError> {
         let connection = self.writer()?;
         let run = || {
             connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -228,6 +232,7 @@ impl Store {
                 .prepare_cached("DELETE FROM chunk_fts WHERE rowid >= ?1 AND rowid < ?2")?
                 .execute(rows)?;
             connection.prepare_cached("DELETE FROM symbol WHERE content = ?1")?.execute([content])?;
+            connection.prepare_cached("DELETE FROM vector WHERE content = ?1")?.execute([content])?;
             connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([content])?;
         }
         Ok(())

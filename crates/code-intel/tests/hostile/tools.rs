@@ -53,6 +53,7 @@ impl Session {
             limits: &limits,
             hardened: None,
             consented: false,
+            attended: false,
         };
         async_io::block_on(self.toolbox.run(&call, context))
     }

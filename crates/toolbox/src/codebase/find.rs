@@ -2,20 +2,26 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_code_index::{Budget, Hit, IndexError, Query, View, Weights, search};
+use headstart_code_index::{
+    Budget, Hit, IndexError, Meaning, NEAREST, Query, Reach, View, Weights, is_for_judges, names_definition,
+    search,
+};
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
 use serde_json::{Map, Value, json};
 
-use super::look::{Looks, Question, failed};
+use super::look::{Look, Looks, Question, failed};
 use super::meanwhile::Meanwhile;
 use super::port::IndexMoment;
-use super::show::Places;
+use super::show::{Found, Places};
 use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::{Tool, ToolContext, ToolError};
 
 const NAME: &str = "codebase";
+/// As many places are shown; of twice as many, a model judges which.
+const SHOWN: usize = 25;
+const JUDGED: usize = 2 * SHOWN;
 
 /// Finds the places that fit a query best.
 pub(super) struct Codebase {
@@ -66,19 +72,30 @@ impl Tool for Codebase {
             context.view.metadata(below).await?;
         }
         let look = self.looks.look(context).await?;
+        // What work ahead asks stays on this machine.
+        let reach = if context.attended { Reach::Network } else { Reach::Machine };
+        let Asks { meaning, ranks } = self.asks(&text, below.as_ref(), &look, reach).await?;
         let (looks, delta, asked_below) = (Arc::clone(&self.looks), look.delta.clone(), below.clone());
         let asked = text.clone();
         let answer = self.looks.ask(move |moment| {
             let generation = (moment.generation, delta.key());
             let question = Question { query: asked, below: asked_below, generation };
+            // Vectors come and go without another generation: what they say is not kept.
+            let is_kept = meaning.is_none() && !ranks;
             let staged = looks.over(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
-            let hits = if let Some(hits) = looks.answered(&question) {
+            let hits = if let Some(hits) = looks.answered(&question).filter(|_| is_kept) {
                 hits
             } else {
-                let query = query(&question.query, question.below.as_ref(), |path| view.has(path));
-                let hits = search(&view, &query, Budget::default(), moment.recent, &Weights::default())?;
-                looks.keep_answer(question, hits.clone());
+                let mut query = query(&question.query, question.below.as_ref(), |path| view.has(path));
+                if let Some(meaning) = &meaning {
+                    query = query.with_nearest(moment.snapshot.nearest(meaning, NEAREST)?);
+                }
+                let budget = Budget { hits: if ranks { JUDGED } else { SHOWN }, ..Budget::default() };
+                let hits = search(&view, &query, budget, moment.recent, &Weights::for_view(&view))?;
+                if is_kept {
+                    looks.keep_answer(question, hits.clone());
+                }
                 hits
             };
             Ok::<_, IndexError>(Answer { hits, ..Answer::of(moment) })
@@ -89,14 +106,67 @@ impl Tool for Codebase {
         let query =
             query(&text, below.as_ref(), |path| answer.hits.iter().any(|hit| hit.path.starts_with(path)));
         let mut places = Places::new(context, &look);
+        let mut found = Vec::with_capacity(answer.hits.len());
         for hit in &answer.hits {
-            places.add(hit, &query).await;
+            found.extend(places.read(hit, &query).await);
+        }
+        if ranks {
+            self.rank(&text, &mut found, reach).await;
+        }
+        for place in found.iter().take(SHOWN) {
+            places.show(place).await;
         }
         if answer.percent < 100 {
             let meanwhile = Meanwhile { look: &look, known: &answer.known, below: below.as_ref() };
             places.meanwhile(meanwhile.search(&query, context).await?).await;
         }
         Ok(places.finish(answer.percent, answer.trouble.as_deref()))
+    }
+}
+
+/// What models are asked about a query.
+struct Asks {
+    meaning: Option<Meaning>,
+    ranks: bool,
+}
+
+impl Codebase {
+    /// Nothing, where the query names a definition: then it says exactly what is meant.
+    async fn asks(
+        &self,
+        text: &str,
+        below: Option<&WorkspacePath>,
+        look: &Look,
+        reach: Reach,
+    ) -> Result<Asks, ToolError> {
+        let served = self.looks.index.serve(reach);
+        let ranks = served.ranks && is_for_judges(text);
+        if !served.embeds && !ranks {
+            return Ok(Asks { meaning: None, ranks: false });
+        }
+        let (looks, delta) = (Arc::clone(&self.looks), look.delta.clone());
+        let (asked, below) = (text.to_owned(), below.cloned());
+        let names = self.looks.ask(move |moment| {
+            let staged = looks.over(moment, &delta)?;
+            let view = View::new(moment.snapshot, [staged.as_ref()]);
+            names_definition(&view, &query(&asked, below.as_ref(), |path| view.has(path)))
+        });
+        if names.await?.map_err(|error: IndexError| failed(&error.to_string()))? {
+            return Ok(Asks { meaning: None, ranks: false });
+        }
+        let meaning = if served.embeds { self.looks.index.meaning(text, reach).await } else { None };
+        Ok(Asks { meaning, ranks })
+    }
+
+    /// Puts what was found in the order that a model gives it. Where it gives none, nothing changes.
+    async fn rank(&self, text: &str, found: &mut Vec<Found>, reach: Reach) {
+        let passages: Vec<String> = found.iter().map(Found::passage).collect();
+        let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+        let Some(order) = self.looks.index.order(text, &passages, reach).await else { return };
+        let mut given: Vec<Option<Found>> = std::mem::take(found).into_iter().map(Some).collect();
+        found.extend(order.into_iter().filter_map(|at| given.get_mut(at)?.take()));
+        // Whatever the order leaves out comes last.
+        found.extend(given.into_iter().flatten());
     }
 }
 

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_code_index::Snapshot;
+use headstart_code_index::{Meaning, Reach, Snapshot};
 use headstart_overlay_fs::{Tree, WorkspacePath};
 
 /// The index of a workspace's own files, as a host keeps it: built, and brought to what the files are, beside everything else.
@@ -24,9 +24,33 @@ pub trait ProjectIndex: Send + Sync {
     /// Paths that the index may not hold as they are.
     async fn changed(&self) -> BTreeSet<WorkspacePath>;
 
+    /// Which models may be asked about a text that goes no further than this. By default there are none.
+    fn serve(&self, _most: Reach) -> Served {
+        Served::default()
+    }
+
+    /// A text as a vector, for [`Snapshot::nearest`]; `None` where no model makes one in time, which the host tells its user.
+    async fn meaning(&self, _text: &str, _most: Reach) -> Option<Meaning> {
+        None
+    }
+
+    /// The places of these passages in the order in which they answer a query best; `None` where they stay as they are.
+    async fn order(&self, _query: &str, _passages: &[&str], _most: Reach) -> Option<Vec<usize>> {
+        None
+    }
+
     /// Calls `work` once with the index at one moment, where it may block; with an empty one where there is none. An index
     /// that cannot be used is no error but a [`standing`](IndexMoment::standing): what asks has other means.
     async fn read(&self, work: IndexWork);
+}
+
+/// Which models a search may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Served {
+    /// One that makes vectors.
+    pub embeds: bool,
+    /// One that judges passages.
+    pub ranks: bool,
 }
 
 /// What is done with an index at one moment.

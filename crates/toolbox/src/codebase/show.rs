@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use headstart_code_index::{Budget, Hit, MemoryIndex, Query, View, Weights, search};
+use headstart_code_index::{Budget, Hit, MemoryIndex, Query, View, Weights, passage, search};
 use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
 
 use super::look::Look;
@@ -14,6 +14,23 @@ use crate::output::Output;
 const MOST_TEXT: usize = 12 * 1024;
 /// As many lines of one place.
 const MOST_LINES: usize = 60;
+
+/// A place as it is now, and its file.
+pub(super) struct Found {
+    hit: Hit,
+    bytes: Vec<u8>,
+    is_secret: bool,
+}
+
+impl Found {
+    /// What a model that judges places is given of it.
+    pub(super) fn passage(&self) -> String {
+        if self.is_secret {
+            return String::new();
+        }
+        passage(&self.hit.path, &String::from_utf8_lossy(&self.bytes), self.hit.lines)
+    }
+}
 
 /// The places that a query found, as they are read now.
 pub(super) struct Places<'a> {
@@ -33,24 +50,30 @@ impl<'a> Places<'a> {
         Self { context, look, output, shown: 0, text: 0, lines: 0, notes: Vec::new() }
     }
 
-    /// Shows a place as it is now. One that is closed, or where nothing of it is left, is not named.
-    pub(super) async fn add(&mut self, hit: &Hit, query: &Query) {
+    /// Reads a place as it is now, without a trace in what the work rests on; `None` where it is closed, or nothing of it is left.
+    pub(super) async fn read(&self, hit: &Hit, query: &Query) -> Option<Found> {
         // Also by another name: a folder above it may have become a link.
         let unnoted = ToolContext { view: &self.look.tree, ..self.context };
         let is_open = !self.context.closes(&hit.path)
             && locate_path(&hit.path, unnoted).await.is_ok_and(|path| path == hit.path);
         if !is_open {
-            return;
+            return None;
         }
-        let Ok(bytes) = self.look.tree.read(&hit.path).await else { return };
-        let Some(hit) = current(hit, &bytes, query) else { return };
-        let text = String::from_utf8_lossy(&bytes);
+        let bytes = self.look.tree.read(&hit.path).await.ok()?;
+        // A yes to this call opens a file for the conversation's model, and for no other.
+        let is_secret = self.context.gate.deny.closes(&hit.path, false);
+        Some(Found { hit: current(hit, &bytes, query)?, bytes, is_secret })
+    }
+
+    /// Shows a place.
+    pub(super) async fn show(&mut self, Found { hit, bytes, .. }: &Found) {
+        let text = String::from_utf8_lossy(bytes);
         let with_text = hit.lines != (0, 0) && self.text < MOST_TEXT;
         // What the model reads of a file is what its work rests on.
-        if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != bytes) {
+        if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != *bytes) {
             return;
         }
-        let entry = entry(&hit, with_text.then_some(&*text));
+        let entry = entry(hit, with_text.then_some(&*text));
         if self.output.push_line(&entry) {
             self.shown += 1;
             self.text += if with_text { entry.len() } else { 0 };

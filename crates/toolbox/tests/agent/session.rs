@@ -79,6 +79,7 @@ impl Session {
             limits: &self.limits,
             hardened: self.hardened.as_ref(),
             consented: self.consented,
+            attended: false,
         };
         let shown = Value::Object(args.clone());
         let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args };

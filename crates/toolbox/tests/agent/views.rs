@@ -53,6 +53,7 @@ impl Bench {
             limits: &limits,
             hardened: None,
             consented: false,
+            attended: false,
         };
         block_on(self.toolbox.run_in_view(
             &call,

@@ -44,6 +44,9 @@ pub(super) struct State {
     pub(super) wants_look: bool,
     pub(super) looked_at: Option<Instant>,
     pub(super) wants_history: bool,
+    /// Whether contents may lack vectors, and whether this process is the one that makes them.
+    pub(super) wants_vectors: bool,
+    pub(super) keeps: bool,
     /// Whether changes are told.
     pub(super) watched: bool,
     pub(super) waited_in_vain: bool,

@@ -35,10 +35,14 @@ impl Bench {
     }
 
     fn upkeep(&self) -> Arc<Upkeep> {
+        self.upkeep_with(IndexModels::default())
+    }
+
+    fn upkeep_with(&self, models: IndexModels) -> Arc<Upkeep> {
         let project = self.project().to_str().unwrap().to_owned();
         let rules = GateContext { workspace: project.clone(), ..GateContext::default() };
         let state = self.folder.path().join("state");
-        Arc::new(Upkeep::new(state, &project, rules, IndexConfig::default()).unwrap())
+        Arc::new(Upkeep::new(state, &project, rules, IndexConfig::default(), models).unwrap())
     }
 
     /// What the index itself answers, without what it is told to look at besides.
@@ -154,4 +158,81 @@ fn of_two_processes_one_keeps_the_index_and_both_know_what_changes() {
     assert!(other.shared.wait(LONG, |state| state.watched));
     bench.write("src/b.rs", "fn again() {}\n");
     bench.until_found(&other, "again", &["src/b.rs"]);
+}
+
+/// Says whether a text speaks of the first or the second; holds its answers back as long as it is told to.
+struct Embedding {
+    held: Arc<std::sync::atomic::AtomicBool>,
+    texts: std::sync::Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl headstart_code_index::Embedder for Embedding {
+    fn id(&self) -> &'static str {
+        "test"
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Machine
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, headstart_code_index::ModelFailure> {
+        while self.held.load(std::sync::atomic::Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.texts.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
+        let is = |text: &str, word: &str| f32::from(u8::from(text.contains(word)));
+        Ok(texts.iter().map(|text| vec![is(text, "first"), is(text, "second")]).collect())
+    }
+}
+
+fn vectors(upkeep: &Upkeep) -> Option<(u64, u64)> {
+    let index = upkeep.shared.change(|state| state.index.clone())?;
+    let status = index.store.vector_status("test").unwrap();
+    Some((status.current, status.all))
+}
+
+fn until_vectors(upkeep: &Upkeep, expected: (u64, u64)) {
+    let start = std::time::Instant::now();
+    while vectors(upkeep) != Some(expected) {
+        assert!(start.elapsed() < LONG, "{:?}", vectors(upkeep));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn vectors_are_made_beside_and_nobody_waits_for_them() {
+    let bench = Bench::new();
+    let held = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let embedding = Arc::new(Embedding { held: Arc::clone(&held), texts: std::sync::Mutex::default() });
+    let upkeep = bench.upkeep_with(IndexModels::of(Arc::clone(&embedding) as _));
+    upkeep.begin();
+    assert!(is_complete(&upkeep));
+    // The model says nothing: the index follows, answers, and a query has no vector after a moment.
+    bench.write("src/c.rs", "fn third() {}\n");
+    bench.until_found(&upkeep, "third", &["src/c.rs"]);
+    assert_eq!(vectors(&upkeep), Some((0, 3)));
+    assert_eq!(bench.runtime.block_on(upkeep.meaning("the first", Reach::Machine)), None);
+    assert!(upkeep.notices().iter().any(|notice| notice.contains("no answer within 1.5 s")));
+    // For a while nobody asks again.
+    assert_eq!(upkeep.serve(Reach::Network), Served::default());
+    held.store(false, std::sync::atomic::Ordering::SeqCst);
+    until_vectors(&upkeep, (3, 3));
+    // What changes is made anew, and alone.
+    embedding.texts.lock().unwrap().clear();
+    bench.write("src/a.rs", "fn altered() {}\n");
+    bench.until_found(&upkeep, "altered", &["src/a.rs"]);
+    until_vectors(&upkeep, (3, 3));
+    assert_eq!(*embedding.texts.lock().unwrap(), ["src/a.rs\nfn altered() {}"]);
+    // An end in the middle of a request waits for nobody.
+    held.store(true, std::sync::atomic::Ordering::SeqCst);
+    bench.write("src/d.rs", "fn fourth() {}\n");
+    bench.until_found(&upkeep, "fourth", &["src/d.rs"]);
+    let start = std::time::Instant::now();
+    drop(upkeep);
+    assert!(start.elapsed() < LONG / 4);
 }

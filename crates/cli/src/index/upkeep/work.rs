@@ -9,20 +9,21 @@ use headstart_overlay_fs::WorkspacePath;
 
 use super::Plan;
 use super::shared::{Shared, State};
+use super::vectors;
 use super::watch::Watch;
 use crate::clock::unix_ms;
-use crate::index::{Index, PAUSED, sweep};
+use crate::index::{Index, IndexModels, PAUSED, sweep};
 
 /// Changes are written when for so long after the first of them none had to wait.
 const SETTLED: Duration = Duration::from_millis(100);
 /// Who keeps the index says so this often, and is taken for dead after that time.
-const HEARTBEAT: Duration = Duration::from_secs(5);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
 const STALE_MS: u64 = 10_000;
 /// A look at all files is followed by as many times the time that it took without another.
 const REST: u32 = 10;
 
 /// Starts the thread that keeps an index.
-pub(super) fn begin(shared: &Arc<Shared>, plan: Plan) {
+pub(super) fn begin(shared: &Arc<Shared>, plan: Plan, models: Arc<IndexModels>) {
     let kept = Arc::clone(shared);
     let work = move || {
         match Index::open(&plan.state, &plan.workspace, plan.gate.clone(), plan.config) {
@@ -33,12 +34,13 @@ pub(super) fn begin(shared: &Arc<Shared>, plan: Plan) {
                 kept.change(|state| {
                     state.notices.extend(told);
                     state.index = Some(Arc::clone(&index));
-                    (state.wants_look, state.wants_history) = (true, true);
+                    (state.wants_look, state.wants_history, state.wants_vectors) = (true, true, true);
                 });
                 if let Err(error) = began {
                     kept.fail(&error.to_string());
                 }
                 lower_priority();
+                vectors::begin(&kept, &index, &models);
                 sweep::sweep(index.store.path(), sweep::MOST_BYTES);
                 keeper.keep();
             }
@@ -53,7 +55,7 @@ pub(super) fn begin(shared: &Arc<Shared>, plan: Plan) {
 }
 
 /// The model, the user's commands and the terminal come first.
-fn lower_priority() {
+pub(super) fn lower_priority() {
     // Of a thread on Linux; elsewhere it would be the whole process's.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(19);
@@ -203,6 +205,7 @@ impl<'a> Keeper<'a> {
             state.waited_in_vain = false;
             state.watched = watched;
             state.wants_look |= !is_complete || is_new;
+            state.wants_vectors = true;
             if is_complete {
                 state.trouble = None;
             }
@@ -236,6 +239,7 @@ impl<'a> Keeper<'a> {
         let wants_look = block_on(self.index.update_paths(&all))?;
         self.shared.change(|state| {
             state.wants_look |= wants_look;
+            state.wants_vectors = true;
             for (path, number) in paths {
                 if state.changed.get(&path) == Some(&number) {
                     state.changed.remove(&path);
@@ -256,6 +260,7 @@ impl<'a> Keeper<'a> {
         });
         if self.is_paused {
             self.leased_at = None;
+            self.shared.change(|state| state.keeps = false);
             self.index.store.release(&self.owner)?;
             self.hear_progress()?;
             return Ok(false);
@@ -263,6 +268,7 @@ impl<'a> Keeper<'a> {
         self.asked_at = Some(Instant::now());
         let is_ours = self.index.store.lease(&self.owner, unix_ms(), STALE_MS)?;
         self.leased_at = is_ours.then(Instant::now);
+        self.shared.change(|state| state.keeps = is_ours);
         if !is_ours {
             self.hear_progress()?;
             // What that process has looked at is as good as what this one would.

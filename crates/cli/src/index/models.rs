@@ -1,0 +1,211 @@
+//! The models of an index that compare meanings: what the user's own file names, and nothing else.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use headstart_code_index::{
+    Embedder, Meaning, ModelFailure, Reach, Reranker, StaticVectors, Vector, order_of,
+};
+
+use headstart_toolbox::Served;
+
+use super::remote::{RemoteEmbedder, RemoteReranker};
+use super::vectors::other_dimensions;
+use crate::config::{Embeddings, IndexConfig};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+/// So long a search waits for a vector of its query, or for a judgement; then it goes on without.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// After a failure that may pass, searches do without for so long, or for as long as the model said.
+const REST: Duration = Duration::from_secs(30);
+const LONGEST_REST: Duration = Duration::from_secs(600);
+/// As much of a query as a model is given, in bytes.
+const LONGEST_QUERY: usize = 2_000;
+/// Queries whose vectors are kept.
+const MOST_KEPT: usize = 64;
+/// A larger file is no table.
+const MOST_TABLE_BYTES: u64 = 1 << 30;
+
+/// Models that a search may ask.
+#[derive(Default)]
+pub(crate) struct IndexModels {
+    embedder: Option<Arc<dyn Embedder>>,
+    reranker: Option<Arc<dyn Reranker>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Queries whose vectors were asked for, the newest first.
+    meanings: VecDeque<(String, Meaning)>,
+    embedding: Standing,
+    ranking: Standing,
+    /// How long the vectors of the index are, once that is known.
+    dimensions: Option<usize>,
+    told: Vec<String>,
+    notices: Vec<String>,
+}
+
+/// Whether a model is asked.
+#[derive(Default)]
+struct Standing {
+    /// It is of no use in this process.
+    is_unusable: bool,
+    /// It failed a moment ago: no search waits for it again before that.
+    rests_until: Option<Instant>,
+}
+
+impl Standing {
+    fn note(&mut self, failure: &ModelFailure) {
+        self.is_unusable |= matches!(failure, ModelFailure::Unusable { .. });
+        if let ModelFailure::Later { after, .. } = failure {
+            self.rests_until = Some(Instant::now() + after.unwrap_or(REST).clamp(REST, LONGEST_REST));
+        }
+    }
+
+    fn serves(&self) -> bool {
+        !self.is_unusable && self.rests_until.is_none_or(|until| until < Instant::now())
+    }
+}
+
+impl IndexModels {
+    /// Those that the configuration names. Nothing is asked of them yet.
+    pub(crate) fn open(config: &IndexConfig, environment: &Environment) -> Result<Self, CliError> {
+        let embedder: Option<Arc<dyn Embedder>> = match &config.embeddings {
+            None => None,
+            Some(Embeddings::Static(file)) => Some(Arc::new(table(file)?)),
+            Some(remote) => RemoteEmbedder::open(remote, environment)?.map(|it| Arc::new(it) as _),
+        };
+        let reranker = config.rerank.as_ref().map(|rerank| RemoteReranker::open(rerank, environment));
+        let reranker = reranker.transpose()?.map(|it| Arc::new(it) as _);
+        Ok(Self { embedder, reranker, state: Mutex::default() })
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder: Some(embedder), ..Self::default() }
+    }
+
+    /// What makes vectors, where that is of use.
+    pub(super) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref().filter(|_| !self.lock().embedding.is_unusable)
+    }
+
+    /// Whether a search within this reach may ask for vectors, or for a judgement.
+    pub(crate) fn serve(&self, most: Reach) -> Served {
+        let state = self.lock();
+        let embeds = self.embedder.as_ref().is_some_and(|it| is_within(it.reach(), most));
+        let ranks = self.reranker.as_ref().is_some_and(|it| is_within(it.reach(), most));
+        Served { embeds: embeds && state.embedding.serves(), ranks: ranks && state.ranking.serves() }
+    }
+
+    /// A query as a vector; `None` where there is none in time, which its user is told once.
+    pub(crate) async fn meaning(&self, text: &str, most: Reach) -> Option<Meaning> {
+        let embedder = self.embedder.as_ref().filter(|_| self.serve(most).embeds)?;
+        let text = beginning(text);
+        let known = self.lock().meanings.iter().find(|(known, _)| known == text).cloned();
+        if let Some((_, meaning)) = known {
+            return Some(meaning);
+        }
+        let asked = tokio::time::timeout(PATIENCE, embedder.embed(&[text])).await;
+        let vector = asked.unwrap_or_else(|_| Err(too_slow())).and_then(|vectors| match &vectors[..] {
+            [numbers] => Vector::of(numbers),
+            _ => Err(ModelFailure::Unusable { message: format!("{} vectors of one text", vectors.len()) }),
+        });
+        let expected = self.lock().dimensions;
+        let vector = vector.and_then(|vector| match (vector, expected) {
+            (Some(vector), Some(before)) if vector.dimensions() != before => {
+                Err(other_dimensions(embedder.id(), vector.dimensions(), before))
+            }
+            (vector, _) => Ok(vector),
+        });
+        match vector {
+            Ok(vector) => {
+                let meaning = Meaning { model: embedder.id().to_owned(), vector: vector? };
+                let mut state = self.lock();
+                state.meanings.truncate(MOST_KEPT - 1);
+                state.meanings.push_front((text.to_owned(), meaning.clone()));
+                Some(meaning)
+            }
+            Err(failure) => {
+                self.no_vectors(&failure);
+                None
+            }
+        }
+    }
+
+    /// The order in which passages answer a query best; `None` where they stay as they are.
+    pub(crate) async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
+        let reranker = self.reranker.as_ref().filter(|_| self.serve(most).ranks && 1 < passages.len())?;
+        let asked = tokio::time::timeout(PATIENCE, reranker.rank(beginning(query), passages)).await;
+        let order = asked.unwrap_or_else(|_| Err(too_slow())).and_then(|scores| {
+            let message = || "numbers that are no judgement of the passages".to_owned();
+            order_of(&scores, passages.len()).ok_or_else(|| ModelFailure::Unusable { message: message() })
+        });
+        match order {
+            Ok(order) => Some(order),
+            Err(failure) => {
+                self.tell(&format!("what was found is in the order of its words: {failure}"));
+                self.lock().ranking.note(&failure);
+                None
+            }
+        }
+    }
+
+    /// Notes how long the vectors of the index are.
+    pub(crate) fn expect(&self, dimensions: Option<usize>) {
+        self.lock().dimensions = dimensions;
+    }
+
+    /// Notes that there are no vectors, for now or in this process, and tells it once.
+    pub(super) fn no_vectors(&self, failure: &ModelFailure) {
+        self.tell(&format!("searches compare words alone: {failure}"));
+        self.lock().embedding.note(failure);
+    }
+
+    /// What is to be told to the user, each once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().notices)
+    }
+
+    pub(super) fn tell(&self, text: &str) {
+        let mut state = self.lock();
+        if !state.told.iter().any(|told| told == text) {
+            state.told.push(text.to_owned());
+            state.notices.push(text.to_owned());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_within(reach: Reach, most: Reach) -> bool {
+    reach == Reach::Machine || most == Reach::Network
+}
+
+fn too_slow() -> ModelFailure {
+    let message = format!("no answer within {} s", PATIENCE.as_secs_f32());
+    ModelFailure::Later { message, after: None }
+}
+
+fn beginning(text: &str) -> &str {
+    let end = (0..=LONGEST_QUERY.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+fn table(file: &Path) -> Result<StaticVectors, CliError> {
+    let refused = |message: String| CliError::ConfigurationFile { file: file.to_owned(), message };
+    let length = fs::metadata(file).map_err(CliError::io("read", file))?.len();
+    if MOST_TABLE_BYTES < length {
+        return Err(refused(format!("has {length} bytes, too many for a table of vectors")));
+    }
+    let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
+    StaticVectors::parse(&text).map_err(|error| refused(error.to_string()))
+}

@@ -1,0 +1,241 @@
+//! Servers that compare meanings: vectors of texts, and judgements of passages.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_code_index::{Embedder, ModelFailure, Reach, Reranker};
+use headstart_forked_query::{ApiKey, HttpModel, ModelError, Provider, Timeouts};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::config::{Embeddings, Rerank};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+/// A model that is loaded first takes its time; nobody waits for it.
+const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    first_byte: Duration::from_secs(60),
+    idle: Duration::from_secs(20),
+    stalled: Duration::from_secs(60),
+};
+/// As many bytes an answer may have: some dozens of vectors of thousands of numbers.
+const MOST_BYTES: usize = 16 << 20;
+
+/// The key of a server whose address its user gave. No provider's key goes there.
+const EMBEDDINGS_KEY: &str = "HEADSTART_EMBEDDINGS_KEY";
+const RERANK_KEY: &str = "HEADSTART_RERANK_KEY";
+
+/// A server that makes vectors.
+pub(super) struct RemoteEmbedder {
+    server: HttpModel,
+    name: String,
+    id: String,
+    is_ollama: bool,
+}
+
+impl RemoteEmbedder {
+    /// The server of `openai:NAME` or `ollama:NAME`; `None` for a table, which is no server.
+    pub(super) fn open(config: &Embeddings, environment: &Environment) -> Result<Option<Self>, CliError> {
+        let (name, url, is_ollama) = match config {
+            Embeddings::OpenAi { name, url } => (name, url.as_deref(), false),
+            Embeddings::Ollama { name, url } => (name, url.as_deref(), true),
+            Embeddings::Static(_) => return Ok(None),
+        };
+        let provider = match (is_ollama, url) {
+            (true, None) => Provider::ollama(),
+            (true, Some(url)) => Provider::ollama().at(url),
+            (false, None) => Provider::openai(),
+            (false, Some(url)) => of_user("embeddings", url, EMBEDDINGS_KEY),
+        };
+        let kind = if is_ollama { "ollama" } else { "openai" };
+        let id = format!("{kind}:{name} at {}", provider.base_url.split('?').next().unwrap_or_default());
+        let server = server(provider, environment)?;
+        Ok(Some(Self { server, name: name.clone(), id, is_ollama }))
+    }
+}
+
+/// A server at an address of its user's own.
+fn of_user(name: &str, url: &str, key_variable: &str) -> Provider {
+    Provider { key_variable: key_variable.to_owned(), ..Provider::compatible(name, url) }
+}
+
+fn server(provider: Provider, environment: &Environment) -> Result<HttpModel, CliError> {
+    let key = environment.text(&provider.key_variable)?.map(ApiKey::new);
+    Ok(HttpModel::new(provider, key, TIMEOUTS)?)
+}
+
+fn reach(server: &HttpModel) -> Reach {
+    if server.is_on_this_machine() { Reach::Machine } else { Reach::Network }
+}
+
+#[async_trait]
+impl Embedder for RemoteEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        None
+    }
+
+    fn reach(&self) -> Reach {
+        reach(&self.server)
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelFailure> {
+        let (path, body) = if self.is_ollama {
+            ("api/embed", json!({"model": self.name, "input": texts}))
+        } else {
+            ("embeddings", json!({"model": self.name, "input": texts, "encoding_format": "float"}))
+        };
+        let asked = self.server.post_json(path, body.to_string().into_bytes(), MOST_BYTES).await;
+        let text = asked.map_err(|error| failure(&error))?;
+        if self.is_ollama { read_ollama(&text, texts.len()) } else { read_openai(&text, texts.len()) }
+    }
+}
+
+#[derive(Deserialize)]
+struct OllamaAnswer {
+    embeddings: Vec<Vec<f32>>,
+}
+
+fn read_ollama(text: &str, count: usize) -> Result<Vec<Vec<f32>>, ModelFailure> {
+    let OllamaAnswer { embeddings } = serde_json::from_str(text).map_err(|error| odd("vectors", &error))?;
+    if embeddings.len() == count { Ok(embeddings) } else { Err(miscounted(embeddings.len(), count)) }
+}
+
+#[derive(Deserialize)]
+struct OpenAiAnswer {
+    data: Vec<OpenAiVector>,
+}
+
+#[derive(Deserialize)]
+struct OpenAiVector {
+    embedding: Vec<f32>,
+    index: Option<usize>,
+}
+
+fn read_openai(text: &str, count: usize) -> Result<Vec<Vec<f32>>, ModelFailure> {
+    let OpenAiAnswer { data } = serde_json::from_str(text).map_err(|error| odd("vectors", &error))?;
+    in_order(data.into_iter().map(|vector| (vector.index, vector.embedding)), count)
+}
+
+/// A server that judges passages.
+pub(super) struct RemoteReranker {
+    server: HttpModel,
+    name: String,
+}
+
+impl RemoteReranker {
+    pub(super) fn open(config: &Rerank, environment: &Environment) -> Result<Self, CliError> {
+        let server = server(of_user("reranker", &config.url, RERANK_KEY), environment)?;
+        Ok(Self { server, name: config.name.clone() })
+    }
+}
+
+#[derive(Deserialize)]
+struct RankAnswer {
+    results: Vec<Ranked>,
+}
+
+#[derive(Deserialize)]
+struct Ranked {
+    index: usize,
+    #[serde(alias = "score")]
+    relevance_score: f32,
+}
+
+#[async_trait]
+impl Reranker for RemoteReranker {
+    fn reach(&self) -> Reach {
+        reach(&self.server)
+    }
+
+    async fn rank(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, ModelFailure> {
+        let count = passages.len();
+        let body = json!({"model": self.name, "query": query, "documents": passages, "top_n": count});
+        let asked = self.server.post_json("rerank", body.to_string().into_bytes(), MOST_BYTES).await;
+        let text = asked.map_err(|error| failure(&error))?;
+        let RankAnswer { results } = serde_json::from_str(&text).map_err(|error| odd("a ranking", &error))?;
+        in_order(results.into_iter().map(|ranked| (Some(ranked.index), ranked.relevance_score)), count)
+    }
+}
+
+/// Values by the numbers of what they are of: each once, none missing.
+fn in_order<T>(
+    values: impl Iterator<Item = (Option<usize>, T)>,
+    count: usize,
+) -> Result<Vec<T>, ModelFailure> {
+    let mut places: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let mut given = 0;
+    for (at, (index, value)) in values.enumerate() {
+        given += 1;
+        match places.get_mut(index.unwrap_or(at)) {
+            Some(place @ None) => *place = Some(value),
+            _ => return Err(miscounted(given, count)),
+        }
+    }
+    places.into_iter().collect::<Option<Vec<T>>>().ok_or_else(|| miscounted(given, count))
+}
+
+fn miscounted(given: usize, count: usize) -> ModelFailure {
+    ModelFailure::Unusable { message: format!("{given} answers to {count} texts, or two to one of them") }
+}
+
+fn odd(expected: &str, error: &serde_json::Error) -> ModelFailure {
+    ModelFailure::Unusable { message: format!("an answer that is not {expected} ({error})") }
+}
+
+/// What becomes of a failure: whether to ask again, and with what.
+fn failure(error: &ModelError) -> ModelFailure {
+    let message = error.to_string();
+    let after = error.retry_after_ms().map(Duration::from_millis);
+    match error {
+        // Too long, or nothing that it reads.
+        ModelError::Rejected { status: 400 | 413 | 422, .. } => ModelFailure::Refused { message },
+        ModelError::RateLimited { .. }
+        | ModelError::Server { .. }
+        | ModelError::Timeout { .. }
+        | ModelError::Unreachable { .. }
+        | ModelError::Dropped { .. } => ModelFailure::Later { message, after },
+        _ => ModelFailure::Unusable { message },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_come_in_the_order_of_their_texts() {
+        let mixed = r#"{"data": [{"index": 1, "embedding": [2]}, {"index": 0, "embedding": [1]}]}"#;
+        assert_eq!(read_openai(mixed, 2), Ok(vec![vec![1.0], vec![2.0]]));
+        let plain = r#"{"data": [{"embedding": [1]}, {"embedding": [2]}], "usage": {}}"#;
+        assert_eq!(read_openai(plain, 2), Ok(vec![vec![1.0], vec![2.0]]));
+        assert_eq!(read_ollama(r#"{"embeddings": [[1], [2]]}"#, 2), Ok(vec![vec![1.0], vec![2.0]]));
+    }
+
+    #[test]
+    fn an_answer_that_makes_no_sense_is_of_no_use() {
+        for odd in [
+            "",
+            "[]",
+            "{}",
+            r#"{"data": []}"#,
+            r#"{"data": [{"embedding": [1]}]}"#,
+            r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}"#,
+            r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 9, "embedding": [1]}]}"#,
+            r#"{"data": [{"embedding": [NaN]}, {"embedding": [1]}]}"#,
+            r#"{"data": [{"embedding": [null]}, {"embedding": [1]}]}"#,
+            r#"{"data": [{"embedding": "AAAA"}, {"embedding": [1]}]}"#,
+        ] {
+            let answer = read_openai(odd, 2);
+            assert!(matches!(answer, Err(ModelFailure::Unusable { .. })), "{odd}: {answer:?}");
+        }
+        for odd in [r#"{"embeddings": [[1]]}"#, r#"{"embeddings": [[1], ["x"]]}"#, r#"{"error": "no"}"#] {
+            let answer = read_ollama(odd, 2);
+            assert!(matches!(answer, Err(ModelFailure::Unusable { .. })), "{odd}: {answer:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headstart_code_index::{Embedder, ModelFailure};
+
+use super::shared::Shared;
+use super::work::{HEARTBEAT, lower_priority};
+use crate::index::{Embedding, Index, IndexModels, Stopped};
+
+/// After a failure that may pass, the model is asked again after this time, and after twice the time for each further one.
+const FIRST_REST: Duration = Duration::from_secs(10);
+const LONGEST_REST: Duration = Duration::from_secs(600);
+/// How soon a request ends when the process does.
+const NOTICED: Duration = Duration::from_millis(50);
+
+/// Starts the thread that makes vectors, where a model does. It ends with the index, or where the model is of no use.
+pub(super) fn begin(shared: &Arc<Shared>, index: &Arc<Index>, models: &Arc<IndexModels>) {
+    let Some(embedder) = models.embedder().cloned() else { return };
+    let (shared, index, models) = (Arc::clone(shared), Arc::clone(index), Arc::clone(models));
+    let work = move || {
+        lower_priority();
+        let done = keep(&shared, &index, &models, &embedder);
+        if let Err(Stopped::Index(error)) = done {
+            models.tell(&format!("no more vectors are made: {error}"));
+        }
+    };
+    // Without it, words alone are compared.
+    let _ = std::thread::Builder::new().name("vectors".to_owned()).spawn(work);
+}
+
+fn keep(
+    shared: &Shared,
+    index: &Index,
+    models: &IndexModels,
+    embedder: &Arc<dyn Embedder>,
+) -> Result<(), Stopped> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ModelFailure::Unusable { message: error.to_string() })?;
+    let mut rest = FIRST_REST;
+    while is_wanted(shared) {
+        let made = runtime.block_on(async {
+            tokio::select! {
+                made = make(shared, index, models, embedder) => made,
+                () = until_over(shared) => Ok(()),
+            }
+        });
+        match made {
+            Ok(()) => rest = FIRST_REST,
+            Err(Stopped::Model(failure)) => {
+                models.no_vectors(&failure);
+                let ModelFailure::Later { after, .. } = failure else { return Ok(()) };
+                shared.wait(after.unwrap_or(rest).clamp(rest, LONGEST_REST), |state| state.over);
+                rest = (2 * rest).min(LONGEST_REST);
+                shared.change(|state| state.wants_vectors = true);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Waits until there is something to be made, and this process is the one to do it; whether it came to that.
+fn is_wanted(shared: &Shared) -> bool {
+    shared.turn(|state| {
+        let is_complete = state.progress.is_some_and(|progress| progress.percent() == 100);
+        if state.over {
+            ControlFlow::Break(false)
+        } else if state.wants_vectors && state.keeps && is_complete {
+            state.wants_vectors = false;
+            ControlFlow::Break(true)
+        } else {
+            ControlFlow::Continue(Instant::now() + HEARTBEAT)
+        }
+    })
+}
+
+/// Makes all that are missing, as long as this process keeps the index.
+async fn make(
+    shared: &Shared,
+    index: &Index,
+    models: &IndexModels,
+    embedder: &Arc<dyn Embedder>,
+) -> Result<(), Stopped> {
+    let mut embedding = Embedding::begin(index, embedder)?;
+    while embedding.step().await?.is_continue() {
+        models.expect(embedding.dimensions());
+        if !shared.change(|state| state.keeps) {
+            shared.change(|state| state.wants_vectors = true);
+            return Ok(());
+        }
+        // Others of this thread's runtime, and whoever waits for the database, come in between.
+        tokio::task::yield_now().await;
+    }
+    models.expect(embedding.dimensions());
+    let left_out = index.store.vector_status(embedder.id())?.left_out();
+    if 0 < left_out {
+        models
+            .tell(&format!("{left_out} chunks are over the limit of vectors; they are found by words alone"));
+    }
+    Ok(())
+}
+
+async fn until_over(shared: &Shared) {
+    while !shared.change(|state| state.over) {
+        tokio::time::sleep(NOTICED).await;
+    }
+}
