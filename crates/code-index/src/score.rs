@@ -47,7 +47,6 @@ impl Weights {
             chunk: [of(1.0, 0.8), of(3.0, 0.69)],
             file: [of(1.2, 0.72), of(1.2, 0.9), of(0.18, 0.24), of(0.6, 0.17)],
             chunk_k: 1.44,
-            vectors: 0.2,
             ..Self::default()
         }
     }

@@ -107,7 +107,7 @@ fn what_a_file_says_of_the_index_counts_and_mistakes_are_named() {
     let cases = [
         ("[code-index]\nmax_bytes = 3\n", "config.toml:2: code-index.max_bytes: must be at least 1048576"),
         ("[code-index]\nhistory = 1\n", "config.toml:2: "),
-        ("[code-index]\nembeddings = true\n", "config.toml:2: unknown field `embeddings`"),
+        ("[code-index]\nembedding = true\n", "config.toml:2: unknown field `embedding`"),
         ("[code-index]\nenabled = false\n", "the index is off"),
     ];
     for (text, words) in cases {
