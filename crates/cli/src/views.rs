@@ -25,7 +25,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
-    Command, End, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View, WhyNot,
+    Against, Command, End, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View,
+    WhyNot,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
@@ -41,7 +42,7 @@ use idle::Filler;
 pub(crate) use opening::{Opened, Output as BuildOutput};
 pub(crate) use repository::Read;
 use repository::Repository;
-pub(crate) use rooms::{Rooms, all as all_kept, processes};
+pub(crate) use rooms::{Room, Rooms, all as all_kept, processes};
 use settings::Settings;
 
 /// Views of one workspace.
@@ -54,6 +55,7 @@ pub(crate) struct Views {
     most_held: usize,
     most_time: Duration,
     support: Support,
+    against: Vec<Against>,
     notes: Vec<String>,
     repository: Repository,
     git: Settings,
@@ -89,9 +91,13 @@ impl Views {
         options.limits.files = settings.files;
         options.limits.processes = settings.processes;
         options.limits.memory = settings.memory;
-        let (support, notes) = match support::find(&options, state) {
-            headstart_shadow::Support::Views { notes, .. } => (Support::Views { tier: Tier::Kernel }, notes),
-            headstart_shadow::Support::None { why } => (Support::None { why }, Vec::new()),
+        options.tier = settings.tier;
+        let (support, against, notes) = match support::find(&options, state) {
+            headstart_shadow::Support::Views { tier, against, notes } => {
+                options.tier = tier;
+                (Support::Views { tier: tier_of(tier) }, against, notes)
+            }
+            headstart_shadow::Support::None { why } => (Support::None { why }, Vec::new(), Vec::new()),
         };
         Self {
             options,
@@ -101,6 +107,7 @@ impl Views {
             most_held: settings.views,
             most_time: settings.time,
             support,
+            against,
             notes,
             repository: Repository::new(workspace, state),
             git,
@@ -137,7 +144,12 @@ impl Views {
         closed::paths(&self.options.workspace, deny, secrets)
     }
 
-    /// What is worse here than it could be.
+    /// What speaks against each better way to keep views apart.
+    pub(crate) fn against(&self) -> &[Against] {
+        &self.against
+    }
+
+    /// What else is worse here than it could be.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -209,12 +221,13 @@ impl Views {
         let mut place = lock(&held.open);
         // What it stands on was accepted, or something else ended it.
         place.take_if(|open| {
-            let is_other = open.below != request.below || open.opened.git.shown != request.git;
+            let is_other =
+                open.below != request.below || open.opened.git.shown != request.git || is_stale(&open.opened);
             open.opened.view.has_ended() || is_other
         });
         loop {
             if place.is_none() {
-                *place = Some(self.start(held, request)?);
+                *place = Some(self.start_held(held, request)?);
             }
             let open = place.as_mut().expect("works because it was put there a moment ago");
             open.opened.tell(true);
@@ -233,7 +246,7 @@ impl Views {
         }
     }
 
-    fn start(&self, held: &Held, request: &ViewRequest) -> Result<Open, ToolError> {
+    fn start_held(&self, held: &Held, request: &ViewRequest) -> Result<Open, ToolError> {
         let output = *lock(&held.output);
         let mut opened = self.open(request.view.as_str(), &request.deny, output).map_err(of_view)?;
         *lock(&held.ender) = Some(opened.view.ender().map_err(of_view)?);
@@ -358,6 +371,19 @@ impl Drop for EndOnDrop<'_> {
 }
 
 /// What the model can act on stays an error of the call; all else means that there is no view.
+/// Whether a view is a copy of what its user changed since.
+fn is_stale(opened: &Opened) -> bool {
+    opened.view.tier().copies() && fresh::has_changed_since(opened.view.workspace(), opened.git.since)
+}
+
+fn tier_of(tier: headstart_shadow::Tier) -> Tier {
+    match tier {
+        headstart_shadow::Tier::Kernel => Tier::Kernel,
+        headstart_shadow::Tier::Clone => Tier::Clone,
+        headstart_shadow::Tier::Copy => Tier::Copy,
+    }
+}
+
 fn of_view(error: ShadowError) -> ToolError {
     match error {
         ShadowError::Command { .. } | ShadowError::Read { .. } => {

@@ -58,6 +58,11 @@ impl View {
         Err(why())
     }
 
+    /// How its workspace is kept apart from the one on disk.
+    pub fn tier(&self) -> crate::Tier {
+        match *self {}
+    }
+
     /// Where the workspace is.
     pub fn workspace(&self) -> &Path {
         match *self {}

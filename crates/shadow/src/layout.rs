@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::folders::{EMPTY_FOLDERS, SYSTEM_FOLDERS, TOOL_FOLDERS};
-use crate::{Options, ShadowError};
+use crate::{Options, ShadowError, Tier};
 
 /// One place in a view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,13 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     let workspace = options.workspace.as_path();
     check_workspace(workspace, options.home.as_deref())?;
     let mut places = BTreeMap::new();
+    let tool_place = |path: PathBuf, masked: &[&str]| {
+        // Without an overlay a mount hides the file, and a link has none.
+        let leads_on = |masked: &&str| matches!(look(&path.join(masked)), Standing::Link(_));
+        let is_shown = !(options.tier.copies() && masked.iter().any(leads_on));
+        let masked = masked.iter().map(PathBuf::from).collect();
+        is_shown.then_some((path, Shown::Tool { masked }))
+    };
     for path in SYSTEM_FOLDERS.map(Path::new) {
         match look(path) {
             Standing::Nothing => {}
@@ -73,10 +80,10 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     let home = options.home.as_deref().filter(|home| is_plain(home) && *home != Path::new("/"));
     if let Some(home) = home {
         places.insert(home.to_owned(), Shown::Empty);
-        for tool in TOOL_FOLDERS {
-            let path = home.join(tool.path);
+        for row in TOOL_FOLDERS {
+            let path = home.join(row.path);
             if look(&path) == Standing::Folder {
-                places.insert(path, Shown::Tool { masked: tool.masked.iter().map(PathBuf::from).collect() });
+                places.extend(tool_place(path, row.masked));
             }
         }
     }
@@ -89,8 +96,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     };
     for path in options.tools.iter().filter(|path| is_plain(path)) {
         if look(path) == Standing::Folder && !holds_more(path) {
-            let masked = tool_named_like(path).map(|tool| tool.iter().map(PathBuf::from).collect());
-            places.insert(path.clone(), Shown::Tool { masked: masked.unwrap_or_default() });
+            places.extend(tool_place(path.clone(), tool_named_like(path).unwrap_or_default()));
         }
     }
     for path in options.programs.iter().chain(&options.show).filter(|path| is_plain(path)) {
@@ -100,7 +106,9 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace);
-    for (room, layer) in options.build.iter().flat_map(crate::BuildRoom::rooms) {
+    // A clone is on the disk as a whole.
+    let build = options.build.iter().filter(|_| options.tier != Tier::Clone);
+    for (room, layer) in build.flat_map(crate::BuildRoom::rooms) {
         let Some(path) = layer.path.as_str().filter(|_| !layer.path.is_root()) else { continue };
         let at = workspace.join(path);
         let mut above = at.ancestors().skip(1).take_while(|above| *above != workspace);
@@ -108,7 +116,8 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         if above.all(|above| look(above) == Standing::Folder)
             && matches!(look(&at), Standing::Folder | Standing::Nothing)
         {
-            places.insert(at, Shown::Build { room, below: layer.below.clone() });
+            let below = if options.tier.copies() { Vec::new() } else { layer.below.clone() };
+            places.insert(at, Shown::Build { room, below });
         }
     }
     Ok(places.into_iter().map(|(at, shown)| Place { at, shown }).collect())

@@ -43,7 +43,8 @@
 //!
 //! # Limitations
 //!
-//! * Linux 6.6 or later, with user namespaces for this user, and overlayfs in them. [`support`] says what is missing, by trying.
+//! * Linux 6.6 or later, with user namespaces for this user, and overlayfs in them; without the latter a view begins with a copy ([`Tier`]), which takes
+//!   longer and is only made of small workspaces. [`support`] says what is missing, by trying.
 //! * A workspace that holds other mounts is refused: an overlay would show what lies below them.
 //! * The workspace must not be edited in place while a command reads it: overlayfs calls what is seen then undefined. What was edited
 //!   since the view started, and changed in the view as well, is named in [`ReadBack::changed_meanwhile`] and not read back.
@@ -75,6 +76,7 @@ mod options;
 mod os;
 mod reading;
 mod report;
+mod tier;
 
 #[cfg(all(feature = "os", not(target_os = "linux")))]
 pub use elsewhere::{Ender, View, build_folders, entry, remove_folder, support};
@@ -87,5 +89,6 @@ pub use options::{BuildLayer, BuildRoom, Command, Options, ReadRules, Streams};
 pub use os::{Ender, View, build_folders, entry, keep_attributes, remove_folder, support};
 pub use reading::{Entry, Look, classify};
 pub use report::{
-    End, NotStaged, Output, Program, ReadBack, Refused, Running, Spent, Stream, Support, WhyNot,
+    Against, End, NotStaged, Output, Program, ReadBack, Refused, Running, Spent, Stream, Support, WhyNot,
 };
+pub use tier::Tier;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use headstart_overlay_fs::Quota;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::Limits;
+use crate::{Limits, Tier};
 
 /// Of what a view is made, and how much it may use.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub struct Options {
     pub tools: Vec<PathBuf>,
     /// Folders of build output that are kept on a disk; what is written to others is kept in memory.
     pub build: Option<BuildRoom>,
+    /// How the workspace is kept apart from the one on disk.
+    pub tier: Tier,
     /// How much the view may use.
     pub limits: Limits,
     /// The program that becomes the processes of the view: its `main` calls `entry` of this crate first. By default this program.
@@ -40,6 +42,7 @@ impl Options {
             show: Vec::new(),
             tools: Vec::new(),
             build: None,
+            tier: Tier::Kernel,
             limits: Limits::default(),
             program: PathBuf::from("/proc/self/exe"),
             patience: Duration::from_secs(10),
@@ -55,7 +58,7 @@ impl Options {
     }
 }
 
-/// Where a view keeps build output on a disk.
+/// Where a view keeps build output on a disk, and a [`Tier::Clone`] all else as well.
 ///
 /// The caller makes the folder and removes it when the view has ended ([`remove_folder`](crate::remove_folder)). Build tools compare times, so what one
 /// view built is never shown to another, but for finished layers that rest on the workspace as it is on disk: whoever names one in

@@ -7,6 +7,7 @@ mod attributes;
 mod build;
 mod channel;
 mod collect;
+mod copied;
 mod filter;
 mod ignored;
 mod init;
@@ -15,6 +16,7 @@ mod outer;
 mod outside;
 mod read;
 mod show;
+mod tiers;
 mod view;
 mod watch;
 mod written;
@@ -23,11 +25,13 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::Refusal;
 pub use attributes::keep_attributes;
 pub use build::{build_folders, remove_folder};
-pub use view::{Ender, View, support};
+pub use tiers::support;
+pub use view::{Ender, View};
 
 /// The first argument of the process that makes the namespaces, and of the first one in them.
 const OUTER: &str = "__shadow";
@@ -54,6 +58,12 @@ pub fn entry(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> 
 fn refused(call: &str, about: impl AsRef<[u8]>, error: impl Into<std::io::Error>) -> Refusal {
     let about = String::from_utf8_lossy(about.as_ref()).into_owned();
     Refusal { call: call.to_owned(), about, message: error.into().to_string() }
+}
+
+/// The kernel's clock as it is written at files, in nanoseconds.
+fn now() -> i64 {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 /// Repeats a call that a signal interrupted.

@@ -1,6 +1,8 @@
 use headstart_overlay_fs::ChangeSet;
 use headstart_workspace_path::WorkspacePath;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::Tier;
 
 /// Whether this system gives views.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -8,9 +10,11 @@ use serde::Serialize;
 pub enum Support {
     /// One was made, and ended.
     Views {
-        /// What holds it: `kernel`.
-        tier: String,
-        /// What is worse here than it could be, and why; empty if nothing is.
+        /// The best one that there is.
+        tier: Tier,
+        /// What speaks against each better one.
+        against: Vec<Against>,
+        /// What else is worse here than it could be, and why; empty if nothing is.
         notes: Vec<String>,
     },
     /// None.
@@ -18,6 +22,15 @@ pub enum Support {
         /// What refused, and what it said.
         why: String,
     },
+}
+
+/// Why views are not made in a way that would be better.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Against {
+    /// The way.
+    pub tier: Tier,
+    /// What refused, and what it said.
+    pub why: String,
 }
 
 /// How a command ended.

@@ -12,7 +12,7 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, OsTree, Workspace as _, WorkspacePath,
 };
-use headstart_shadow::{End, ReadBack, Refused, Stream, Streams};
+use headstart_shadow::{Against, End, ReadBack, Refused, Stream, Streams};
 use headstart_toolbox::Support;
 use serde::Serialize;
 
@@ -68,6 +68,8 @@ struct Checked<'a> {
     view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
+    /// What speaks against each better way to keep them apart.
+    against: &'a [Against],
     notes: &'a [String],
     trials: Vec<Tried<'a>>,
     servers: Vec<Server<'a>>,
@@ -122,6 +124,7 @@ fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
         output::print_json(&Checked {
             view: tier.clone(),
             why,
+            against: views.against(),
             notes: views.notes(),
             trials: tried.collect(),
             servers: servers.iter().map(server).collect(),
@@ -133,13 +136,14 @@ fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
                 format!("no views: {}; a command that writes stops work ahead", why.unwrap_or_default())
             }
         };
+        let against = views.against().iter().map(|against| format!("not {}: {}", against.tier, against.why));
         let notes = views.notes().iter().map(|note| format!("note: {note}"));
         let tried = trials.iter().map(|trial| match &trial.problem {
             None => format!("ok: {}", trial.what),
             Some(problem) => format!("FAILED: {}: {problem}", trial.what),
         });
         let servers = servers.iter().map(server_line);
-        let lines = [head].into_iter().chain(notes).chain(tried).chain(servers);
+        let lines = [head].into_iter().chain(against).chain(notes).chain(tried).chain(servers);
         let lines: Vec<_> = lines.map(|line| output::printable(&line)).collect();
         output::print(&format!("{}\n", lines.join("\n")))?;
     }

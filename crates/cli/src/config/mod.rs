@@ -183,8 +183,7 @@ impl Config {
     fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
-        // As for the two above, a project's word to do less holds against no user who says otherwise for this run.
-        self.shadow.enabled = environment.switch("HEADSTART_SHADOW")?.unwrap_or(self.shadow.enabled);
+        shadow::apply_variable(&mut self.shadow, environment)?;
         if environment.switch("HEADSTART_CODE_INTEL")? == Some(false) {
             self.intel.mode = Some(IntelMode::Off);
         }

@@ -4,18 +4,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
+use headstart_shadow::Tier;
 use headstart_speculation::Freshness;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::Config;
 use super::file::File;
+use crate::environment::Environment;
 use crate::error::CliError;
 
 /// Whether commands of work ahead run in views, and what a view may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shadow {
     pub(crate) enabled: bool,
+    /// The best way to keep a view apart that is tried.
+    pub(crate) tier: Tier,
     /// Of one command.
     pub(crate) time: Duration,
     /// How many views are held at the same time.
@@ -75,6 +79,7 @@ impl Default for Shadow {
     fn default() -> Self {
         Self {
             enabled: true,
+            tier: Tier::Kernel,
             time: Duration::from_secs(120),
             views: 64,
             memory: 4 << 30,
@@ -277,4 +282,18 @@ pub(super) fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit())?);
     let (_, scale) = units.iter().find(|(name, _)| *name == unit.trim())?;
     number.parse::<u64>().ok()?.checked_mul(*scale)
+}
+
+/// What the environment says: on, off, or with a worse way to keep views apart than this system may have.
+pub(super) fn apply_variable(shadow: &mut Shadow, environment: &Environment) -> Result<(), CliError> {
+    const VARIABLE: &str = "HEADSTART_SHADOW";
+    let worse = [Tier::Clone, Tier::Copy];
+    if let Some(tier) = worse.into_iter().find(|tier| environment.get(VARIABLE) == Some(tier.name().as_ref()))
+    {
+        shadow.tier = tier;
+        return Ok(());
+    }
+    // As for the other switches, a project's word to do less holds against no user who says otherwise for this run.
+    shadow.enabled = environment.switch(VARIABLE)?.unwrap_or(shadow.enabled);
+    Ok(())
 }

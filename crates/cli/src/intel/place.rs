@@ -20,7 +20,7 @@ use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt 
 
 use super::disk::Disk;
 use super::program::Programs;
-use crate::views::Views;
+use crate::views::{Room, Views};
 
 /// Beyond the limit of a server's memory the view ends it at once, before anybody has looked: so many per cent.
 const AT_ONCE: u64 = 150;
@@ -84,6 +84,8 @@ struct Place {
 
 struct Open {
     view: View,
+    /// What it keeps on the disk, which goes after it.
+    _room: Option<Room>,
     disk: Disk,
     /// What changed on disk since the view was made.
     since: BTreeMap<WorkspacePath, Change>,
@@ -209,8 +211,9 @@ impl Shared {
         }
         // Looked at first: what changes while the view is made is found to have changed.
         let disk = Disk::look(&options.workspace).map_err(|error| no_view(error.to_string()))?;
-        let view = View::start(&options).map_err(|error| no_view(error.to_string()))?;
-        let mut open = Open { view, disk, since: BTreeMap::new(), shown: ChangeSet::default() };
+        let (view, room) =
+            self.views.start("servers", &options).map_err(|error| no_view(error.to_string()))?;
+        let mut open = Open { view, _room: room, disk, since: BTreeMap::new(), shown: ChangeSet::default() };
         open.hide(self)?;
         Ok(open)
     }

@@ -44,6 +44,12 @@ impl Views {
         started: impl FnOnce(Ender),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Filled, String> {
+        if self.options.tier.copies() {
+            return Err(format!(
+                "a finished layer needs the overlay of the kernel, and here a view is a {} (headstart shadow check says why)",
+                self.options.tier
+            ));
+        }
         let failed = |error: headstart_shadow::ShadowError| error.to_string();
         let rooms =
             self.rooms.as_ref().ok_or("there is no state folder outside the workspace to keep it in")?;
@@ -53,13 +59,14 @@ impl Views {
                         [shadow] build names further ones)"
                 .to_owned());
         }
-        let mut room = rooms.make("warm", "kernel").map_err(|error| error.to_string())?;
+        let mut room = rooms.make("warm", self.options.tier).map_err(|error| error.to_string())?;
         let warm = rooms.warm();
         let filling = warm.begin(&folders)?;
         let over = warm.take(&folders);
         let below = |folder: &WorkspacePath| over.as_ref().map_or(Vec::new(), |over| over.below(folder));
         let build = rooms.build(&room, &folders, below);
-        let mut view = View::start(&Options { build, ..self.options.clone() }).map_err(failed)?;
+        let mut view =
+            View::start(&Options { build: Some(build), ..self.options.clone() }).map_err(failed)?;
         started(view.ender().map_err(failed)?);
         if !view.is_on_disk() {
             return Err("the disk is almost full".to_owned());

@@ -1,6 +1,6 @@
 //! A view with what belongs to it: its room on the disk, and the finished layers that it lies over.
 
-use headstart_shadow::{Options, ShadowError, View};
+use headstart_shadow::{Options, ShadowError, Tier, View};
 use headstart_tool_gate::DenyRules;
 
 use super::repository::InView;
@@ -31,7 +31,8 @@ impl Views {
     /// A new view with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
     pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
         let opened = self.open_somewhere(id, deny, output);
-        if let (Err(ShadowError::Refused(_)), Some(state)) = (&opened, &self.state) {
+        let is_refused = matches!(&opened, Err(ShadowError::Refused(_) | ShadowError::Workspace { .. }));
+        if let (true, Some(state)) = (is_refused, &self.state) {
             support::forget(state);
         }
         opened
@@ -39,19 +40,34 @@ impl Views {
 
     fn open_somewhere(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
         let git = InView::starts_now();
-        let rooms = self.rooms.as_ref().filter(|_| output == Output::OnDisk);
-        let made = rooms.and_then(|rooms| {
-            self.make_room(rooms);
-            // A state folder that cannot be written is told by whoever needs it.
-            Some((rooms, rooms.make(id, "kernel").ok()?))
-        });
-        let Some((rooms, mut room)) = made else {
+        if output == Output::InMemory || self.options.tier == Tier::Clone {
+            let (view, room) = self.start(id, &self.options)?;
+            return Ok(Opened { view, git, room, _over: None });
+        }
+        let Some((rooms, mut room)) = self.make_a_room(id) else {
             let view = View::start(&self.options)?;
             return Ok(Opened { view, git, room: None, _over: None });
         };
         let (view, over) = self.start_in(rooms, &room, deny)?;
         room.tell(|about| about.process = view.process());
         Ok(Opened { view, git, room: Some(room), _over: over })
+    }
+
+    /// A view of all in one: with a room on the disk only where it is a clone, which is to go after it.
+    pub(crate) fn start(&self, id: &str, options: &Options) -> Result<(View, Option<Room>), ShadowError> {
+        let made = if options.tier == Tier::Clone { self.make_a_room(id) } else { None };
+        let Some((rooms, mut room)) = made else { return Ok((View::start(options)?, None)) };
+        let build = Some(rooms.build(&room, &[], |_| Vec::new()));
+        let view = View::start(&Options { build, ..options.clone() })?;
+        room.tell(|about| about.process = view.process());
+        Ok((view, Some(room)))
+    }
+
+    /// A state folder that cannot be written is told by whoever needs it.
+    fn make_a_room(&self, id: &str) -> Option<(&Rooms, Room)> {
+        let rooms = self.rooms.as_ref()?;
+        self.make_room(rooms);
+        Some((rooms, rooms.make(id, self.options.tier).ok()?))
     }
 
     fn start_in(
@@ -61,8 +77,13 @@ impl Views {
         deny: &DenyRules,
     ) -> Result<(View, Option<Used>), ShadowError> {
         let folders = rooms.folders(deny);
-        let with = |build| Options { build, ..self.options.clone() };
-        if let Some(over) = rooms.warm().take(&folders) {
+        if folders.is_empty() {
+            return Ok((View::start(&self.options)?, None));
+        }
+        let with = |build| Options { build: Some(build), ..self.options.clone() };
+        // A finished layer serves as one of an overlay.
+        let over = if self.options.tier.copies() { None } else { rooms.warm().take(&folders) };
+        if let Some(over) = over {
             let build = rooms.build(room, &folders, |folder| over.below(folder));
             let started = View::start(&with(build)).and_then(|mut view| {
                 view.renew(over.done(), &over.changed)?;
@@ -75,9 +96,9 @@ impl Views {
             }
         }
         let build = rooms.build(room, &folders, |_| Vec::new());
-        let view = match (build.is_some(), View::start(&with(build))) {
-            (true, Err(ShadowError::Refused(_))) => View::start(&self.options)?,
-            (_, started) => started?,
+        let view = match View::start(&with(build)) {
+            Err(ShadowError::Refused(_)) => View::start(&self.options)?,
+            started => started?,
         };
         Ok((view, None))
     }

@@ -42,7 +42,7 @@ struct Ready {
 /// The repository in one view.
 pub(crate) struct InView {
     /// The kernel's clock before the view started.
-    since: i64,
+    pub(super) since: i64,
     /// What it was when the first command ran in the view, once that is known; nothing where there was none.
     before: Option<Snapshot>,
     is_known: bool,

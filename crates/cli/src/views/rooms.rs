@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
-use headstart_shadow::{BuildLayer, BuildRoom, remove_folder};
+use headstart_shadow::{BuildLayer, BuildRoom, Tier, remove_folder};
 use headstart_tool_gate::DenyRules;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub(crate) struct Room {
 pub(crate) struct About {
     pub(crate) id: String,
     pub(crate) workspace: String,
-    pub(crate) tier: String,
+    pub(crate) tier: Tier,
     /// The process that holds it, and the first one of the view.
     pub(crate) owner: u32,
     pub(crate) process: u32,
@@ -101,7 +101,7 @@ impl Rooms {
     }
 
     /// A room for one view. What dead processes left is removed.
-    pub(super) fn make(&self, id: &str, tier: &str) -> io::Result<Room> {
+    pub(super) fn make(&self, id: &str, tier: Tier) -> io::Result<Room> {
         if let Some(above) = self.folder.parent() {
             crate::store::create_private_folder(above).map_err(io::Error::other)?;
         }
@@ -122,7 +122,7 @@ impl Rooms {
         let about = About {
             id: id.to_owned(),
             workspace: self.workspace.display().to_string(),
-            tier: tier.to_owned(),
+            tier,
             owner: std::process::id(),
             process: 0,
             started: now,
@@ -140,14 +140,14 @@ impl Rooms {
         room: &Room,
         folders: &[WorkspacePath],
         below: impl Fn(&WorkspacePath) -> Vec<PathBuf>,
-    ) -> Option<BuildRoom> {
+    ) -> BuildRoom {
         let layer = |path: &WorkspacePath| BuildLayer { path: path.clone(), below: below(path) };
-        (!folders.is_empty()).then(|| BuildRoom {
+        BuildRoom {
             folder: room.folder.join(BUILD),
             layers: folders.iter().map(layer).collect(),
             bytes: self.most,
             measured: self.folder.clone(),
-        })
+        }
     }
 
     /// Bytes on the disk as far as they were told, and how many there may be.

@@ -8,6 +8,7 @@ use headstart_overlay_fs::OsTree;
 use headstart_shadow::{Command, End, ReadRules, ShadowError, View};
 
 use super::Views;
+use super::rooms::Room;
 
 /// A name that no file of a project has.
 const WRITTEN: &str = "headstart-shadow-check";
@@ -31,12 +32,12 @@ impl Views {
         ]
     }
 
-    fn plain(&self) -> Result<View, String> {
-        View::start(&self.options).map_err(|error| error.to_string())
+    fn plain(&self) -> Result<(View, Option<Room>), String> {
+        self.start("check", &self.options).map_err(|error| error.to_string())
     }
 
     fn writes(&self) -> Result<(), String> {
-        let mut view = self.plain()?;
+        let (mut view, _room) = self.plain()?;
         let on_disk = view.workspace().join(WRITTEN);
         if on_disk.exists() {
             return Err(format!("{} is there already", on_disk.display()));
@@ -67,7 +68,7 @@ impl Views {
             "exec 3<>/dev/tcp/127.0.0.1/{port} && echo leaked; cat -- '{}'; ls -A ~",
             secret.path().display()
         );
-        let mut view = self.plain()?;
+        let (mut view, _room) = self.plain()?;
         let command = Command { ..self.command(&line, TIME, 10_000) };
         let done = view.run(&command).map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -81,7 +82,7 @@ impl Views {
     }
 
     fn ends(&self) -> Result<(), String> {
-        let mut view = self.plain()?;
+        let (mut view, _room) = self.plain()?;
         let line = "sleep 60 & setsid sleep 60 & sleep 60";
         match view.run(&self.command(line, Duration::from_millis(300), 1_000)).map(|done| done.end) {
             Ok(End::TimeUp) | Err(ShadowError::Ended) => Ok(()),

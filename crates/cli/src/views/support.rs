@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use headstart_shadow::{Options, Support};
+use headstart_shadow::{Against, BuildRoom, Options, Support, Tier};
 use serde::{Deserialize, Serialize};
 
 use super::rooms;
@@ -16,6 +16,8 @@ const FILE: &str = "support.json";
 #[derive(Serialize, Deserialize)]
 struct Found {
     rests_on: String,
+    tier: Tier,
+    against: Vec<Against>,
     notes: Vec<String>,
 }
 
@@ -25,17 +27,34 @@ pub(super) fn find(options: &Options, state: Option<&Path>) -> Support {
     let folder = state.map(folder);
     let known = folder.as_ref().and_then(|folder| fs::read(folder.join(FILE)).ok());
     let known = known.and_then(|bytes| serde_json::from_slice::<Found>(&bytes).ok());
-    if let Some(known) = known.filter(|known| known.rests_on == rests_on) {
-        return Support::Views { tier: "kernel".to_owned(), notes: known.notes };
+    if let Some(Found { tier, against, notes, .. }) = known.filter(|known| known.rests_on == rests_on) {
+        return Support::Views { tier, against, notes };
     }
-    let found = headstart_shadow::support(options);
-    if let (Support::Views { notes, .. }, Some(folder)) = (&found, folder)
-        && crate::store::create_private_folder(&folder).is_ok()
-    {
+    let folder = folder.filter(|folder| crate::store::create_private_folder(folder).is_ok());
+    let found = try_out(options, folder.as_deref());
+    if let (Support::Views { tier, against, notes }, Some(folder)) = (&found, folder) {
+        let (tier, against, notes) = (*tier, against.clone(), notes.clone());
         // Without it the next start tries again.
-        let _ = rooms::write(&folder, FILE, &Found { rests_on, notes: notes.clone() });
+        let _ = rooms::write(&folder, FILE, &Found { rests_on, tier, against, notes });
     }
     found
+}
+
+/// With a room for a clone, if there is a folder that is not in the workspace itself.
+fn try_out(options: &Options, folder: Option<&Path>) -> Support {
+    let is_inside = |folder: &Path| {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real(folder).starts_with(real(&options.workspace))
+    };
+    let room = folder.filter(|folder| !is_inside(folder));
+    let room = room.and_then(|folder| tempfile::Builder::new().prefix(".try-").tempdir_in(folder).ok());
+    let build = room.as_ref().map(|room| BuildRoom {
+        folder: room.path().to_owned(),
+        layers: Vec::new(),
+        bytes: u64::MAX,
+        measured: room.path().to_owned(),
+    });
+    headstart_shadow::support(&Options { build, ..options.clone() })
 }
 
 /// Forgets what was found, for a view was refused after all.

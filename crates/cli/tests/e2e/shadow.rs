@@ -221,3 +221,26 @@ fn a_command_of_the_users_own_runs_in_a_view_and_is_applied_if_they_say_so() {
     let line = check.json().pop().unwrap();
     assert_eq!((&line["view"], line["trials"].as_array().unwrap().len()), (&json!("kernel"), 3), "{check}");
 }
+
+#[test]
+fn without_an_overlay_a_view_is_a_copy() {
+    let session = session().variable("HEADSTART_SHADOW", "copy");
+    session.write("project/kept.txt", "kept\n");
+    let before = session.hash();
+    let check = session.run(&["shadow", "check", "--json"]);
+    let line = check.json().pop().unwrap();
+    assert_eq!(
+        (check.code, &line["view"], &line["against"]),
+        (Some(0), &json!("copy"), &json!([])),
+        "{check}"
+    );
+    assert!(line["trials"].as_array().unwrap().iter().all(|trial| trial["holds"] == json!(true)), "{check}");
+    let line = "cat kept.txt; rm kept.txt; echo x > new.txt";
+    let ran = session.run(&["shadow", "run", "--", "bash", "-c", line]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "kept\n"), "{ran}");
+    assert_eq!(session.hash(), before);
+    assert_eq!(session.run(&["shadow", "run", "--apply", "--", "bash", "-c", line]).code, Some(0));
+    assert_eq!((session.text("kept.txt"), session.text("new.txt").as_deref()), (None, Some("x\n")));
+    let warm = session.run(&["shadow", "warm", "--", "true"]);
+    assert!(warm.code != Some(0) && warm.stderr.contains("needs the overlay"), "{warm}");
+}

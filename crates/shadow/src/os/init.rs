@@ -15,7 +15,7 @@ use self::plan::Plan;
 use super::channel::{Channel, Message};
 use super::{outer, refused};
 use crate::Refusal;
-pub(super) use plan::encode;
+pub(super) use plan::{Apart, encode};
 
 /// Serves until the other side of the socket, standard input, is gone.
 pub(super) fn enter() -> ExitCode {

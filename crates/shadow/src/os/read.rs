@@ -18,17 +18,21 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use self::below::{Base, Below};
-use self::entry::{Found, look};
+use self::entry::{Found, Layer, look};
 pub(super) use self::output::BuildOutput;
+pub(super) use self::tracked::Tracked;
 use super::again;
+use super::copied::Original;
 use super::ignored::Ignored;
 use crate::reading::leads_out;
 use crate::{NotStaged, ReadBack, ReadRules, ShadowError, WhyNot};
 
 /// What is read, and what it is compared with.
 pub(super) struct From<'a> {
-    /// The upper layer.
+    /// The upper layer, or the whole copy.
     pub(super) upper: OwnedFd,
+    /// What the copy was, and what steps below wrote.
+    pub(super) original: &'a Original,
     /// Upper layers of folders that have one of their own: build output.
     pub(super) separate: BTreeMap<WorkspacePath, OwnedFd>,
     /// The root of the mounted view.
@@ -115,6 +119,12 @@ impl Reader<'_> {
             self.entry(folder, name, join(path, name)?, inside)?;
             self.ignored.leave_to(path);
         }
+        for gone in self.from.original.names(path) {
+            let name = gone.file_name().unwrap_or_default();
+            if names.binary_search_by(|known| known.as_slice().cmp(name)).is_err() {
+                self.gone(gone, inside)?;
+            }
+        }
         if inside.is_in_base && inside.hides_base {
             self.removed_from(path, |name| {
                 names.binary_search_by(|known| known.as_slice().cmp(name)).is_err()
@@ -138,6 +148,29 @@ impl Reader<'_> {
         self.folder(upper, path, Inside { is_in_base, hides_base: false, is_ignored: true })
     }
 
+    /// Something that was copied, or laid by a step below, and of which nothing is left.
+    fn gone(&mut self, path: &WorkspacePath, inside: Inside) -> Result<(), ShadowError> {
+        if self.is_elsewhere(path) {
+            return Ok(());
+        }
+        if path.as_bytes() == b".git" {
+            self.back.git = true;
+            return Ok(());
+        }
+        let base = if inside.is_in_base { self.below.at(path)? } else { None };
+        let Some(base) = base else { return Ok(()) };
+        if self.is_left_out(path, base.kind() == EntryKind::Directory, inside)? {
+            return Ok(());
+        }
+        self.removed(path.clone(), base).map(drop)
+    }
+
+    /// Whether a path is hidden, or has a place of its own.
+    fn is_elsewhere(&self, path: &WorkspacePath) -> bool {
+        self.from.hidden.iter().any(|hidden| path.starts_with(hidden))
+            || self.from.separate.contains_key(path)
+    }
+
     fn entry(
         &mut self,
         folder: &OwnedFd,
@@ -145,19 +178,26 @@ impl Reader<'_> {
         path: WorkspacePath,
         inside: Inside,
     ) -> Result<(), ShadowError> {
-        let is_hidden = self.from.hidden.iter().any(|hidden| path.starts_with(hidden));
-        if is_hidden || self.from.separate.contains_key(&path) {
+        if self.is_elsewhere(&path) {
             return Ok(());
         }
+        let original = self.from.original;
         if path.as_bytes() == b".git" {
-            self.back.git |= holds_a_file(folder.as_fd(), name, 0);
+            self.back.git |= if original.is_copy() {
+                original.is_newer(folder.as_fd(), name, 0)
+            } else {
+                holds_a_file(folder.as_fd(), name, 0)
+            };
+            return Ok(());
+        }
+        if original.is_unchanged(folder.as_fd(), name, &path) {
             return Ok(());
         }
         let limit = self.rules.quota.file_bytes;
         // What is ignored is not read: build output is large.
         let Some(kind) = kind_of(folder.as_fd(), name) else { return Ok(()) };
         let is_folder = match kind {
-            FileType::CharacterDevice if inside.is_in_base => {
+            FileType::CharacterDevice if inside.is_in_base && !original.is_copy() => {
                 self.below.kind(&path)? == Some(EntryKind::Directory)
             }
             kind => kind == FileType::Directory,
@@ -165,7 +205,8 @@ impl Reader<'_> {
         if self.is_left_out(&path, is_folder, inside)? {
             return Ok(());
         }
-        let Some(found) = look(folder.as_fd(), name, &path, limit)? else { return Ok(()) };
+        let layer = if original.is_copy() { Layer::Plain } else { Layer::Overlay };
+        let Some(found) = look(folder.as_fd(), name, &path, limit, layer)? else { return Ok(()) };
         let is_ignored = inside.is_ignored || self.is_ignored(&path, is_folder)?;
         let base = if inside.is_in_base { self.below.at(&path)? } else { None };
         match found {
@@ -183,7 +224,7 @@ impl Reader<'_> {
                     && before < self.changes.len()
                     && !self.from.known.contains_key(&path)
                     && self.knows_below(&path);
-                if is_in_base || is_implied {
+                if is_in_base || is_implied || original.had_folder(&path) {
                     return Ok(());
                 }
                 self.change(path, base, ChangeKind::CreateDirectory)
@@ -209,6 +250,8 @@ impl Reader<'_> {
                 self.replaced(&path, base.as_ref())?;
                 self.change(path, base, ChangeKind::Link { target, moved_from: None })
             }
+            // Its user could not read it in the workspace either.
+            Found::Other(WhyNot::Unreadable) if original.had_folder(&path) => Ok(()),
             Found::Other(why) => self.left_out(path, base, why),
         }
     }
@@ -249,8 +292,10 @@ impl Reader<'_> {
 
     /// Whether something below the path was shown.
     fn knows_below(&self, path: &WorkspacePath) -> bool {
-        let mut from = self.from.known.range(path.clone()..).map(|(known, _)| known);
-        from.find(|known| *known != path).is_some_and(|known| known.starts_with(path))
+        let from = self.from.known.range(path.clone()..).map(|(known, _)| known);
+        // Beside what is in it there are names that only begin as it does, in between.
+        let mut alike = from.take_while(|known| known.as_bytes().starts_with(path.as_bytes()));
+        alike.any(|known| known != path && known.starts_with(path))
     }
 
     fn is_ignored(&mut self, path: &WorkspacePath, is_folder: bool) -> Result<bool, ShadowError> {
@@ -352,6 +397,9 @@ impl Reader<'_> {
         removals.reverse();
         removals.extend(rest);
         self.back.changes = ChangeSet { changes: removals, reads };
+        // What is gone was found after what is there.
+        self.back.changed_meanwhile.sort();
+        self.back.ignored.sort();
         self.back
     }
 }

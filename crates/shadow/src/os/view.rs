@@ -14,16 +14,16 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::channel::{Channel, Message};
 use super::collect::{Collected, collect};
+use super::copied::{Listing, Original};
 use super::show::Show;
 use super::watch::Watch;
-use super::{OUTER, again, init, mountinfo, outside, read, watch, written};
+use super::{OUTER, again, init, mountinfo, now, outside, read, refused, watch, written};
 use crate::{
-    BuildRoom, Command, End, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused, ShadowError,
-    Shown, Spent, Standing, Stream, Support, layout,
+    BuildRoom, Command, End, Limits, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused,
+    ShadowError, Shown, Spent, Standing, Stream, Tier, layout,
 };
 
 const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
@@ -49,8 +49,10 @@ pub struct View {
     workspace: PathBuf,
     places: Vec<Place>,
     build: Option<BuildRoom>,
-    /// The file system in which all that is written lies, but for build output on a disk.
+    /// The file system in which all that is written lies, but for what is on a disk.
     written: OwnedFd,
+    /// With what it began, if that is no overlay.
+    original: Original,
     /// The root of the workspace, as the commands see it.
     root: OwnedFd,
     /// The kernel's clock before the workspace was opened: what is changed from then on shows this time or a later one.
@@ -64,6 +66,9 @@ pub struct View {
     has_program: bool,
     /// By the last command.
     spent: Spent,
+    tier: Tier,
+    /// Bytes and files that may be in the room of a clone.
+    room: Option<(u64, u64)>,
 }
 
 /// Ends a view from elsewhere: from another thread, or when a future is dropped.
@@ -78,25 +83,24 @@ impl Ender {
     }
 }
 
-/// Whether this system gives a view of this workspace, by making one.
-pub fn support(options: &Options) -> Support {
-    match View::start(options) {
-        Ok(view) => {
-            view.end();
-            let notes = if rustix::process::getuid().is_root() {
-                vec!["as uid 0 it is weaker than for another user: before Linux 6.15 processes are only counted".to_owned()]
-            } else {
-                Vec::new()
-            };
-            Support::Views { tier: "kernel".to_owned(), notes }
-        }
-        Err(error) => Support::None { why: error.to_string() },
-    }
-}
-
 impl View {
     /// Starts a view.
     pub fn start(options: &Options) -> Result<Self, ShadowError> {
+        let (mut view, listing) = Self::start_empty(options)?;
+        if let Some(listing) = listing {
+            let path = view.workspace.clone();
+            let failed = |reason: String| ShadowError::Workspace { path: path.clone(), reason };
+            let workspace = std::fs::File::open(&path).map_err(|error| failed(error.to_string()))?;
+            view.original = Original::copy(&listing, &workspace, view.root.as_fd()).map_err(|stopped| {
+                let error = std::io::Error::from(stopped.error);
+                failed(format!("{} cannot be copied: {error}", stopped.path))
+            })?;
+        }
+        Ok(view)
+    }
+
+    /// Starts a view, of which a copy is still to be made where it says of what.
+    pub(super) fn start_empty(options: &Options) -> Result<(Self, Option<Listing>), ShadowError> {
         let since = now();
         let workspace = real_workspace(&options.workspace)?;
         let mut options = Options { workspace: workspace.clone(), ..options.clone() };
@@ -117,15 +121,15 @@ impl View {
             let is_open = is_tool && mountinfo::below(&mounts, path).next().is_some();
             if is_open { Standing::Nothing } else { found }
         })?;
-        let refused = |call: &str, error: std::io::Error| {
-            ShadowError::Refused(Refusal {
-                call: call.to_owned(),
-                about: String::new(),
-                message: error.to_string(),
-            })
-        };
+        let listing = listing(&options, &places)?;
+        let apart = apart(&options)?;
+        if let (init::Apart::Memory, Some(listing)) = (&apart, &listing) {
+            // Beside what a command may write.
+            options.limits.bytes = options.limits.bytes.saturating_add(listing.bytes);
+            options.limits.files = options.limits.files.saturating_add(listing.files());
+        }
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .map_err(|error| refused("socketpair", error.into()))?;
+            .map_err(|error| ShadowError::Refused(refused("socketpair", "", error)))?;
         let child = std::process::Command::new(&options.program)
             .arg(OUTER)
             .env_clear()
@@ -136,22 +140,25 @@ impl View {
             .spawn()
             .map_err(|error| {
                 let about = format!("{}, with /dev/null for its output", options.program.display());
-                ShadowError::Refused(super::refused("execve", about, error))
+                ShadowError::Refused(refused("execve", about, error))
             })?;
-        for place in &places {
-            if let Shown::Build { room, .. } = &place.shown {
-                std::fs::create_dir(room).map_err(|error| {
-                    ShadowError::Refused(super::refused("mkdir", room.as_os_str().as_bytes(), error))
-                })?;
-            }
+        let build = places.iter().filter_map(|place| match &place.shown {
+            Shown::Build { room, .. } => Some(room.as_path()),
+            _ => None,
+        });
+        let whole = if let init::Apart::Disk(folder) = &apart { Some(folder.as_path()) } else { None };
+        for room in build.chain(whole) {
+            std::fs::create_dir(room).map_err(|error| {
+                ShadowError::Refused(refused("mkdir", room.as_os_str().as_bytes(), error))
+            })?;
         }
         let mut starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
-        let message = starting.ready(&options, &places)?;
+        let message = starting.ready(&options, &apart, &places)?;
         let (channel, child, mut descriptors) = starting.done(message)?;
         let (Some(written), Some(root)) = (descriptors.next(), descriptors.next()) else {
             return Err(ShadowError::Protocol { message: "two descriptors were expected".to_owned() });
         };
-        Ok(Self {
+        let view = Self {
             channel,
             child,
             ended: false,
@@ -166,7 +173,19 @@ impl View {
             hidden: BTreeSet::new(),
             has_program: false,
             spent: Spent::default(),
-        })
+            original: Original::default(),
+            tier: options.tier,
+            room: listing.as_ref().filter(|_| options.tier == Tier::Clone).map(|listing| {
+                let Limits { bytes, files, .. } = options.limits;
+                (bytes.saturating_add(listing.bytes), files.saturating_add(listing.files()))
+            }),
+        };
+        Ok((view, listing))
+    }
+
+    /// How its workspace is kept apart from the one on disk.
+    pub fn tier(&self) -> Tier {
+        self.tier
     }
 
     /// The workspace, without links in its path: where it is in the view, too.
@@ -217,6 +236,7 @@ impl View {
     pub fn lay(&mut self, below: &ChangeSet) -> Result<(), ShadowError> {
         self.check_alive()?;
         let target = below.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
+        self.original.lay(&below.changes);
         self.writer().change(&BTreeMap::new(), &target)
     }
 
@@ -268,7 +288,7 @@ impl View {
         self.spent = Spent::default();
         let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
         let watch = match (&self.build, self.ender()) {
-            (Some(build), Ok(ender)) => Some(Watch::start(build, ender)),
+            (Some(build), Ok(ender)) => Some(Watch::start(build, ender, self.room)),
             _ => None,
         };
         let collected = collect(&mut self.channel, &directory, command, sink);
@@ -313,14 +333,18 @@ impl View {
         let mut separate = BTreeMap::new();
         for place in &self.places {
             let Shown::Build { room, .. } = &place.shown else { continue };
-            let below = place.at.strip_prefix(&self.workspace).ok().and_then(Path::to_str);
-            let Some(path) = below.and_then(|path| WorkspacePath::parse(path).ok()) else { continue };
+            let Some(path) = below(&self.workspace, &place.at) else { continue };
             let upper = std::fs::File::open(room.join(written::BUILD_UPPER))
                 .map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })?;
             separate.insert(path, OwnedFd::from(upper));
         }
         let from = read::From {
-            upper: read::folder(self.written.as_fd(), &written::upper(place))?,
+            upper: if self.tier.copies() {
+                read::folder(self.root.as_fd(), ".")?
+            } else {
+                read::folder(self.written.as_fd(), &written::upper(place))?
+            },
+            original: &self.original,
             separate,
             view: self.root.as_fd(),
             base,
@@ -339,7 +363,11 @@ impl View {
     pub fn usage(&self) -> Result<(u64, u64), ShadowError> {
         let found = rustix::fs::fstatvfs(&self.written)
             .map_err(|error| ShadowError::Protocol { message: error.to_string() })?;
-        Ok(((found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree))
+        let (bytes, files) =
+            ((found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree);
+        // The copy on a disk takes nothing of it.
+        let of_copy = if self.tier == Tier::Copy { self.original.taken() } else { (0, 0) };
+        Ok((bytes.saturating_sub(of_copy.0), files.saturating_sub(of_copy.1)))
     }
 
     /// The root of the workspace as commands see it. What is opened below it may be anything that a command left there.
@@ -383,10 +411,15 @@ struct Starting {
 }
 
 impl Starting {
-    fn ready(&mut self, options: &Options, places: &[Place]) -> Result<Message, ShadowError> {
+    fn ready(
+        &mut self,
+        options: &Options,
+        apart: &init::Apart,
+        places: &[Place],
+    ) -> Result<Message, ShadowError> {
         let wrong = |message: String| ShadowError::Protocol { message };
         let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
-        let fields = init::encode(&options.limits, places);
+        let fields = init::encode(apart, &options.limits, places);
         let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
         // Where the first process refuses at once, the answer counts and not that it did not listen.
         let sent = channel.send(&fields, &[]);
@@ -443,6 +476,37 @@ impl Drop for Starting {
     }
 }
 
+/// What a view of a tier that copies begins with.
+fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, ShadowError> {
+    if !options.tier.copies() {
+        return Ok(None);
+    }
+    let path = &options.workspace;
+    let failed = |reason: String| ShadowError::Workspace { path: path.clone(), reason };
+    let workspace = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
+    let separate = places.iter().filter(|place| matches!(place.shown, Shown::Build { .. }));
+    let separate: Vec<_> = separate.filter_map(|place| below(path, &place.at)).collect();
+    Listing::of(&workspace, path, options.tier, &separate).map(Some).map_err(failed)
+}
+
+/// Where a view's workspace lies.
+fn apart(options: &Options) -> Result<init::Apart, ShadowError> {
+    match (options.tier, &options.build) {
+        (Tier::Kernel, _) => Ok(init::Apart::Overlay),
+        (Tier::Copy, _) => Ok(init::Apart::Memory),
+        (Tier::Clone, Some(build)) => Ok(init::Apart::Disk(build.folder.join(written::CLONE))),
+        (Tier::Clone, None) => Err(ShadowError::Workspace {
+            path: options.workspace.clone(),
+            reason: "there is no folder to clone it into, or its disk is almost full".to_owned(),
+        }),
+    }
+}
+
+/// A path of the workspace, from an absolute one.
+fn below(workspace: &Path, path: &Path) -> Option<WorkspacePath> {
+    WorkspacePath::parse(path.strip_prefix(workspace).ok()?.to_str()?).ok()
+}
+
 /// Waits for the process that made the namespaces; it ends when the last process in them has. One that does not is killed.
 fn end_process(child: &mut Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -460,12 +524,6 @@ fn end_process(child: &mut Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
-}
-
-/// The kernel's clock as it is written at files, in nanoseconds.
-fn now() -> i64 {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
-    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 fn real_workspace(path: &Path) -> Result<PathBuf, ShadowError> {

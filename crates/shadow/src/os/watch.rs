@@ -23,15 +23,22 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Ends the view as soon as there is too much.
-    pub(super) fn start(build: &BuildRoom, ender: Ender) -> Self {
+    /// Ends the view as soon as there is too much. Of a clone these bytes and files may be in its room.
+    pub(super) fn start(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
         let (over, is_over) = channel();
         let (folder, measured, bytes) = (build.folder.clone(), build.measured.clone(), build.bytes);
+        // What a clone shares with the workspace counts as its own.
+        let bytes = bytes.saturating_add(clone.map_or(0, |(bytes, _)| bytes));
+        let is_over_clone = move |folder: &Path| {
+            let Some((most, files)) = clone else { return false };
+            let used = used_below(folder);
+            most < used.0 || files < used.1
+        };
         let thread = std::thread::spawn(move || {
             let mut pause = EVERY;
             while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let began = Instant::now();
-                if !has_room(&folder) || bytes < bytes_below(&measured) {
+                if !has_room(&folder) || bytes < used_below(&measured).0 || is_over_clone(&folder) {
                     ender.end();
                     return true;
                 }
@@ -55,13 +62,15 @@ pub(super) fn has_room(folder: &Path) -> bool {
     found.f_blocks.saturating_mul(FREE) / 100 < found.f_bavail
 }
 
-/// Bytes on the disk of all that is below a folder; links are not followed.
-fn bytes_below(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let size = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
-        Ok(found) => found.blocks() * 512 / found.nlink().max(1),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).sum()
+/// Bytes on the disk and files of all that is below a folder; links are not followed.
+fn used_below(folder: &Path) -> (u64, u64) {
+    let Ok(entries) = fs::read_dir(folder) else { return (0, 0) };
+    let mut used = (0, 0);
+    for entry in entries.flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        let inner = if found.is_dir() { used_below(&entry.path()) } else { (0, 0) };
+        let own = if found.is_dir() { 0 } else { found.blocks() * 512 / found.nlink().max(1) };
+        used = (used.0 + inner.0 + own, used.1 + inner.1 + 1);
+    }
+    used
 }

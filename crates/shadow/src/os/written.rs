@@ -21,3 +21,6 @@ pub(super) const BUILD_NOTHING: &str = "nothing";
 pub(super) fn empty(place: usize) -> String {
     format!("empty-{place}")
 }
+
+/// A clone of the workspace, in the room of its view.
+pub(super) const CLONE: &str = "workspace";

@@ -6,11 +6,11 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use headstart_shadow::{BuildLayer, BuildRoom, Command, Options};
+use headstart_shadow::{BuildLayer, BuildRoom, Command, Options, Tier};
 use headstart_workspace_path::WorkspacePath;
 use tempfile::TempDir;
 
@@ -62,8 +62,9 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(token: &str) -> Self {
-        let place = tempfile::Builder::new().prefix("shadow-machine-").tempdir_in("/var/tmp").unwrap();
+    /// In this folder, with this secret.
+    pub(crate) fn new(at: &Path, token: &str) -> Self {
+        let place = tempfile::Builder::new().prefix("shadow-machine-").tempdir_in(at).unwrap();
         let write = |path: &str, content: &str| {
             let path = place.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -136,12 +137,13 @@ impl Machine {
         Options::new(self.work()).of_user(Some(&self.home()), Some("/usr/bin:/bin".as_ref()))
     }
 
-    /// The same with a room on the disk for build output, which is to be removed.
-    pub(crate) fn options_with_room(&self) -> Options {
-        let folder = tempfile::Builder::new().prefix("shadow-room-").tempdir_in("/var/tmp").unwrap().keep();
+    /// The same of a tier, with a room on the disk for build output, which is to be removed.
+    pub(crate) fn options_with_room(&self, tier: Tier) -> Options {
+        let at = self.place.path().parent().unwrap();
+        let folder = tempfile::Builder::new().prefix("shadow-room-").tempdir_in(at).unwrap().keep();
         let layer = BuildLayer { path: WorkspacePath::parse("target").unwrap(), below: Vec::new() };
         let build = BuildRoom { measured: folder.clone(), folder, layers: vec![layer], bytes: 1 << 30 };
-        Options { build: Some(build), ..self.options() }
+        Options { build: Some(build), tier, ..self.options() }
     }
 
     /// The command that makes the attacks: all, or only these.

@@ -10,6 +10,8 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+#[path = "../support/clones.rs"]
+mod clones;
 mod machine;
 #[path = "../support/state.rs"]
 mod state;
@@ -18,12 +20,13 @@ use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use headstart_overlay_fs::{ChangeKind, OsTree, Quota};
-use headstart_shadow::{Command, End, ReadRules, View};
+use headstart_shadow::{Command, End, ReadRules, Tier, View};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::machine::Machine;
@@ -59,21 +62,35 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    if std::env::args().nth(1).as_deref() == Some(ALONE) {
-        nothing_gets_through(Way::Command);
-        nothing_gets_through(Way::Program);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [ALONE, tier, at] = arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        let tier = Tier::ALL.into_iter().find(|known| known.name() == *tier).unwrap();
+        let at = Path::new(at);
+        nothing_gets_through(at, tier, Way::Command);
+        nothing_gets_through(at, tier, Way::Program);
         the_battery_finds_what_is_open();
         return ExitCode::SUCCESS;
     }
-    let mut trials = vec![Trial::test("as_this_user", || alone(None))];
-    if rustix::process::getuid().is_root() {
-        trials.push(Trial::test("as_another_user", || alone(Some(1000))));
+    let mut trials = Vec::new();
+    for tier in Tier::ALL {
+        // Clones need root, and a file system of their own.
+        let is_long = tier == Tier::Clone;
+        let trial = |who: &str, user| {
+            Trial::test(format!("{tier}::as_{who}"), move || alone(user, tier)).with_ignored_flag(is_long)
+        };
+        trials.push(trial("this_user", None));
+        if rustix::process::getuid().is_root() {
+            trials.push(trial("another_user", Some(1000)));
+        }
     }
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let done = libtest_mimic::run(&Arguments::from_args(), trials);
+    clones::remove();
+    done.exit_code()
 }
 
 /// Runs this test again as another user, from a place that they can read.
-fn alone(user: Option<u32>) -> Result<(), Failed> {
+fn alone(user: Option<u32>, tier: Tier) -> Result<(), Failed> {
+    let at = if tier == Tier::Clone { clones::folder() } else { Path::new("/var/tmp") };
     let place = tempfile::Builder::new().prefix("shadow-attacks-").tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = place.path().join("attacks");
@@ -86,7 +103,7 @@ fn alone(user: Option<u32>) -> Result<(), Failed> {
         "/dev/null of this machine is closed to other users: mode {null:o}"
     );
     let mut command = std::process::Command::new(program);
-    command.arg(ALONE).env("A_TOKEN", TOKEN).current_dir("/");
+    command.args([ALONE, tier.name()]).arg(at).env("A_TOKEN", TOKEN).current_dir("/");
     if let Some(user) = user {
         command.uid(user).gid(user);
     }
@@ -132,10 +149,10 @@ fn attacked(way: Way, view: &mut View, command: &Command) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-fn nothing_gets_through(way: Way) {
-    let mut machine = Machine::new(TOKEN);
+fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
+    let mut machine = Machine::new(at, TOKEN);
     let before = machine.look();
-    let options = machine.options_with_room();
+    let options = machine.options_with_room(tier);
     // A descriptor that a careless host passes on to all its children.
     let inherited = rustix::io::dup(fs::File::open(machine.out().join("secret")).unwrap()).unwrap();
     let mut view = View::start(&options).unwrap_or_else(|error| panic!("these tests need views: {error}"));
@@ -159,7 +176,8 @@ fn nothing_gets_through(way: Way) {
         let holds = |secret: &[u8]| content.windows(secret.len()).any(|part| part == secret);
         assert!(!holds(TOKEN.as_bytes()) && !holds(b"canary"), "{}", change.path);
     }
-    let made = "mkdir -p target/a/b && mknod target/a/fifo p && chmod 000 target/a && rm target/old";
+    // What git ignores is not in a copy in memory.
+    let made = "mkdir -p target/a/b && mknod target/a/fifo p && chmod 000 target/a && rm -f target/old";
     assert!(view.run(&Command::shell(made, Duration::from_secs(60))).unwrap().end.is_success());
     view.end();
     let room = options.build.unwrap().folder;
@@ -168,14 +186,18 @@ fn nothing_gets_through(way: Way) {
     assert_eq!(machine.look(), before);
     machine.was_not_reached();
     print_output(
-        format!("uid {}, {way:?}: {} attacks, 0 leaks\n", rustix::process::getuid().as_raw(), rows.len())
-            .as_bytes(),
+        format!(
+            "uid {}, {tier}, {way:?}: {} attacks, 0 leaks\n",
+            rustix::process::getuid().as_raw(),
+            rows.len()
+        )
+        .as_bytes(),
     );
 }
 
 /// The same attacks without a view: those that can be made without harm, at another place.
 fn the_battery_finds_what_is_open() {
-    let machine = Machine::new(TOKEN);
+    let machine = Machine::new(Path::new("/var/tmp"), TOKEN);
     let attacks = machine.attacks(BATTERY, &CONTROL, Duration::from_secs(120));
     let mut arguments = attacks.arguments.into_iter();
     let output = std::process::Command::new(arguments.next().unwrap())

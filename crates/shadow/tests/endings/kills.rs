@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use headstart_shadow::{Command, ShadowError, View};
+use headstart_shadow::{Command, Options, ShadowError, Tier, View};
 use libtest_mimic::Trial;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
@@ -20,7 +20,15 @@ const MOMENTS: u32 = 50;
 const BETWEEN: Duration = Duration::from_micros(400);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    ["the_caller", "the_process_that_waits", "the_first_process"].map(|who| alone("killed", &[who])).into()
+    let of = |tier: Tier, who: &[&str]| -> Vec<Trial> {
+        who.iter().map(|who| alone("killed", &[who, tier.name()])).collect()
+    };
+    let overlay = of(Tier::Kernel, &["the_caller", "the_process_that_waits", "the_first_process"]);
+    overlay.into_iter().chain(of(Tier::Copy, &["the_caller", "the_first_process"])).collect()
+}
+
+fn tier(name: &str) -> Tier {
+    Tier::ALL.into_iter().find(|tier| tier.name() == name).unwrap()
 }
 
 /// Kills one of the processes of a view at each of the moments. What is left without a parent comes to this process, which then has a child.
@@ -30,7 +38,8 @@ fn killed(arguments: &[String]) {
     let folder = workspace();
     let before = state(folder.path());
     for moment in 0..MOMENTS {
-        let mut caller = start_caller(folder.path(), ["command", "program"][moment as usize % 2]);
+        let what = ["command", "program"][moment as usize % 2];
+        let mut caller = start_caller(folder.path(), what, &arguments[1]);
         std::thread::sleep(BETWEEN * moment);
         let id = caller.id();
         let victim = match arguments[0].as_str() {
@@ -49,15 +58,16 @@ fn killed(arguments: &[String]) {
     }
     assert_eq!(state(folder.path()), before);
     // And the next one works.
-    let mut view = View::start(&options(folder.path())).unwrap();
+    let of_tier = Options { tier: tier(&arguments[1]), ..options(folder.path()) };
+    let mut view = View::start(&of_tier).unwrap();
     assert!(view.run(&Command::shell("true", PATIENCE)).unwrap().end.is_success());
 }
 
-fn start_caller(folder: &std::path::Path, what: &str) -> Child {
+fn start_caller(folder: &std::path::Path, what: &str, tier: &str) -> Child {
     std::process::Command::new(std::env::current_exe().unwrap())
         .args([crate::ALONE, "caller"])
         .arg(folder)
-        .arg(what)
+        .args([what, tier])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -72,7 +82,7 @@ fn child_of(parent: u32) -> Option<u32> {
 
 /// A caller with a view in which something runs and writes; it ends when it is told to.
 fn caller(arguments: &[String]) {
-    let view = View::start(&options(arguments[0].as_ref()));
+    let view = View::start(&Options { tier: tier(&arguments[2]), ..options(arguments[0].as_ref()) });
     let Ok(mut view) = view else { return };
     let Ok(ender) = view.ender() else { return };
     std::thread::spawn(move || {

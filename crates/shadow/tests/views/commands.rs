@@ -19,8 +19,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_view_is_ended_from_another_thread", a_view_is_ended_from_another_thread),
     ("the_environment_is_what_the_caller_gives", the_environment_is_what_the_caller_gives),
     ("support_is_found_by_trying", support_is_found_by_trying),
-    ("room_is_bounded", room_is_bounded),
 ];
+
+/// Where all that is written is in memory.
+pub(crate) const MEMORY: &[Test] = &[("room_is_bounded", room_is_bounded)];
 
 fn a_command_writes_and_nothing_changes() {
     let place = Place::with(&[("a.txt", "old"), ("sub/b.txt", "b")]);
@@ -163,9 +165,9 @@ fn room_is_bounded() {
 
 /// Of a process that its parent left, too.
 fn what_a_command_took() {
-    let place = Place::with(&[]);
+    let burn = "import time\nx = bytearray(100 << 20)\nwhile time.process_time() < 0.3: pass\n";
+    let place = Place::with(&[("burn.py", burn)]);
     let mut view = place.view();
-    place.write("burn.py", "import time\nx = bytearray(100 << 20)\nwhile time.process_time() < 0.3: pass\n");
     let line =
         "python3 burn.py & (setsid python3 burn.py; echo > done) & wait; while ! test -e done; do :; done";
     let spent = sh(&mut view, line).spent;

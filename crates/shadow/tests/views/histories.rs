@@ -12,6 +12,8 @@ use headstart_shadow::ReadRules;
 use crate::place::{Place, Test, ok, path};
 
 pub(crate) const TESTS: &[Test] = &[("random_histories_come_back", || histories(1, 300))];
+/// Where each view is a copy, which takes a moment more.
+pub(crate) const FEW: &[Test] = &[("random_histories_come_back", || histories(3, 60))];
 /// Too long for every run of the tests.
 pub(crate) const LONG: &[Test] = &[("ten_thousand_random_histories_come_back", || histories(2, 10_000))];
 

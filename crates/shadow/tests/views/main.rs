@@ -9,7 +9,10 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 mod builds;
+#[path = "../support/clones.rs"]
+mod clones;
 mod commands;
+mod copies;
 mod given;
 mod histories;
 mod layers;
@@ -24,7 +27,10 @@ mod state;
 
 use std::process::ExitCode;
 
+use headstart_shadow::Tier;
 use libtest_mimic::{Arguments, Trial};
+
+use crate::place::Test;
 
 fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
@@ -35,26 +41,50 @@ fn main() -> ExitCode {
         places::in_mounts(&arguments.next().unwrap());
         return ExitCode::SUCCESS;
     }
-    let groups = [
+    let every_tier = [
         commands::TESTS,
         given::TESTS,
         programs::TESTS,
         showing::TESTS,
         reading::TESTS,
         places::TESTS,
-        histories::TESTS,
         builds::TESTS,
+    ];
+    let overlay = [
+        histories::TESTS,
+        commands::MEMORY,
+        reading::IGNORED,
         output::TESTS,
         layers::TESTS,
+        every_tier.concat().as_slice(),
+    ]
+    .concat();
+    let in_copies = [histories::FEW, copies::TESTS, every_tier.concat().as_slice()].concat();
+    let copy = [commands::MEMORY, in_copies.as_slice()].concat();
+    let clone = [reading::IGNORED, copies::CLONE, in_copies.as_slice()].concat();
+    let trials = [
+        of_tier(Tier::Kernel, &overlay, false),
+        of_tier(Tier::Kernel, histories::LONG, true),
+        of_tier(Tier::Copy, &copy, false),
+        of_tier(Tier::Copy, histories::LONG, true),
+        // These need root, and a file system of their own.
+        of_tier(Tier::Clone, &clone, true),
     ];
-    let tests = groups.concat().into_iter().map(|test| (test, false));
-    let long = histories::LONG.iter().map(|test| (*test, true));
-    let trials = tests.chain(long).map(|((name, test), is_long)| {
+    let done = libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect());
+    clones::remove();
+    done.exit_code()
+}
+
+fn of_tier(tier: Tier, tests: &[Test], is_long: bool) -> Vec<Trial> {
+    let trial = |(name, test): &Test| {
+        let (name, test) =
+            (if tier.copies() { format!("{tier}::{name}") } else { (*name).to_owned() }, *test);
         let trial = Trial::test(name, move || {
+            place::set_tier(tier);
             test();
             Ok(())
         });
         trial.with_ignored_flag(is_long)
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    };
+    tests.iter().map(trial).collect()
 }

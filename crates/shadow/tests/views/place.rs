@@ -1,21 +1,38 @@
 //! A workspace for one test, and a view of it.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, OsTree, Overlay, Quota, Workspace as _,
 };
-use headstart_shadow::{Command, Options, Output, ReadBack, ReadRules, View};
+use headstart_shadow::{BuildRoom, Command, Options, Output, ReadBack, ReadRules, Tier, View};
 use headstart_workspace_path::WorkspacePath;
 use tempfile::TempDir;
+
+use crate::clones;
 
 /// A test and its name.
 pub(crate) type Test = (&'static str, fn());
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+thread_local! {
+    /// Of which tier the views of this test are.
+    static TIER: Cell<Tier> = const { Cell::new(Tier::Kernel) };
+}
+
+/// Has all views of this test be of a tier.
+pub(crate) fn set_tier(tier: Tier) {
+    TIER.set(tier);
+}
+
+pub(crate) fn tier() -> Tier {
+    TIER.get()
+}
 
 pub(crate) struct Place {
     folder: TempDir,
@@ -28,7 +45,8 @@ impl Place {
     }
 
     pub(crate) fn named(name: &str, files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::Builder::new().prefix("shadow-").tempdir_in("/var/tmp").unwrap();
+        let at = if tier() == Tier::Clone { clones::folder() } else { Path::new("/var/tmp") };
+        let folder = tempfile::Builder::new().prefix("shadow-").tempdir_in(at).unwrap();
         fs::create_dir_all(folder.path().join("home")).unwrap();
         fs::create_dir_all(folder.path().join("work")).unwrap();
         if name != "work" {
@@ -76,7 +94,12 @@ impl Place {
     }
 
     pub(crate) fn options(&self) -> Options {
-        Options::new(self.work()).of_user(Some(&self.home()), None)
+        let build = (tier() == Tier::Clone).then(|| {
+            let room =
+                tempfile::Builder::new().prefix("room-").tempdir_in(self.folder.path()).unwrap().keep();
+            BuildRoom { measured: room.clone(), folder: room, layers: Vec::new(), bytes: 1 << 30 }
+        });
+        Options { build, tier: tier(), ..Options::new(self.work()).of_user(Some(&self.home()), None) }
     }
 
     pub(crate) fn view(&self) -> View {

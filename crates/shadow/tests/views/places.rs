@@ -7,7 +7,7 @@ use std::process::Command;
 
 use headstart_shadow::{Options, View};
 
-use crate::place::{Place, Test, ok};
+use crate::place::{Place, Test, ok, tier};
 
 pub(crate) const TESTS: &[Test] = &[
     ("the_name_of_the_workspace_is_any_bytes", the_name_of_the_workspace_is_any_bytes),
@@ -116,7 +116,23 @@ fn tools_of_the_home() {
     let before = crate::state::state(&home);
     let mut view = place.view();
     let line = format!("cd '{}' && find . -type f | sort", home.display());
-    assert_eq!(ok(&mut view, &line), "./.cache/uv/x\n./.cargo/bin/tool\n./.m2/repository/x\n");
+    let found = ok(&mut view, &line);
+    if tier().copies() {
+        // Read-only, with empty files over those that hold a secret.
+        let all = "./.cache/uv/x\n./.cargo/bin/tool\n./.cargo/credentials.toml\n./.m2/repository/x\n./.m2/settings.xml\n";
+        assert_eq!(found, all);
+        let line = format!(
+            "cd '{}' && cat .cargo/credentials.toml .m2/settings.xml; cat .m2/repository/x; echo x > .cargo/new || rm .cargo/bin/tool || mv .m2/settings.xml .m2/x || echo x > mine",
+            home.display()
+        );
+        let output = crate::place::sh(&mut view, &line);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.starts_with("content") && said.matches("Read-only file system").count() == 3, "{said}");
+        assert_eq!(output.refused.outside, [home.join("mine")]);
+        assert_eq!(crate::state::state(&home), before);
+        return;
+    }
+    assert_eq!(found, "./.cache/uv/x\n./.cargo/bin/tool\n./.m2/repository/x\n");
     let line = format!(
         "cd '{}' && mkdir .cargo/registry bin && touch .cargo/registry/x .cache/uv/y bin/mine .cargo/bin/new && rm .cargo/bin/tool",
         home.display()

@@ -14,6 +14,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_content_that_comes_back_has_a_later_time", a_content_that_comes_back_has_a_later_time),
     ("hidden_paths_are_not_there", hidden_paths_are_not_there),
     ("steps_lie_on_steps", steps_lie_on_steps),
+    ("what_a_step_below_made_can_be_removed", what_a_step_below_made_can_be_removed),
 ];
 
 const FILES: [(&str, &str); 4] =
@@ -137,4 +138,32 @@ fn steps_lie_on_steps() {
     assert_eq!(fs::read_to_string(place.work().join("a.txt")).unwrap(), "one");
     // The folder is there as before, and what was in it is not.
     assert_eq!(fs::read_dir(place.work().join("sub")).unwrap().count(), 0);
+}
+
+fn what_a_step_below_made_can_be_removed() {
+    let place = Place::with(&FILES);
+    let below = std::sync::Arc::new(headstart_overlay_fs::Overlay::new(
+        std::sync::Arc::new(place.tree()),
+        headstart_overlay_fs::Quota::default(),
+    ));
+    futures::executor::block_on(async {
+        for name in ["a.txt", "new", "made/one", "made/two", "whole/of/it"] {
+            below.write(&path(name), b"below".to_vec()).await.unwrap();
+        }
+    });
+    let mut view = place.view();
+    view.lay(&below.change_set()).unwrap();
+    let rules = headstart_shadow::ReadRules::new(headstart_overlay_fs::Quota::default());
+    assert_eq!(lines(&view.read_back(&*below, &rules).unwrap().changes), [""; 0]);
+    ok(&mut view, "rm -r new made/one whole; printf alpha > a.txt");
+    let back = view.read_back(&*below, &rules).unwrap();
+    let expected = [
+        "delete whole/of/it, was File",
+        "delete whole/of, was Directory",
+        "delete whole, was Directory",
+        "delete new, was File",
+        "delete made/one, was File",
+        "write a.txt - \"alpha\", was File",
+    ];
+    assert_eq!(lines(&back.changes), expected);
 }

@@ -22,8 +22,12 @@ pub enum Support {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Tier {
-    /// Mounts and namespaces of the kernel.
+    /// Mounts and namespaces of the kernel, an overlay among them.
     Kernel,
+    /// The same without an overlay: the workspace is a copy on the disk that shares blocks with it.
+    Clone,
+    /// The same, and the copy is in memory.
+    Copy,
     /// Nothing: a view in memory, for tests.
     Memory,
 }
@@ -53,6 +57,8 @@ impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kernel => "kernel",
+            Self::Clone => "clone",
+            Self::Copy => "copy",
             Self::Memory => "memory",
         })
     }

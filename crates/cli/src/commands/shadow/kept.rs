@@ -1,5 +1,6 @@
 //! `shadow list` and `shadow clean`: what views hold and what is kept for the next ones, of all processes.
 
+use headstart_shadow::Tier;
 use serde::Serialize;
 
 use crate::args::WorkspaceArg;
@@ -17,7 +18,7 @@ enum Line<'a> {
     View {
         id: &'a str,
         workspace: &'a str,
-        tier: &'a str,
+        tier: Tier,
         /// The process that holds it.
         owner: u32,
         /// In milliseconds since the Unix epoch.
@@ -54,7 +55,7 @@ pub(super) fn list(context: &Context) -> Result<ExitStatus, CliError> {
             let line = Line::View {
                 id: &view.id,
                 workspace: &view.workspace,
-                tier: &view.tier,
+                tier: view.tier,
                 owner: view.owner,
                 started: view.started,
                 used: view.used,

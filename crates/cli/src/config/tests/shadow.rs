@@ -1,5 +1,7 @@
 //! What the files say about views.
 
+use headstart_shadow::Tier;
+
 use super::*;
 
 #[test]
@@ -9,6 +11,7 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
     let shadow = Case::new(user, "").load().unwrap().shadow;
     let expected = Shadow {
         enabled: true,
+        tier: Tier::Kernel,
         time: Duration::from_secs(120),
         views: 8,
         memory: 2 << 30,
@@ -24,6 +27,8 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
         check: CheckSetting::Line("make check".to_owned()),
     };
     assert_eq!(shadow, expected);
+    let copy = Case::new("", "").variable("HEADSTART_SHADOW", "copy").load().unwrap();
+    assert_eq!((copy.shadow.tier, copy.shadow.enabled), (Tier::Copy, true));
     let off = Case::new(user, "[shadow]\ncheck = 'off'\n").load().unwrap().shadow;
     assert_eq!(off.check, CheckSetting::Off);
     let project = "[shadow]\nenabled = false\ntime = '90s'\nbytes = '1MiB'\n";

@@ -137,6 +137,16 @@ fn rules() -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?]);
     // Text that a terminal would take for typed.
     rules.insert(libc::SYS_ioctl, filter::any_of(1, [libc::TIOCSTI, libc::TIOCLINUX])?);
+    // Without any right the device 0:0 can be made, by which overlayfs says that something is gone.
+    let device = |argument| -> Result<Vec<_>, BackendError> {
+        let kinds = [libc::S_IFCHR, libc::S_IFBLK].map(u64::from).into_iter();
+        let is = SeccompCmpOp::MaskedEq(libc::S_IFMT.into());
+        let kind = |kind| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is.clone(), kind);
+        kinds.map(|wanted| SeccompRule::new(vec![kind(wanted)?])).collect()
+    };
+    rules.insert(libc::SYS_mknodat, device(2)?);
+    #[cfg(target_arch = "x86_64")]
+    rules.insert(libc::SYS_mknod, device(1)?);
     #[cfg(target_arch = "x86_64")]
     {
         let x32: Rules = rules.iter().map(|(number, rules)| (number | X32, rules.clone())).collect();

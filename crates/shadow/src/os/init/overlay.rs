@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags, XattrFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
@@ -12,6 +12,9 @@ use rustix::mount::{
 
 use crate::Refusal;
 use crate::os::{again, refused};
+
+/// An attribute that overlayfs does not know.
+const MARK: &str = "user.overlay.tried";
 
 /// A new file system with these options, mounted nowhere yet; an option without a value is a flag.
 pub(super) fn mounted(
@@ -42,6 +45,7 @@ pub(super) fn overlay(
     for folder in [upper, work] {
         make_folder(place.as_fd(), Path::new(folder))?;
     }
+    keeps_marks(place.as_fd(), upper)?;
     // Through descriptors, so that neither a `:` in a path nor a folder that was moved meanwhile makes it another layer.
     let path = |fd: &dyn AsFd| format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
     let lower: Vec<String> = layers.iter().map(|layer| path(layer)).collect();
@@ -56,6 +60,18 @@ pub(super) fn overlay(
     ];
     let options: Vec<_> = options.iter().map(|(name, value)| (*name, value.as_deref())).collect();
     mounted("overlay", &options, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV)
+}
+
+/// Overlayfs mounts without it as well, and then cannot note what hides a folder below.
+fn keeps_marks(place: impl AsFd, upper: &str) -> Result<(), Refusal> {
+    let about = "overlay, an attribute of a user's in the file system for what is written";
+    let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(place, upper, folder, Mode::empty())
+        .and_then(|folder| {
+            rustix::fs::fsetxattr(&folder, MARK, b"y", XattrFlags::empty())?;
+            rustix::fs::fremovexattr(&folder, MARK)
+        })
+        .map_err(|error| refused("fsetxattr", about, error))
 }
 
 /// Makes a folder and those above it, relative to a handle; those that are there stay.

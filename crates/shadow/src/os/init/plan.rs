@@ -7,16 +7,33 @@ use std::path::PathBuf;
 use crate::os::channel::Message;
 use crate::{Limits, Place, Shown};
 
+/// How the workspace is kept apart from the one on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::os) enum Apart {
+    /// By an overlay over it; tools and build output have one each, too.
+    Overlay,
+    /// By an empty folder in memory, to be filled by the caller. Without overlays tools are shown read-only.
+    Memory,
+    /// By this empty folder, as above.
+    Disk(PathBuf),
+}
+
 /// What the first process is to build.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
+    pub(super) apart: Apart,
     pub(super) limits: Limits,
     pub(super) places: Vec<Place>,
 }
 
-/// The plan as fields of a message: the limits, and for each place its path, a word, how many fields follow, and those.
-pub(in crate::os) fn encode(limits: &Limits, places: &[Place]) -> Vec<Vec<u8>> {
-    let mut fields = vec![b"plan".to_vec()];
+/// The plan as fields of a message: how the workspace is kept apart, the limits, and for each place its path, a word, how many fields follow, and those.
+pub(in crate::os) fn encode(apart: &Apart, limits: &Limits, places: &[Place]) -> Vec<Vec<u8>> {
+    let apart = match apart {
+        Apart::Overlay => &b"overlay"[..],
+        Apart::Memory => b"memory",
+        Apart::Disk(folder) => folder.as_os_str().as_bytes(),
+    };
+    let mut fields = vec![b"plan".to_vec(), apart.to_vec()];
     fields.extend(numbers(limits).map(|number| number.to_string().into_bytes()));
     for Place { at, shown } in places {
         let (word, more) = match shown {
@@ -46,6 +63,12 @@ impl Plan {
         if fields.next()? != b"plan" {
             return None;
         }
+        let apart = match fields.next()?.as_slice() {
+            b"overlay" => Apart::Overlay,
+            b"memory" => Apart::Memory,
+            folder if folder.starts_with(b"/") => Apart::Disk(OsStr::from_bytes(folder).into()),
+            _ => return None,
+        };
         let mut number = || -> Option<u64> { std::str::from_utf8(fields.next()?).ok()?.parse().ok() };
         let limits = Limits {
             bytes: number()?,
@@ -75,7 +98,7 @@ impl Plan {
             };
             places.push(Place { at: std::ffi::OsString::from_vec(at.clone()).into(), shown });
         }
-        Some(Self { limits, places })
+        Some(Self { apart, limits, places })
     }
 }
 
@@ -98,8 +121,11 @@ mod tests {
             place(b"/usr", Shown::ReadOnly),
         ];
         let limits = Limits { bytes: 1, files: 2, ..Limits::default() };
-        let message = Message { fields: encode(&limits, &places), descriptors: Vec::new() };
-        assert_eq!(Plan::decode(&message), Some(Plan { limits, places }));
+        for apart in [Apart::Overlay, Apart::Memory, Apart::Disk("/state/view/workspace".into())] {
+            let message = Message { fields: encode(&apart, &limits, &places), descriptors: Vec::new() };
+            assert_eq!(Plan::decode(&message), Some(Plan { apart, limits, places: places.clone() }));
+        }
+        let message = Message { fields: encode(&Apart::Overlay, &limits, &places), descriptors: Vec::new() };
         for end in 0..message.fields.len() - 1 {
             let cut = Message { fields: message.fields[..end].to_vec(), descriptors: Vec::new() };
             assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 6), "{end}");

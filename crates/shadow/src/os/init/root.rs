@@ -15,7 +15,7 @@ use rustix::mount::{
 };
 
 use super::overlay::{folder, folder_in, make_folder, mounted, overlay};
-use super::plan::Plan;
+use super::plan::{Apart, Plan};
 use crate::folders::MASKED;
 use crate::os::{mountinfo, refused, written};
 use crate::{Limits, Place, Refusal, Shown};
@@ -54,6 +54,12 @@ enum Source {
     Layer(OwnedFd),
     /// Layers to lay an overlay over, and where what is written to it is kept.
     Kept { layers: Vec<OwnedFd>, room: OwnedFd },
+    /// A mount of tools without an overlay over it.
+    Closed(OwnedFd),
+    /// A folder of the machine that was made for this view, to be written.
+    Given(OwnedFd),
+    /// A folder in memory that the caller fills.
+    Filled,
     /// Nothing of the machine's.
     Made,
 }
@@ -64,7 +70,8 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
     let workspace = plan.places.iter().find(|place| place.shown == Shown::Workspace).map(|place| &*place.at);
-    let sources = plan.places.iter().map(|place| source(place, workspace)).collect::<Result<Vec<_>, _>>()?;
+    let source = |place| source(place, workspace, &plan.apart);
+    let sources = plan.places.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
     let written = tmpfs(&plan.limits)?;
     attach(&written, CWD, Path::new(BUILDING_SITE))?;
@@ -73,6 +80,7 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     attach(&root, CWD, Path::new(BUILDING_SITE))?;
 
     let mut site = Site { root, written, writable: Vec::new() };
+    site.nothing()?;
     let mut view = None;
     for (number, (place, source)) in plan.places.iter().zip(sources).enumerate() {
         let made = site.place(number, place, source)?;
@@ -96,11 +104,18 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     Ok(Built { written, view, writable })
 }
 
-fn source(place: &Place, workspace: Option<&Path>) -> Result<Source, Refusal> {
-    Ok(match &place.shown {
-        Shown::ReadOnly => Source::Mount(copy(CWD, &place.at, true)?),
-        Shown::Tool { .. } | Shown::Workspace => Source::Layer(folder(&place.at)?),
-        Shown::Build { room, below } => {
+fn source(place: &Place, workspace: Option<&Path>, apart: &Apart) -> Result<Source, Refusal> {
+    Ok(match (&place.shown, apart) {
+        (Shown::Workspace, Apart::Memory) => Source::Filled,
+        (Shown::Workspace, Apart::Disk(folder)) => Source::Given(copy(CWD, folder, false)?),
+        (Shown::Build { room, .. }, Apart::Memory | Apart::Disk(_)) => {
+            make_folder(&folder(room)?, Path::new(written::BUILD_UPPER))?;
+            Source::Given(copy(CWD, &room.join(written::BUILD_UPPER), false)?)
+        }
+        (Shown::Tool { .. }, Apart::Memory | Apart::Disk(_)) => Source::Closed(copy(CWD, &place.at, true)?),
+        (Shown::ReadOnly, _) => Source::Mount(copy(CWD, &place.at, true)?),
+        (Shown::Tool { .. } | Shown::Workspace, Apart::Overlay) => Source::Layer(folder(&place.at)?),
+        (Shown::Build { room, below }, Apart::Overlay) => {
             let room = folder(room)?;
             let mut layers = below.iter().map(|layer| folder(layer)).collect::<Result<Vec<_>, _>>()?;
             let path =
@@ -114,7 +129,7 @@ fn source(place: &Place, workspace: Option<&Path>) -> Result<Source, Refusal> {
             }
             Source::Kept { layers, room }
         }
-        Shown::Link(_) | Shown::Empty => Source::Made,
+        (Shown::Link(_) | Shown::Empty, _) => Source::Made,
     })
 }
 
@@ -178,6 +193,27 @@ impl Site {
                 self.attach_at(&mount, at)?;
                 self.writable.push(at.clone());
                 Ok(None)
+            }
+            (Source::Closed(mount), shown) => {
+                self.attach_at(&mount, at)?;
+                let masked = if let Shown::Tool { masked } = shown { masked.as_slice() } else { &[] };
+                for path in masked {
+                    self.mask_file(&at.join(path))?;
+                }
+                Ok(None)
+            }
+            (Source::Given(mount), _) => {
+                self.attach_at(&mount, at)?;
+                self.writable.push(at.clone());
+                Ok(Some(mount))
+            }
+            (Source::Filled, _) => {
+                let name = written::upper(number);
+                make_folder(&self.written, Path::new(&name))?;
+                let mount = copy(&self.written, Path::new(&name), false)?;
+                self.attach_at(&mount, at)?;
+                self.writable.push(at.clone());
+                Ok(Some(mount))
             }
             (Source::Made, Shown::Link(target)) => {
                 self.make_way(at)?;
@@ -247,14 +283,29 @@ impl Site {
             .map_err(|error| refused("openat", at.as_os_str().as_encoded_bytes(), error))
     }
 
-    /// Puts empty files and folders over what no command is to read.
-    fn mask(&self) -> Result<(), Refusal> {
+    /// Makes what is put over what no command is to read.
+    fn nothing(&self) -> Result<(), Refusal> {
         make_folder(&self.written, Path::new("nothing"))?;
         let file = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-        drop(
-            rustix::fs::openat(&self.written, "no-file", file, Mode::from_raw_mode(0o444))
-                .map_err(|error| refused("openat", "no-file", error))?,
-        );
+        rustix::fs::openat(&self.written, "no-file", file, Mode::from_raw_mode(0o444))
+            .map(drop)
+            .map_err(|error| refused("openat", "no-file", error))
+    }
+
+    /// Puts an empty file or folder over a path, if it is there.
+    fn mask_file(&self, path: &Path) -> Result<(), Refusal> {
+        let at = relative(path);
+        let Ok(found) = rustix::fs::statat(&self.root, at, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
+        let over = match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => "nothing",
+            FileType::Symlink => return Ok(()),
+            _ => "no-file",
+        };
+        attach(&copy(&self.written, Path::new(over), false)?, &self.root, at)
+    }
+
+    /// Puts empty files and folders over what no command is to read.
+    fn mask(&self) -> Result<(), Refusal> {
         let mut masked: Vec<PathBuf> = MASKED.iter().map(PathBuf::from).collect();
         if rustix::process::getuid().is_root() {
             // Root may read what nobody else may; in a view it is nobody else.
@@ -263,17 +314,7 @@ impl Site {
         masked.sort();
         // Of two mounts at one place only the upper one would be remounted.
         masked.dedup();
-        for path in masked {
-            let at = relative(&path);
-            let Ok(found) = rustix::fs::statat(&self.root, at, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            let over = match FileType::from_raw_mode(found.st_mode) {
-                FileType::Directory => "nothing",
-                FileType::Symlink => continue,
-                _ => "no-file",
-            };
-            attach(&copy(&self.written, Path::new(over), false)?, &self.root, at)?;
-        }
-        Ok(())
+        masked.iter().try_for_each(|path| self.mask_file(path))
     }
 
     /// What not everybody may read, so many folders deep.
@@ -391,11 +432,15 @@ fn close_all_else(writable: &[PathBuf]) -> Result<(), Refusal> {
     let text = fs::read(path).map_err(|error| refused("read", path, error))?;
     let times = MountFlags::NOATIME | MountFlags::NODIRATIME | MountFlags::RELATIME;
     for mount in mountinfo::mounts(&text) {
-        if mount.flags.contains(MountFlags::RDONLY | MountFlags::NOSUID) || writable.contains(&mount.at) {
+        let is_writable = writable.contains(&mount.at);
+        let least = if is_writable { MountFlags::NOSUID } else { MountFlags::RDONLY | MountFlags::NOSUID };
+        if mount.flags.contains(least) {
             continue;
         }
+        // A folder of the machine's that may be written is no place for devices either.
+        let more = if is_writable { MountFlags::NODEV } else { MountFlags::RDONLY };
         // A remount that names no rule for the times keeps the one that is there, which may not be changed.
-        let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+        let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::NOSUID | more;
         mount_remount(&mount.at, flags, "")
             .map_err(|error| refused("mount", format!("{}, read-only", mount.at.display()), error))?;
     }

@@ -15,6 +15,15 @@ use crate::{ShadowError, WhyNot};
 
 const PREFIX: &str = "user.overlay.";
 
+/// Of what a folder is a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layer {
+    /// An upper layer, in which the kernel notes what is gone.
+    Overlay,
+    /// A folder like any other: what looks like such a note was made by a command.
+    Plain,
+}
+
 /// What is at a name.
 pub(super) enum Found {
     Whiteout,
@@ -30,6 +39,7 @@ pub(super) fn look(
     name: &[u8],
     path: &WorkspacePath,
     limit: u64,
+    layer: Layer,
 ) -> Result<Option<Found>, ShadowError> {
     let failed = |error: Errno| ShadowError::Read {
         path: path.clone(),
@@ -58,7 +68,10 @@ pub(super) fn look(
                 let reason = "it became something else while it was read".to_owned();
                 return Err(ShadowError::Read { path: path.clone(), reason });
             }
-            let attributes = attributes(handle).map_err(failed)?;
+            let attributes = match layer {
+                Layer::Overlay => attributes(handle).map_err(failed)?,
+                Layer::Plain => Vec::new(),
+            };
             let opaque = attributes.iter().any(|name| name == "opaque") && is_opaque(handle);
             (opened, attributes, opaque)
         }
@@ -76,10 +89,12 @@ pub(super) fn look(
             let target = again(|| rustix::fs::readlinkat(folder, name, Vec::new())).map_err(failed)?;
             Found::Link { target: target.into_bytes() }
         }
-        (Entry::Whiteout, _) => Found::Whiteout,
+        (Entry::Whiteout, _) if layer == Layer::Overlay => Found::Whiteout,
         (Entry::Fifo, _) => Found::Other(WhyNot::Fifo),
         (Entry::Socket, _) => Found::Other(WhyNot::Socket),
-        (Entry::Device | Entry::Directory { .. } | Entry::File { .. }, _) => Found::Other(WhyNot::Device),
+        (Entry::Device | Entry::Whiteout | Entry::Directory { .. } | Entry::File { .. }, _) => {
+            Found::Other(WhyNot::Device)
+        }
     }))
 }
 

@@ -13,8 +13,9 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 use tempfile::TempDir;
 
-use super::{From, folder, read};
-use crate::{ReadBack, ReadRules, ShadowError, WhyNot};
+use super::{From, Original, folder, read};
+use crate::os::copied::Listing;
+use crate::{ReadBack, ReadRules, ShadowError, Tier, WhyNot};
 
 /// An upper folder, in memory, for it is filled with many files.
 fn upper() -> TempDir {
@@ -22,11 +23,21 @@ fn upper() -> TempDir {
 }
 
 fn read_upper(upper: &Path, files: &[(&str, &str)], quota: Quota) -> Result<ReadBack, ShadowError> {
+    read_with(upper, files, quota, &Original::default())
+}
+
+fn read_with(
+    upper: &Path,
+    files: &[(&str, &str)],
+    quota: Quota,
+    original: &Original,
+) -> Result<ReadBack, ShadowError> {
     let base = MemoryTree::from_files(files.iter().copied()).unwrap();
     let view = TempDir::new().unwrap();
     let view = fs::File::open(view.path()).unwrap();
     let from = From {
         upper: folder(fs::File::open(upper).unwrap().as_fd(), ".")?,
+        original,
         separate: BTreeMap::new(),
         view: view.as_fd(),
         base: &base,
@@ -54,6 +65,26 @@ fn mark(path: &Path, name: &str, value: &[u8]) {
 
 fn whiteout(path: &Path) {
     mknodat(CWD, path, FileType::CharacterDevice, Mode::empty(), 0).unwrap();
+}
+
+#[test]
+fn in_a_copy_a_device_is_a_device() {
+    let (workspace, copy) = (TempDir::new().unwrap(), upper());
+    for file in ["a", "b"] {
+        fs::write(workspace.path().join(file), file).unwrap();
+    }
+    let open = |folder: &TempDir| fs::File::open(folder.path()).unwrap();
+    let listing = Listing::of(&open(&workspace), workspace.path(), Tier::Copy, &[]).unwrap();
+    let original = Original::copy(&listing, &open(&workspace), open(&copy).as_fd()).unwrap();
+    let read = || read_with(copy.path(), &[("a", "a"), ("b", "b")], Quota::default(), &original).unwrap();
+    assert_eq!(read(), ReadBack::default());
+    fs::remove_file(copy.path().join("a")).unwrap();
+    whiteout(&copy.path().join("a"));
+    whiteout(&copy.path().join("new"));
+    let back = read();
+    assert_eq!(kinds(&back), ["delete a"]);
+    let named: Vec<_> = back.not_staged.iter().map(|row| (row.path.to_string(), row.why)).collect();
+    assert_eq!(named, [("a".to_owned(), WhyNot::Device), ("new".to_owned(), WhyNot::Device)]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ const EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0fff;
 
 /// What is tracked.
-pub(super) enum Tracked {
+pub(in crate::os) enum Tracked {
     /// No path, or there is no repository.
     Nothing,
     /// These, in the order of their bytes.
@@ -28,7 +28,7 @@ pub(super) enum Tracked {
 }
 
 impl Tracked {
-    pub(super) fn of(workspace: &Path) -> Self {
+    pub(in crate::os) fn of(workspace: &Path) -> Self {
         let folder = workspace.join(".git");
         // In a linked worktree it is a file, and says where the folder is.
         let text = File::open(&folder).and_then(|file| std::io::read_to_string(file.take(LONGEST_LINE)));
@@ -60,6 +60,12 @@ impl Tracked {
             }
             None => Self::Unknown,
         }
+    }
+
+    /// Whether it or something in it is tracked.
+    pub(in crate::os) fn has(&self, path: &WorkspacePath) -> bool {
+        let Self::Paths(paths) = self else { return false };
+        paths.binary_search_by(|known| known.as_slice().cmp(path.as_bytes())).is_ok() || self.has_below(path)
     }
 
     /// Whether something in this folder is tracked.

@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::super::channel::Message;
 use super::super::collect::{end, is_gone, send};
-use super::{View, now};
+use super::super::now;
+use super::View;
 use crate::{Command, Program, Running, ShadowError};
 
 const SECOND: i64 = 1_000_000_000;

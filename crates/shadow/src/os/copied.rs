@@ -1,0 +1,172 @@
+//! The copy of a workspace with which a view begins where there is no overlay, and what of it a command left as it was.
+//!
+//! The copy is made by the caller, through the view's root, before any command runs. What it held is kept as hashes, so that reading back sees what
+//! an upper layer would hold: whatever has other bytes than were copied. A time would not do, for what is written through a mapping of a file in memory
+//! leaves its times as they are.
+
+mod fill;
+mod list;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use headstart_overlay_fs::{Change, ContentHash};
+use headstart_workspace_path::WorkspacePath;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::again;
+pub(super) use list::Listing;
+
+/// What was at a path when the copy was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Was {
+    Folder,
+    File {
+        hash: ContentHash,
+        len: u64,
+        executable: bool,
+    },
+    Link(Vec<u8>),
+    /// It belongs to git, or git ignores it: its bytes were not looked at.
+    Unread,
+    /// A step below wrote it: whether it is as before is told by the tree that shows that step.
+    Laid,
+}
+
+/// What a view began with, beside an overlay's lower layer.
+#[derive(Debug, Default)]
+pub(super) struct Original {
+    /// Whether the whole workspace was copied.
+    is_copy: bool,
+    entries: BTreeMap<WorkspacePath, Was>,
+    /// The kernel's clock when all was copied: what is changed from then on shows this time or a later one.
+    made: i64,
+    /// Bytes and files in memory that the copy itself takes.
+    taken: (u64, u64),
+}
+
+impl Original {
+    /// Copies what is listed into a view that is empty.
+    pub(super) fn copy(listing: &Listing, workspace: &File, root: BorrowedFd<'_>) -> Result<Self, Stopped> {
+        fill::fill(listing, workspace, root)
+    }
+
+    pub(super) fn is_copy(&self) -> bool {
+        self.is_copy
+    }
+
+    /// Bytes and files that the copy takes of what may be written.
+    pub(super) fn taken(&self) -> (u64, u64) {
+        self.taken
+    }
+
+    /// Notes that steps below wrote these paths.
+    pub(super) fn lay<'a>(&mut self, changes: impl IntoIterator<Item = &'a Change>) {
+        for change in changes {
+            let mut path = Some(change.path.clone());
+            while let Some(at) = path.filter(|at| !at.is_root()) {
+                path = at.parent();
+                match self.entries.get(&at) {
+                    Some(Was::Folder) if at != change.path => {}
+                    _ => drop(self.entries.insert(at, Was::Laid)),
+                }
+            }
+        }
+    }
+
+    /// The names of what was directly in a folder.
+    pub(super) fn names<'a>(&'a self, folder: &'a WorkspacePath) -> impl Iterator<Item = &'a WorkspacePath> {
+        let from = self.entries.range(folder.clone()..).map(|(path, _)| path);
+        // Beside what is in it there are names that only begin as it does, in between.
+        let alike = from.take_while(|path| path.as_bytes().starts_with(folder.as_bytes()));
+        alike.filter(|path| path.parent().as_ref() == Some(folder))
+    }
+
+    /// Whether a folder was copied to this path, or something that was not read.
+    pub(super) fn had_folder(&self, path: &WorkspacePath) -> bool {
+        matches!(self.entries.get(path), Some(Was::Folder | Was::Unread))
+    }
+
+    /// Whether what is at a name is, byte for byte, what was copied there, and so is no work of a command's. Folders are not compared.
+    pub(super) fn is_unchanged(&self, folder: BorrowedFd<'_>, name: &[u8], path: &WorkspacePath) -> bool {
+        match self.entries.get(path) {
+            Some(Was::File { hash, len, executable }) => {
+                let found = file(folder, name).ok().flatten();
+                found.is_some_and(|(found, stat)| {
+                    is_plain(&stat)
+                        && stat.st_size.cast_unsigned() == *len
+                        && (stat.st_mode & 0o100 != 0) == *executable
+                        && content(found, *len).is_ok_and(|content| ContentHash::of(&content) == *hash)
+                })
+            }
+            Some(Was::Link(target)) => {
+                let found = rustix::fs::readlinkat(folder, name, Vec::new());
+                found.is_ok_and(|found| found.as_bytes() == target)
+            }
+            Some(Was::Unread) => !self.is_newer(folder, name, 0),
+            Some(Was::Folder | Was::Laid) | None => false,
+        }
+    }
+
+    /// Whether anything at a name or below it came or was changed since the copy was made. A name that went is a change of its folder.
+    pub(super) fn is_newer(&self, folder: BorrowedFd<'_>, name: &[u8], depth: usize) -> bool {
+        const DEEPEST: usize = 64;
+        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return true };
+        if self.made <= changed(&stat) || DEEPEST < depth {
+            return true;
+        }
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return false;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(inner) = again(|| rustix::fs::openat(folder, name, flags, Mode::empty())) else { return true };
+        let Ok(entries) = Dir::read_from(&inner) else { return true };
+        entries.into_iter().any(|entry| {
+            let Ok(entry) = entry else { return true };
+            let name = entry.file_name().to_bytes();
+            name != b"." && name != b".." && self.is_newer(inner.as_fd(), name, depth + 1)
+        })
+    }
+}
+
+/// Where a copy was stopped, and by what.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    pub(super) path: WorkspacePath,
+    pub(super) error: Errno,
+}
+
+/// A regular file in a folder; `None` for anything else.
+fn file(folder: BorrowedFd<'_>, name: &[u8]) -> Result<Option<(OwnedFd, Stat)>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // Only regular files are opened: to open a device may do something.
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let file = again(|| rustix::fs::openat(folder, name, flags, Mode::empty()))?;
+    let stat = rustix::fs::fstat(&file)?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    Ok(is_file.then_some((file, stat)))
+}
+
+/// Whether a file has one name and none of the bits that are never staged.
+fn is_plain(stat: &Stat) -> bool {
+    stat.st_nlink == 1 && stat.st_mode & 0o7_000 == 0
+}
+
+/// What is in a file that was so long a moment ago, and one byte more, if there is one.
+fn content(file: OwnedFd, len: u64) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::from(file).take(len.saturating_add(1)).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// When something was changed last, in nanoseconds.
+fn changed(stat: &Stat) -> i64 {
+    let nanoseconds = i64::try_from(stat.st_ctime_nsec).unwrap_or_default();
+    stat.st_ctime.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+}
