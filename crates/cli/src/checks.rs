@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
@@ -10,6 +10,7 @@ use headstart_speculation::Check;
 
 use crate::config::{CheckSetting, Shadow};
 use crate::environment::Environment;
+use crate::intel::Programs;
 
 /// A check that nobody named may take so long; one that takes longer says nothing.
 const MOST_TIME: Duration = Duration::from_secs(20);
@@ -123,15 +124,8 @@ impl Checks {
         if program.contains('/') {
             return self.workspace.join(program).is_file();
         }
-        let mut folders =
-            std::env::split_paths(&self.path).filter(|folder| !folder.starts_with(&self.workspace));
-        folders.any(|folder| folder.is_absolute() && is_program(&folder.join(program)))
+        Programs::new(&self.workspace, Some(&self.path)).find_on_path(program).is_some()
     }
-}
-
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::machine::Machine;
 use crate::views::Views;
 pub(crate) use found::Found;
 use place::Servers;
-use program::Programs;
+pub(crate) use program::Programs;
 
 /// On a machine with less memory no server is started, unless its user says so.
 const LEAST_MEMORY: u64 = 8 << 30;

@@ -15,6 +15,7 @@ mod rooms;
 mod self_test;
 mod settings;
 mod support;
+mod tracked;
 mod warm;
 
 use std::ffi::{OsStr, OsString};
@@ -40,8 +41,8 @@ pub(crate) use fresh::changed_since;
 use held::{AllHeld, Held, Open};
 use idle::Filler;
 pub(crate) use opening::{Opened, Output as BuildOutput};
-pub(crate) use repository::Read;
 use repository::Repository;
+pub(crate) use repository::{Read, commits_output};
 pub(crate) use rooms::{Room, Rooms, all as all_kept, processes};
 use settings::Settings;
 
@@ -167,6 +168,7 @@ impl Views {
         let view = &mut opened.view;
         let closed = self.closed(deny).map_err(|error| error.to_string())?;
         view.hide(&closed).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
+        self.keep_tracked(&mut opened, &closed);
         opened.tell(true);
         Ok(opened)
     }
@@ -267,6 +269,10 @@ impl Views {
         let closed = closed.map_err(|error| ToolError::NoView { why: error.to_string() })?;
         view.hide(&closed).map_err(of_view)?;
         view.show(&request.staged).map_err(of_view)?;
+        if request.command.contains("git") {
+            self.keep_tracked(opened, &closed);
+        }
+        let view = &mut opened.view;
         let line = self.command(&request.command, request.time_limit, request.output_limit);
         let command = Command { directory: request.directory.clone(), ..line };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -302,12 +308,7 @@ impl Views {
         match self.read_repository(opened) {
             Read::Change(change) => {
                 let change = change.map(|change| *change);
-                let paths = change.iter().flat_map(|change| &change.paths);
-                let is_output =
-                    |path: &&WorkspacePath| ran.warm.iter().any(|folder| path.starts_with(folder));
-                ran.git_refused = paths.into_iter().find(is_output).map(|path| {
-                    format!("it commits {path}, which git ignores or which is build output, and which stays in the view")
-                });
+                ran.git_refused = change.as_ref().and_then(|change| commits_output(change, &ran.warm));
                 ran.git = change;
             }
             Read::Disturbed => ran.changed_meanwhile.extend(WorkspacePath::parse(".git")),

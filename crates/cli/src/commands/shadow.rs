@@ -13,6 +13,7 @@ use headstart_overlay_fs::{
     ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, Conflict, OsTree, Workspace as _, WorkspacePath,
 };
 use headstart_shadow::{Against, End, ReadBack, Refused, Stream, Streams};
+use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Support;
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ use crate::exit::ExitStatus;
 use crate::intel::Found;
 use crate::setup::{self, AcceptedBy};
 use crate::store::Store;
-use crate::views::{BuildOutput, Opened, Read, Views};
+use crate::views::{BuildOutput, Opened, Read, Views, commits_output};
 use crate::{intel, output, workspace};
 
 /// The exit code where there is no view, as that of other programs that start a command.
@@ -211,7 +212,7 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         views.read_back(view, &tree, keep).map_err(failed)?
     };
     let (git, git_refused) =
-        if back.git { read_repository(&views, &mut opened, &mut back) } else { (None, None) };
+        if back.git { read_repository(&views, &mut opened, &mut back, &rules.deny) } else { (None, None) };
     let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none();
     let may_apply = args.apply && is_whole && (!back.changes.is_empty() || git.is_some());
     let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), &workspace)?) } else { None };
@@ -288,10 +289,15 @@ fn read_repository(
     views: &Views,
     opened: &mut Opened,
     back: &mut ReadBack,
+    deny: &DenyRules,
 ) -> (Option<GitChange>, Option<String>) {
     match views.read_repository(opened) {
         Read::Change(change) => {
-            let refused = change.as_deref().and_then(GitChange::boundary);
+            let refused = change.as_deref().and_then(|change| {
+                let closed = || change.paths.iter().find(|path| deny.closes(path, false));
+                let closed = || closed().map(|path| format!("it commits {path}, which a rule closes"));
+                change.boundary().or_else(|| commits_output(change, &back.ignored)).or_else(closed)
+            });
             (change.map(|change| *change), refused)
         }
         Read::Disturbed => {

@@ -31,6 +31,11 @@ impl Programs {
         self.folders().map(|folder| folder.join(name)).find(|file| is_program(file))
     }
 
+    /// The same of a program that is not the project's own.
+    pub(crate) fn find_on_path(&self, name: &str) -> Option<PathBuf> {
+        self.users.iter().map(|folder| folder.join(name)).find(|file| is_program(file))
+    }
+
     /// The `PATH` of a server: the user's folders first.
     pub(crate) fn path(&self) -> OsString {
         std::env::join_paths(self.folders()).unwrap_or_default()

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use headstart_git_ahead::{GitChange, GitError, Reader, Snapshot};
 use headstart_overlay_fs::Process;
+use headstart_overlay_fs::WorkspacePath;
 use headstart_toolbox::GitSoFar;
 use tempfile::TempDir;
 
@@ -46,6 +47,8 @@ pub(crate) struct InView {
     /// What it was when the first command ran in the view, once that is known; nothing where there was none.
     before: Option<Snapshot>,
     is_known: bool,
+    /// Whether git in the view was told to take closed files that it tracks as they were.
+    pub(super) keeps_tracked: bool,
     /// What the view shows of the work's own changes.
     pub(super) shown: GitSoFar,
 }
@@ -156,7 +159,13 @@ impl Repository {
 impl InView {
     /// In a view that is started now, by the clock that the kernel stamps files with.
     pub(super) fn starts_now() -> Self {
-        Self { since: clock::of_files_ns(), before: None, is_known: false, shown: GitSoFar::default() }
+        Self {
+            since: clock::of_files_ns(),
+            before: None,
+            is_known: false,
+            keeps_tracked: false,
+            shown: GitSoFar::default(),
+        }
     }
 }
 
@@ -171,6 +180,14 @@ fn remove_old(folder: &Path) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Why a change is not applied that is about what git ignores, or about build output: these folders stay in the view.
+pub(crate) fn commits_output(change: &GitChange, output: &[WorkspacePath]) -> Option<String> {
+    let path = change.paths.iter().find(|path| output.iter().any(|folder| path.starts_with(folder)))?;
+    Some(format!(
+        "it commits {path}, which git ignores or which is build output, and which stays in the view"
+    ))
 }
 
 /// Whether a command says that it found no repository.

@@ -42,6 +42,16 @@ struct Found<'a> {
     real: At,
 }
 
+/// What git says of both states.
+struct Listed {
+    base: (Refs, Value),
+    view: (Refs, Value),
+    /// The refs of the user's own repository.
+    real: Refs,
+    /// What is staged, where that differs.
+    staged: Option<(Entries, Entries)>,
+}
+
 impl Reader {
     /// For the workspace at this absolute path. `home` is a folder of the host's, private to its user, for what is copied meanwhile.
     pub fn new(git: Git, workspace: &Path, home: &Path) -> Self {
@@ -79,56 +89,86 @@ impl Reader {
         };
         let real = folder::open(&found.real.folder)?;
         objects::copy_new(&view, &real, &folder::open(after.path())?, format.digits())?;
-        let mut change = self.compare(&found)?;
+        let listed = self.list(&found)?;
+        let mut change = self.compare(&found, &listed)?;
         if change.is_empty() {
             return Ok(None);
         }
         if change.boundary().is_none() {
-            self.take_objects(&found, &mut change, (state, pack))?;
+            self.take_objects(&found, &listed.base, &mut change, (state, pack))?;
         }
         Ok(Some(change))
     }
 
-    fn compare(&self, found: &Found<'_>) -> Result<GitChange, GitError> {
+    /// Each question is a process of git's, and none waits for another.
+    fn list(&self, found: &Found<'_>) -> Result<Listed, GitError> {
+        let git = &self.git;
+        let entries = |at: &At, snapshot: &Snapshot| {
+            if snapshot.index.is_some() { index::entries(git, at) } else { Ok(Entries::new()) }
+        };
+        let is_staged = found.before.index != found.after.index;
+        let ((base, view), (real, staged)) = both(
+            || both(|| refs::all_and_head(git, &found.base), || refs::all_and_head(git, &found.view)),
+            || {
+                both(
+                    || refs::all(git, &found.real),
+                    || {
+                        let sides = || {
+                            both(|| entries(&found.base, found.before), || entries(&found.view, found.after))
+                        };
+                        is_staged.then(sides)
+                    },
+                )
+            },
+        );
+        let staged = match staged {
+            Some((old, new)) => Some((old?, new?)),
+            None => None,
+        };
+        Ok(Listed { base: base?, view: view?, real: real?, staged })
+    }
+
+    fn compare(&self, found: &Found<'_>, listed: &Listed) -> Result<GitChange, GitError> {
         let mut other = others(found);
-        let (changes, head) = self.refs(found, &mut other)?;
-        let index = self.index(found, &mut other)?;
+        let (changes, head) = self.refs(found, listed, &mut other)?;
+        let index = index_of(found, listed, &mut other);
         other.sort();
         other.dedup();
         let format = found.before.layout.format;
         Ok(GitChange { format, objects: None, refs: changes, head, index, paths: Vec::new(), other })
     }
 
-    fn refs(&self, found: &Found<'_>, other: &mut Vec<String>) -> Result<(Vec<RefChange>, Head), GitError> {
-        let (old, new) = (refs::all(&self.git, &found.base)?, refs::all(&self.git, &found.view)?);
+    fn refs(
+        &self,
+        found: &Found<'_>,
+        listed: &Listed,
+        other: &mut Vec<String>,
+    ) -> Result<(Vec<RefChange>, Head), GitError> {
+        let ((old, old_head), (new, new_head)) = (&listed.base, &listed.view);
         // What git passes over would look as if it had been removed.
         if let Some(odd) = found.after.loose.iter().find(|name| !new.contains_key(*name))
             && !found.after.layout.is_reftable
         {
             return Err(folder::hostile(odd, "it is no ref that git can read"));
         }
-        let heads = (refs::head(&self.git, &found.base)?, refs::head(&self.git, &found.view)?);
         let mut changes = Vec::new();
-        if old != new || heads.0 != heads.1 {
-            let now = refs::all(&self.git, &found.real)?;
-            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            for name in names {
-                let sides = (old.get(name), new.get(name));
-                // Where the view shows what its user has now, they did it themselves meanwhile.
-                let is_theirs = !found.before.is_of_work && sides.1 == now.get(name);
-                if sides.0 == sides.1 || is_theirs {
-                    continue;
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let sides = (old.get(name), new.get(name));
+            // Where the view shows what its user has now, they did it themselves meanwhile.
+            let is_theirs = !found.before.is_of_work && sides.1 == listed.real.get(name);
+            if sides.0 == sides.1 || is_theirs {
+                continue;
+            }
+            match change_of(name, sides) {
+                Some(change) if is_applied(name) && self.is_first_stash(&change, found)? => {
+                    changes.push(change);
                 }
-                match change_of(name, sides) {
-                    Some(change) if is_applied(name) && self.is_first_stash(&change, found)? => {
-                        changes.push(change);
-                    }
-                    _ => other.push(format!(".git/{name}")),
-                }
-                if MOST_REFS < changes.len() {
-                    let limit = MOST_REFS as u64;
-                    return Err(GitError::Limit { path: folder::told("refs"), limit, unit: "changed refs" });
-                }
+                _ => other.push(format!(".git/{name}")),
+            }
+            if MOST_REFS < changes.len() {
+                let limit = MOST_REFS as u64;
+                return Err(GitError::Limit { path: folder::told("refs"), limit, unit: "changed refs" });
             }
         }
         // Git makes no folder of a ref in the transaction that removes the ref.
@@ -137,17 +177,17 @@ impl Reader {
         };
         let within = changes.iter().find(|one| changes.iter().any(|other| is_within(one, other)));
         other.extend(within.map(|one| format!(".git/{}", one.name)));
-        let head = match heads {
+        let head = match (old_head, new_head) {
             (Value::Ref(old), Value::Ref(new)) if old == new => {
-                Head::Unchanged { branch: Some(RefName::parse(&old)?) }
+                Head::Unchanged { branch: Some(RefName::parse(old)?) }
             }
             (Value::Object(old), Value::Object(new)) => {
                 if old != new {
                     let name = RefName::parse("HEAD")?;
                     changes.push(RefChange {
                         name,
-                        old: Some(old),
-                        new: Some(new),
+                        old: Some(old.clone()),
+                        new: Some(new.clone()),
                         commits: 0,
                         subjects: Vec::new(),
                     });
@@ -177,70 +217,52 @@ impl Reader {
         Ok(change.old.is_none() && change.new.is_some() && count == 1)
     }
 
-    fn index(&self, found: &Found<'_>, other: &mut Vec<String>) -> Result<Index, GitError> {
-        let base = found.before.index;
-        if base == found.after.index {
-            return Ok(Index { base, entries: Vec::new() });
-        }
-        let entries = |at: &At, is_there: bool| {
-            if is_there { index::entries(&self.git, at) } else { Ok(Entries::new()) }
-        };
-        let old = entries(&found.base, base.is_some())?;
-        let new = entries(&found.view, found.after.index.is_some())?;
-        let Some(entries) = index::difference(&old, &new) else {
-            other.push(".git/index".to_owned());
-            return Ok(Index::default());
-        };
-        Ok(Index { base, entries })
-    }
-
     fn take_objects(
         &self,
         found: &Found<'_>,
+        (refs, head): &(Refs, Value),
         change: &mut GitChange,
         (state, pack): (&Path, &str),
     ) -> Result<(), GitError> {
+        let (git, base) = (&self.git, &found.base);
         let staged = change.index.entries.iter().filter_map(|entry| entry.new.as_ref());
         // The content of a submodule is a commit of another repository.
         let staged = staged.filter(|staged| staged.mode != "160000").map(|staged| &staged.object);
         let wanted: BTreeSet<ObjectName> =
             change.refs.iter().filter_map(|change| change.new.as_ref()).chain(staged).cloned().collect();
         let wanted: Vec<ObjectName> = wanted.into_iter().collect();
-        let known = known(&refs::all(&self.git, &found.base)?);
-        let known: Vec<ObjectName> = match refs::head(&self.git, &found.base)? {
-            Value::Object(head) => known.into_iter().chain([head]).collect(),
-            Value::Ref(_) => known,
-        };
-        change.objects = objects::pack(&self.git, &found.view, &wanted, &known, (state, pack))?;
+        let known: Vec<ObjectName> = refs.values().chain([head]).filter_map(object).cloned().collect();
+        change.objects = objects::pack(git, &found.view, &wanted, &known, (state, pack))?;
         // The same as at the accept, in a repository like the user's: what would fail then fails now.
         if let Some(objects) = &change.objects {
-            objects::look_at(&self.git, &found.base, state, objects)?;
+            objects::look_at(git, base, state, objects)?;
         }
-        objects::check_connected(&self.git, &found.base, &wanted)?;
-        if !change.index.is_empty() {
-            index::check(&self.git, &found.base, &change.index)?;
+        let index = || if change.index.is_empty() { Ok(()) } else { index::check(git, base, &change.index) };
+        let subjects = || change.refs.iter().map(|change| self.subjects(base, change)).collect();
+        let paths = || self.paths(base, change);
+        let ((connected, paths), (index, subjects)): (_, (_, Result<Vec<_>, _>)) =
+            both(|| both(|| objects::check_connected(git, base, &wanted), paths), || both(index, subjects));
+        connected?;
+        index?;
+        change.paths = paths?;
+        for (change, (commits, subjects)) in change.refs.iter_mut().zip(subjects?) {
+            (change.commits, change.subjects) = (commits, subjects);
         }
-        for change in &mut change.refs {
-            if let Some(new) = &change.new {
-                change.commits = self.count(&found.base, new)?;
-                // A tag is one thing, however many commits are behind it.
-                if 0 < change.commits && !change.name.as_str().starts_with("refs/tags/") {
-                    change.subjects = self.subjects(&found.base, new)?;
-                }
-            }
-        }
-        change.paths = self.paths(&found.base, change)?;
         Ok(())
     }
 
-    fn subjects(&self, at: &At, new: &ObjectName) -> Result<Vec<String>, GitError> {
-        let most = format!("--max-count={MOST_SUBJECTS}");
+    /// How many commits of a ref are new, and the first lines of the newest. A tag on something else than a commit has none.
+    fn subjects(&self, at: &At, change: &RefChange) -> Result<(u32, Vec<String>), GitError> {
+        let Some(new) = &change.new else { return Ok((0, Vec::new())) };
         let options =
-            ["log", "-z", "--format=%s", "--no-show-signature", &most, new.as_str(), "--not", "--all", "--"];
+            ["log", "-z", "--format=%s", "--no-show-signature", new.as_str(), "--not", "--all", "--"];
         let told = self.git.ask(at, "log", &options, b"")?;
         let told = String::from_utf8_lossy(&told);
+        let count = u32::try_from(told.split_terminator('\0').count()).unwrap_or(u32::MAX);
+        // A tag is one thing, however many commits are behind it.
+        let most = if change.name.as_str().starts_with("refs/tags/") { 0 } else { MOST_SUBJECTS };
         let line = |subject: &str| subject.chars().filter(|letter| !letter.is_control()).take(100).collect();
-        Ok(told.split_terminator('\0').map(line).collect())
+        Ok((count, told.split_terminator('\0').take(most).map(line).collect()))
     }
 
     /// What the new commits, and what is staged otherwise, are about.
@@ -271,13 +293,27 @@ impl Reader {
         };
         names.into_iter().map(path).collect()
     }
+}
 
-    /// How many commits are new; of a tag on something else, none.
-    fn count(&self, at: &At, new: &ObjectName) -> Result<u32, GitError> {
-        let options = ["rev-list", "--count", new.as_str(), "--not", "--all"];
-        let count = self.git.try_ask(at, "rev-list", &options, b"")?.unwrap_or_default();
-        Ok(String::from_utf8_lossy(&count).trim().parse().unwrap_or_default())
+/// Does both at the same time.
+fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (one, other)
+    })
+}
+
+/// What is staged in one state and not in the other.
+fn index_of(found: &Found<'_>, listed: &Listed, other: &mut Vec<String>) -> Index {
+    let base = found.before.index;
+    let Some((old, new)) = &listed.staged else { return Index { base, entries: Vec::new() } };
+    if let Some(entries) = index::difference(old, new) {
+        return Index { base, entries };
     }
+    other.push(".git/index".to_owned());
+    Index::default()
 }
 
 /// What differs besides, and is never applied. A reflog may have grown.
@@ -313,12 +349,12 @@ fn change_of(name: &str, sides: (Option<&Value>, Option<&Value>)) -> Option<RefC
     Some(RefChange { name, old: object(sides.0)?, new: object(sides.1)?, commits: 0, subjects: Vec::new() })
 }
 
-fn known(refs: &Refs) -> Vec<ObjectName> {
-    let objects = refs.values().filter_map(|value| match value {
-        Value::Object(object) => Some(object.clone()),
+/// The object of a plain ref.
+fn object(value: &Value) -> Option<&ObjectName> {
+    match value {
+        Value::Object(object) => Some(object),
         Value::Ref(_) => None,
-    });
-    objects.collect()
+    }
 }
 
 /// A change that is told, and never applied.

@@ -20,7 +20,20 @@ pub(super) type Refs = BTreeMap<String, Value>;
 
 /// All refs but `HEAD`. Git passes over what it cannot read.
 pub(super) fn all(git: &Git, at: &At) -> Result<Refs, GitError> {
-    let options = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)"];
+    list(git, at, &[])
+}
+
+/// All refs, and where `HEAD` is.
+pub(super) fn all_and_head(git: &Git, at: &At) -> Result<(Refs, Value), GitError> {
+    let mut refs = list(git, at, &["--include-root-refs"])?;
+    // On a branch that is not there yet it is not listed.
+    let head = refs.remove("HEAD").map_or_else(|| head(git, at), Ok)?;
+    refs.retain(|name, _| name.starts_with("refs/"));
+    Ok((refs, head))
+}
+
+fn list(git: &Git, at: &At, more: &[&str]) -> Result<Refs, GitError> {
+    let options = [&["for-each-ref", "--format=%(objectname) %(refname) %(symref)"], more].concat();
     let listed = git.ask(at, "for-each-ref", &options, b"")?;
     let mut refs = Refs::new();
     for line in String::from_utf8_lossy(&listed).lines() {
