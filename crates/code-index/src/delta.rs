@@ -92,6 +92,14 @@ impl Delta {
         ContentHash::of(&text)
     }
 
+    /// Brings an index to what this says, so that nothing of it lies over the index any more.
+    pub fn write_to(&self, index: &mut MemoryIndex) {
+        self.hidden.iter().for_each(|path| index.remove(path));
+        for (path, content) in &self.files {
+            index.put(path.clone(), Arc::clone(content));
+        }
+    }
+
     /// What lies over this index, with what past commits say of the paths.
     pub fn over(&self, base: &dyn Snapshot) -> Result<Staged, IndexError> {
         let mut index = MemoryIndex::new();

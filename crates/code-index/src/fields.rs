@@ -101,6 +101,16 @@ pub struct ContentFields {
 impl ContentFields {
     /// Reads a file's content. Never fails: what is no text is known by its path only.
     pub fn of(path: &WorkspacePath, bytes: &[u8]) -> Self {
+        Self::cut(path, bytes, None)
+    }
+
+    /// The same with definitions that somebody else found in it, as an editor's language server does. What cannot be one (an empty
+    /// name, a line that the content does not have) is left out.
+    pub fn with_definitions(path: &WorkspacePath, bytes: &[u8], definitions: Vec<Symbol>) -> Self {
+        Self::cut(path, bytes, Some(definitions))
+    }
+
+    fn cut(path: &WorkspacePath, bytes: &[u8], definitions: Option<Vec<Symbol>>) -> Self {
         let digest = ContentHash::of(bytes);
         let language = Language::of_name(path.file_name().unwrap_or_default());
         let text = match text(bytes) {
@@ -108,7 +118,10 @@ impl ContentFields {
             Err(why) => return Self::path_only(digest, language, why),
         };
         let lines = Lines::of(&text);
-        let outline = Outline::of(language, &lines);
+        let outline = match definitions {
+            None => Outline::of(language, &lines),
+            Some(definitions) => Outline::with_definitions(language, &lines, definitions),
+        };
         let chunks = chunk::cut(&lines, &outline);
         let symbols = outline.symbols;
         let mut definitions = Field::default();
@@ -276,6 +289,31 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(names, expected, "{name}");
         }
+    }
+
+    #[test]
+    fn definitions_of_somebody_else_are_taken_where_they_can_be_some() {
+        let symbol = |name: &str, first, last| Symbol {
+            name: name.to_owned(),
+            kind: SymbolKind::Function,
+            first,
+            last,
+        };
+        let given = vec![
+            symbol("later", 3, 900),
+            symbol("Whole", 1, 3),
+            symbol("", 1, 1),
+            symbol("two words", 1, 1),
+            symbol("nowhere", 0, 1),
+            symbol("behind", 4, 4),
+            symbol("backwards", 2, 1),
+        ];
+        let path = WorkspacePath::parse("a.zig").unwrap();
+        let found = ContentFields::with_definitions(&path, b"one\ntwo\nthree\n", given);
+        let places: Vec<_> = found.symbols.iter().map(|it| (it.name.as_str(), it.first, it.last)).collect();
+        assert_eq!(places, [("Whole", 1, 3), ("backwards", 2, 2), ("later", 3, 3)]);
+        assert_eq!(found.definitions.tokens, "whol backward later");
+        assert_eq!(found.digest, of("a.zig", b"one\ntwo\nthree\n").digest);
     }
 
     #[test]

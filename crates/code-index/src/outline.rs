@@ -64,6 +64,22 @@ impl Outline {
 
     fn by_lines(language: Language, lines: &Lines<'_>) -> Self {
         let symbols = if language.is_code() { symbol::by_lines(lines.text) } else { Vec::new() };
+        Self::of_symbols(language, lines, symbols)
+    }
+
+    /// With what somebody else found, in any order.
+    pub(crate) fn with_definitions(language: Language, lines: &Lines<'_>, found: Vec<Symbol>) -> Self {
+        let count = u32::try_from(lines.count()).unwrap_or(u32::MAX);
+        let mut symbols = found;
+        symbols.retain_mut(|symbol| {
+            symbol.last = symbol.last.clamp(symbol.first, count.max(symbol.first));
+            symbol::is_name(&symbol.name) && (1..=count).contains(&symbol.first)
+        });
+        symbols.sort_by_key(|symbol| (symbol.first, std::cmp::Reverse(symbol.last)));
+        Self::of_symbols(language, lines, symbols)
+    }
+
+    fn of_symbols(language: Language, lines: &Lines<'_>, symbols: Vec<Symbol>) -> Self {
         let mut costs = blank_costs(lines);
         for (number, cost) in costs.iter_mut().enumerate() {
             let line = lines.get(number);

@@ -9,12 +9,57 @@ mod show;
 
 use std::sync::Arc;
 
+use headstart_code_index::{Budget, Hit, Query, View, Weights, search};
+use headstart_overlay_fs::WorkspacePath;
+
 pub use self::port::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served};
-use crate::Tool;
+use crate::{Tool, ToolContext, ToolError};
 
 /// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with): what is staged is found by the next call, what is
 /// removed is not, and what a rule closes is never named. The path of both is the argument `path`.
 pub fn codebase_tools(index: Arc<dyn ProjectIndex>) -> Vec<Arc<dyn Tool>> {
-    let looks = Arc::new(look::Looks::new(index));
-    vec![Arc::new(find::Codebase { looks: Arc::clone(&looks) }), Arc::new(map::RepoMap { looks })]
+    ProjectSearch::new(index).tools()
+}
+
+/// An index and what is kept of it between searches, for a host that searches beside the tools.
+#[derive(Clone)]
+pub struct ProjectSearch(Arc<look::Looks>);
+
+impl ProjectSearch {
+    /// Over an index that the host keeps.
+    pub fn new(index: Arc<dyn ProjectIndex>) -> Self {
+        Self(Arc::new(look::Looks::new(index)))
+    }
+
+    /// The same as [`codebase_tools`].
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let looks = &self.0;
+        vec![
+            Arc::new(find::Codebase { looks: Arc::clone(looks) }),
+            Arc::new(map::RepoMap { looks: Arc::clone(looks) }),
+        ]
+    }
+
+    /// The places of a view whose words fit `text` best, as the index and what is staged over it say, the best first; below a path
+    /// only, if there is one. Files that the index does not know yet are not looked through, no read is noted, no model is asked.
+    pub async fn hits(
+        &self,
+        text: &str,
+        below: Option<WorkspacePath>,
+        budget: Budget,
+        context: ToolContext<'_>,
+    ) -> Result<Vec<Hit>, ToolError> {
+        let delta = self.0.look(context).await?.delta;
+        let (looks, text) = (Arc::clone(&self.0), text.to_owned());
+        let hits = self.0.ask(move |moment| {
+            let staged = looks.over(moment, &delta)?;
+            let view = View::new(moment.snapshot, [staged.as_ref()]);
+            let mut query = Query::parse(&text, |path| view.has(path));
+            if let Some(below) = below {
+                query = query.below(below);
+            }
+            search(&view, &query, budget, moment.recent, &Weights::for_view(&view))
+        });
+        hits.await?.map_err(|error| look::failed(&error.to_string()))
+    }
 }

@@ -78,7 +78,9 @@ mod views;
 mod walk;
 
 #[cfg(feature = "codebase")]
-pub use codebase::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served, codebase_tools};
+pub use codebase::{
+    IndexMoment, IndexStanding, IndexWork, ProjectIndex, ProjectSearch, Served, codebase_tools,
+};
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};

@@ -17,7 +17,7 @@ const dev = process.argv.includes("--dev");
 const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 
 /** The entries: `headstart`, and those that are smaller, each with a module of its own; for developers with the code of the whole one. */
-const entries = ["headstart", "core", "gate", "controller"].map((name) => ({
+const entries = ["headstart", "core", "gate", "controller", "code-index"].map((name) => ({
   name,
   source: name === "headstart" ? "index.ts" : `${name}.ts`,
   made: dev ? "headstart" : name,
@@ -76,7 +76,8 @@ async function writeCode({ name, source, made }, packed) {
   const { browser, node, bundled } = filesOf({ name });
   const write = async (file, platform, options) => {
     const outfile = join(output, file);
-    const alias = { "#glue": join(modules, made, "glue_bg.js"), "#platform": join(here, `src/init-${platform}.ts`), "#packed": packed };
+    const glue = join(modules, made, "glue_bg.js");
+    const alias = { "#glue": glue, "#glue-code-index": glue, "#platform": join(here, `src/init-${platform}.ts`), "#packed": packed };
     const { metafile } = await build({
       entryPoints: [join(here, "src", source)],
       bundle: true,
@@ -113,7 +114,11 @@ function writeTypes() {
   const all = join(modules, "types");
   rmSync(all, { recursive: true, force: true });
   // The glue is where the caller's target folder is; an editor finds it in the usual one.
-  const paths = { "#glue": [join(modules, "headstart/glue.d.ts")], "#platform": [join(here, "src/init-browser.ts")] };
+  const paths = {
+    "#glue": [join(modules, "headstart/glue.d.ts")],
+    "#glue-code-index": [join(modules, dev ? "headstart" : "code-index", "glue.d.ts")],
+    "#platform": [join(here, "src/init-browser.ts")],
+  };
   const config = join(modules, "tsconfig.json");
   const compilerOptions = { paths, rootDir: join(here, "src"), typeRoots: [join(here, "node_modules/@types")], noEmit: false };
   writeFileSync(config, JSON.stringify({ extends: join(here, "tsconfig.json"), compilerOptions, include: [join(here, "src")] }));

@@ -12,12 +12,13 @@ const BUDGETS = {
   core: { limit: 550 },
   gate: { limit: 490 },
   controller: { limit: 112 },
+  "code index": { goal: 60, limit: 999 },
 };
 
-const [whole, core, gate, controller, grammar] = ["headstart", "core", "gate", "controller", "grammar"].map((module) =>
+const [whole, core, gate, controller, index, grammar] = ["headstart", "core", "gate", "controller", "code-index", "grammar"].map((module) =>
   gzipped(join(process.argv[2], module, "small.wasm")),
 );
-const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core, gate, controller };
+const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core, gate, controller, "code index": index };
 const rows = Object.entries(sizes).map(([part, size]) => ({ part, size, ...BUDGETS[part] }));
 for (const line of table(rows)) console.log(line);
 for (const { part, size, limit } of rows.filter(({ size, limit }) => limit < size)) {

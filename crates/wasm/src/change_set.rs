@@ -12,8 +12,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::failure::{Failure, json};
 use crate::input::parse;
+use crate::paths::path;
 use crate::promise::promise;
-use crate::tree::{TreeHandle, path};
+use crate::tree::TreeHandle;
 
 /// A text that was checked before.
 fn read(text: &str) -> Result<ChangeSet, Failure> {

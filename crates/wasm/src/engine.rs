@@ -25,7 +25,7 @@ use crate::port::{Callbacks, HostPort};
 use crate::promise::promise;
 use crate::rules::Rules;
 use crate::speculation::SpeculationHandle;
-use crate::tools::{PortRunner, with_own_tools};
+use crate::tools::{PortRunner, declarations, with_own_tools};
 use crate::tree::TreeHandle;
 use crate::turn::TurnHandle;
 
@@ -56,11 +56,13 @@ impl EngineHandle {
         let limits = options.limits()?;
         let runner = || Arc::new(PortRunner(Arc::clone(&callbacks))) as Arc<dyn CommandRunner>;
         let toolbox = Toolbox::standard(options.runs_commands.then(runner));
+        let tools = declarations(&options.tools, options.reads);
         let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
         let host = PortHost {
             callbacks: Arc::clone(&callbacks),
             rules: GateContext {
                 ahead_writes: options.ahead_writes,
+                tools,
                 ..parse::<Rules>("", rules)?.into_context("")?
             },
             commit: options.commit.options(),

@@ -24,8 +24,22 @@ mod filter;
 mod gate;
 #[cfg(feature = "gate")]
 mod packed;
-#[cfg(feature = "gate")]
+#[cfg(any(feature = "gate", feature = "code-index"))]
 mod rules;
+
+// The host's tree.
+#[cfg(any(feature = "engine", feature = "code-index"))]
+mod errors;
+#[cfg(any(feature = "engine", feature = "code-index"))]
+mod paths;
+#[cfg(any(feature = "engine", feature = "code-index"))]
+mod promise;
+#[cfg(any(feature = "engine", feature = "code-index"))]
+mod tree_port;
+
+// Search.
+#[cfg(feature = "code-index")]
+mod code_index;
 
 // What runs ahead.
 #[cfg(feature = "engine")]
@@ -36,8 +50,6 @@ mod change_set;
 mod clock;
 #[cfg(feature = "engine")]
 mod engine;
-#[cfg(feature = "engine")]
-mod errors;
 #[cfg(feature = "engine")]
 mod events;
 #[cfg(feature = "engine")]
@@ -55,8 +67,6 @@ mod overlay;
 #[cfg(feature = "engine")]
 mod port;
 #[cfg(feature = "engine")]
-mod promise;
-#[cfg(feature = "engine")]
 mod recorded;
 #[cfg(feature = "engine")]
 mod speculation;
@@ -64,8 +74,6 @@ mod speculation;
 mod tools;
 #[cfg(feature = "engine")]
 mod tree;
-#[cfg(feature = "engine")]
-mod tree_port;
 #[cfg(feature = "engine")]
 mod turn;
 #[cfg(feature = "engine")]

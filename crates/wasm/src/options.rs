@@ -21,6 +21,9 @@ pub(crate) struct Options {
     /// The developer's tools.
     #[serde(default)]
     pub(crate) tools: Vec<ToolSchema>,
+    /// Of each of them that only reads, as the developer says, the arguments that are paths.
+    #[serde(default)]
+    pub(crate) reads: Vec<Option<Vec<String>>>,
     #[serde(default)]
     limits: LimitOptions,
     #[serde(default)]

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree};
 use js_sys::{Promise, Uint8Array};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
@@ -8,8 +8,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::failure::{Failure, json};
 use crate::input::parse;
+use crate::paths::path;
 use crate::promise::promise;
-use crate::tree::{TreeHandle, link_text, list_json, metadata_json, path};
+use crate::tree::{TreeHandle, link_text, list_json, metadata_json};
 
 /// The fields of `Quota` that the caller sets.
 #[derive(Debug, Default, Deserialize)]
@@ -129,6 +130,13 @@ impl OverlayHandle {
     #[wasm_bindgen(js_name = changeSet)]
     pub fn change_set(&self) -> String {
         json(&self.0.change_set())
+    }
+
+    /// The JSON text of what is staged here and in all overlays below, without what was read.
+    #[wasm_bindgen(js_name = stagedChanges)]
+    pub fn staged_changes(&self) -> String {
+        let ChangeSet { changes, .. } = self.0.staged_changes();
+        json(&ChangeSet { changes, reads: Vec::new() })
     }
 
     /// A JSON text.

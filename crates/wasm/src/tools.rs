@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use futures::future::{Either, select};
 use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::{
-    CallRef, Gate, GateContext, Probed, Probes, ProvenCommand, Reason, Unproven, clean_environment,
+    CallRef, Declaration, Does, Gate, GateContext, Probed, Probes, ProvenCommand, Reason, Unproven,
+    clean_environment,
 };
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
@@ -119,7 +120,8 @@ impl Request {
     }
 }
 
-/// A tool of the developer's. The gate knows none of them, so each is a boundary, and asked for in a turn.
+/// A tool of the developer's. The gate knows only those that the developer says to read; each other one is a boundary, and asked for
+/// in a turn.
 struct PortTool {
     schema: ToolSchema,
     number: usize,
@@ -155,6 +157,14 @@ pub(crate) fn with_own_tools(
         toolbox = toolbox.with(Arc::new(PortTool { schema, number, callbacks: Arc::clone(callbacks) }));
     }
     Ok(toolbox)
+}
+
+/// What the gate is told of those that only read.
+pub(crate) fn declarations(tools: &[ToolSchema], reads: Vec<Option<Vec<String>>>) -> Vec<Declaration> {
+    let declared = tools.iter().zip(reads).filter_map(|(tool, paths)| {
+        Some(Declaration { name: tool.name.clone(), does: Does::Reads, paths: paths? })
+    });
+    declared.collect()
 }
 
 fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {

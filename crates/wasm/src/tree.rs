@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use headstart_overlay_fs::{
-    DirEntry, EntryKind, MemoryTree, Metadata, PathError, Tree, TreeError, Workspace, WorkspacePath,
+    DirEntry, EntryKind, MemoryTree, Metadata, Tree, TreeError, Workspace, WorkspacePath,
 };
 use js_sys::Uint8Array;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::failure::{Failure, json};
+use crate::paths::{path, unnamed};
 use crate::tree_port::{PortTree, TreePort};
 
 /// Any tree on its way into an overlay, a commit or an engine: whoever takes it keeps it.
@@ -58,17 +59,6 @@ impl TreeHandle {
     }
 }
 
-/// The path that a text of JavaScript names; an empty one is the root.
-pub(crate) fn path(text: &str) -> Result<WorkspacePath, Failure> {
-    if text.is_empty() {
-        return Ok(WorkspacePath::root());
-    }
-    WorkspacePath::parse(text).map_err(|error| match error {
-        PathError::Outside { .. } => Failure::new("escapes", error.to_string()).at(text),
-        error => Failure::input("path", error.to_string()),
-    })
-}
-
 #[derive(Serialize)]
 struct Described {
     kind: EntryKind,
@@ -111,11 +101,6 @@ pub(crate) fn list_json(entries: Vec<DirEntry>, folder: &WorkspacePath) -> Resul
 /// A text that JavaScript can hold.
 pub(crate) fn link_text(target: Vec<u8>, path: &WorkspacePath) -> Result<String, Failure> {
     Ok(String::from_utf8(target).map_err(|_| unnamed(path))?)
-}
-
-/// JavaScript has no name that is not Unicode.
-pub(crate) fn unnamed(path: &WorkspacePath) -> TreeError {
-    TreeError::Unsupported { path: path.clone(), reason: "a name there is not UTF-8".to_owned() }
 }
 
 /// A workspace in memory. Its answers are there at once.

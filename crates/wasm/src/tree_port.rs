@@ -10,7 +10,7 @@ use serde::Deserialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::tree::unnamed;
+use crate::paths::unnamed;
 
 #[wasm_bindgen]
 extern "C" {

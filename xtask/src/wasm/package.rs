@@ -16,14 +16,18 @@ use super::{Profile, WasmError, complete, npm, read, replace_folder};
 const GLUE: &str = "./glue_bg.js";
 
 /// The modules: one for each entry of the package, and one that only tells how large the grammar is. Each is an example of
-/// the crate; with its features. The first has all there is.
-const MODULES: [(&str, &str); 5] = [
+/// the crate; with its features.
+const MODULES: [(&str, &str); 6] = [
     ("headstart", "engine,shell"),
     ("core", "engine"),
     ("gate", "shell"),
     ("controller", "controller"),
+    ("code-index", "code-index"),
     ("grammar", "shell"),
 ];
+
+/// The one module that is every entry's for developers.
+const ALL: [(&str, &str); 1] = [("headstart", "engine,shell,code-index")];
 
 /// A package that is built.
 pub(crate) struct Package {
@@ -46,7 +50,7 @@ impl Profile {
     fn modules(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Small => &MODULES,
-            Self::Dev => &MODULES[..1],
+            Self::Dev => &ALL,
         }
     }
 }

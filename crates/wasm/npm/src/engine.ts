@@ -83,6 +83,7 @@ export class Engine implements Disposable {
       aheadWrites,
       commit,
       tools: port.tools,
+      reads: port.reads,
       runsCommands: typeof options.runCommand === "function",
     });
     const rules = toJson("options", { workspace, deny, denyDefaults, policies });

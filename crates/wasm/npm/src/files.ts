@@ -74,6 +74,11 @@ export class Overlay implements Tree, Disposable {
     return ChangeSet.ofText(this.#use((handle) => handle.changeSet()));
   }
 
+  /** What is staged here and in all overlays below, without what was read. */
+  stagedChanges(): ChangeSet {
+    return ChangeSet.ofText(this.#use((handle) => handle.stagedChanges()));
+  }
+
   /** How much is staged: paths, and bytes of content with what they replace. */
   usage(): { files: number; bytes: number } {
     return JSON.parse(this.#use((handle) => handle.usage())) as { files: number; bytes: number };

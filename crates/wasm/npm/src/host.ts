@@ -3,7 +3,7 @@ import { Answers, single, wantsName } from "./answers.js";
 import { toJson } from "./call.js";
 import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
-import { required } from "./options.js";
+import { optional, required } from "./options.js";
 import type { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
 import type {
@@ -34,13 +34,21 @@ export class HostPort {
       throw new InputError("modelName: is missing; set it to the provider's name of the model, as \"qwen3\"", "modelName");
     }
     if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
-    tools?.forEach((tool, number) => required(`tools[${number}].run`, tool?.run, "function"));
+    tools?.forEach((tool, number) => {
+      required(`tools[${number}].run`, tool?.run, "function");
+      optional(`tools[${number}].reads`, tool.reads, "list");
+    });
     this.#options = options;
   }
 
   /** The developer's tools as they are offered to a model. */
   get tools(): ToolSchema[] {
     return (this.#options.tools ?? []).map(({ name, description, parameters }) => ({ name, description, parameters }));
+  }
+
+  /** Of each of them the arguments that are paths, if it only reads. */
+  get reads(): (string[] | null)[] {
+    return (this.#options.tools ?? []).map(({ reads }) => reads ?? null);
   }
 
   /** What is no mode lets nothing happen. */

@@ -89,6 +89,12 @@ export interface CommandOutput {
 /** A tool of your own. */
 export interface Tool extends ToolSchema {
   /**
+   * The arguments that name a path, or a list of paths, of a tool that only reads. With it the tool runs ahead and asks nobody: the gate holds these
+   * paths against the rules, and what else the tool does is your word. It must read through `view` alone, leave out what the rules close,
+   * run no program and reach no network. `[]`: it takes no path.
+   */
+  reads?: string[] | undefined;
+  /**
    * Runs it. What it gives is for the model: a string, or what JSON can say. What it throws is told to the model. What it writes to
    * `view` is in the tree when it ends; the view is its own as long as it runs.
    */
@@ -132,7 +138,7 @@ export interface EngineOptions {
    * command asks anew, and `runCommand` gets none of which this does not hold. Without it such commands answer with an error.
    */
   look?: ((probe: Probe) => MaybePromise<Probed>) | undefined;
-  /** Tools of your own: never run ahead; in a turn they ask for consent. */
+  /** Tools of your own. One that does not say what it `reads` never runs ahead; in a turn it asks for consent. */
   tools?: Tool[] | undefined;
   limits?: Limits | undefined;
   /** What an accept does with work that stopped at a call which needs consent: it takes it (default), or takes nothing. */

@@ -15,6 +15,7 @@ const loading = ["HeadstartError", "InputError", "init", "initSync", "version"];
 const entries = {
   "headstart/core": all.filter((name) => name !== "classifyShell"),
   "headstart/gate": [...loading, "classifyShell", "judge"],
+  "headstart/code-index": [...loading, "CodeIndex", "DisposedError", "TreeError"],
   "headstart/controller": [...loading, "DisposedError", "FollowupController", "filterSuggestion"],
 };
 

@@ -1,0 +1,215 @@
+//! Search over a project's files, and the two tools of a model's over it. A module of its own: a page fetches it when it searches.
+
+mod kept;
+mod staged_tree;
+
+use std::sync::Arc;
+
+use headstart_code_index::{Budget, Hit, Symbol, SymbolKind, Why};
+use headstart_forked_query::ToolSchema;
+use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree, WorkspacePath};
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::{Limits, ProjectIndex, ProjectSearch, Tool, ToolContext, ToolError};
+use js_sys::Promise;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use self::kept::{Kept, Most};
+use self::staged_tree::StagedTree;
+use crate::failure::{Failure, json};
+use crate::input::parse;
+use crate::paths::path;
+use crate::promise::promise;
+use crate::rules::Rules;
+use crate::tree_port::{PortTree, TreePort};
+
+/// The index of a tree of the host's.
+#[wasm_bindgen]
+pub struct CodeIndexHandle(Arc<Searched>);
+
+struct Searched {
+    kept: Arc<Kept>,
+    search: ProjectSearch,
+    tools: Vec<Arc<dyn Tool>>,
+    rules: GateContext,
+}
+
+/// How a search is asked for.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct SearchOptions {
+    path: Option<String>,
+    limit: Option<u32>,
+}
+
+/// A definition that the host found.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    name: String,
+    kind: Kind,
+    lines: (u32, u32),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind {
+    Function,
+    Type,
+    Module,
+    Constant,
+    Macro,
+    Scope,
+}
+
+/// A [`Hit`] in JSON, as `headstart search --json` prints it.
+#[derive(Serialize)]
+struct HitFields<'a> {
+    path: &'a WorkspacePath,
+    lines: (u32, u32),
+    score: f32,
+    symbol: Option<&'a str>,
+    why: Vec<WhyFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct WhyFields<'a> {
+    term: &'a str,
+    field: &'static str,
+    part: f32,
+}
+
+#[wasm_bindgen]
+impl CodeIndexHandle {
+    /// Nothing is read yet. `rules` and `most` are JSON.
+    #[wasm_bindgen(constructor)]
+    pub fn new(tree: TreePort, rules: &str, most: &str) -> Result<Self, Failure> {
+        let rules = parse::<Rules>("", rules)?.into_context("")?;
+        let most: Most = parse("", most)?;
+        let kept = Arc::new(Kept::new(Arc::new(PortTree::new(tree)), rules.deny.clone(), &most));
+        let search = ProjectSearch::new(Arc::clone(&kept) as Arc<dyn ProjectIndex>);
+        let tools = search.tools();
+        Ok(Self(Arc::new(Searched { kept, search, tools, rules })))
+    }
+
+    /// From now on there is something to do: all files are looked at.
+    pub fn look(&self) {
+        self.0.kept.look();
+    }
+
+    /// What is at the path, or below, may be another than it was. Searches know it from now on.
+    pub fn changed(&self, text: &str) -> Result<(), Failure> {
+        self.0.kept.changed(path(text)?);
+        Ok(())
+    }
+
+    /// Does a piece of what there is to do, some milliseconds; whether there is more.
+    pub fn step(&self) -> Promise {
+        let kept = Arc::clone(&self.0.kept);
+        promise(Box::pin(async move { Ok(JsValue::from_bool(kept.step().await?)) }))
+    }
+
+    /// The path holds this content; `definitions` is JSON.
+    pub fn put(&self, text: &str, content: Vec<u8>, definitions: Option<String>) -> Result<Promise, Failure> {
+        let (kept, path) = (Arc::clone(&self.0.kept), path(text)?);
+        let definitions = definitions.map(|text| parse("definitions", &text)).transpose()?.map(symbols);
+        Ok(promise(Box::pin(async move {
+            kept.put(&path, content, definitions).await?;
+            Ok(JsValue::UNDEFINED)
+        })))
+    }
+
+    /// Nothing is at the path any more, nor below.
+    pub fn remove(&self, text: &str) -> Result<Promise, Failure> {
+        let (kept, path) = (Arc::clone(&self.0.kept), path(text)?);
+        Ok(promise(Box::pin(async move {
+            kept.remove(&path).await;
+            Ok(JsValue::UNDEFINED)
+        })))
+    }
+
+    /// How far it is, as JSON.
+    pub fn progress(&self) -> String {
+        json(&self.0.kept.progress())
+    }
+
+    /// The JSON text of a list of hits; `staged` is that of a change set.
+    pub fn search(&self, query: &str, options: &str, staged: Option<String>) -> Result<Promise, Failure> {
+        let SearchOptions { path: below, limit } = parse("options", options)?;
+        let below = below.as_deref().map(path).transpose()?;
+        let staged =
+            staged.map_or_else(|| Ok(ChangeSet::default()), |text| parse("options.staged", &text))?;
+        let usual = Budget::default();
+        let hits = limit.map_or(usual.hits, |limit| limit as usize);
+        let (searched, query) = (Arc::clone(&self.0), query.to_owned());
+        Ok(promise(Box::pin(async move {
+            let view = Overlay::from_change_set(searched.kept.files(), Quota::default(), &staged)?;
+            let budget = Budget { hits, ..usual };
+            let (view, limits) = (Arc::new(view), Limits::default());
+            let context = searched.context(&view, &limits);
+            let hits = searched
+                .search
+                .hits(&query, below, budget, context)
+                .await
+                .map_err(|error| failure(&error))?;
+            Ok(json(&hits.iter().map(HitFields::of).collect::<Vec<_>>()).into())
+        })))
+    }
+
+    /// The tools as they are offered to a model, as JSON.
+    pub fn tools(&self) -> String {
+        json(&self.0.tools.iter().map(|tool| tool.schema()).collect::<Vec<ToolSchema>>())
+    }
+
+    /// Answers a call of one of them, over a view with all that is staged in it, which is the JSON text of a change set.
+    pub fn call(&self, name: &str, args: &str, view: TreePort, staged: &str) -> Result<Promise, Failure> {
+        let args: Map<String, Value> = parse("args", args)?;
+        let staged: ChangeSet = parse("staged", staged)?;
+        let view: Arc<dyn Tree> = Arc::new(StagedTree { tree: PortTree::new(view), staged });
+        let (searched, name) = (Arc::clone(&self.0), name.to_owned());
+        Ok(promise(Box::pin(async move {
+            let tool = searched.tools.iter().find(|tool| tool.schema().name == name);
+            let tool = tool.ok_or_else(|| Failure::input("name", format!("there is no tool {name:?}")))?;
+            let (view, limits) = (Arc::new(Overlay::new(view, Quota::default())), Limits::default());
+            let answer =
+                tool.run(&args, searched.context(&view, &limits)).await.map_err(|error| failure(&error))?;
+            Ok(answer.into())
+        })))
+    }
+}
+
+impl Searched {
+    fn context<'a>(&'a self, view: &'a Arc<Overlay>, limits: &'a Limits) -> ToolContext<'a> {
+        ToolContext { view, gate: &self.rules, limits, hardened: None, consented: false, attended: false }
+    }
+}
+
+impl<'a> HitFields<'a> {
+    fn of(hit: &'a Hit) -> Self {
+        let Hit { path, lines, score, symbol, why, .. } = hit;
+        let why = why.iter().map(|Why { term, field, part }| WhyFields { term, field, part: *part });
+        Self { path, lines: *lines, score: *score, symbol: symbol.as_deref(), why: why.collect() }
+    }
+}
+
+fn symbols(definitions: Vec<Definition>) -> Vec<Symbol> {
+    let symbol = |Definition { name, kind, lines: (first, last) }| {
+        let kind = match kind {
+            Kind::Function => SymbolKind::Function,
+            Kind::Type => SymbolKind::Type,
+            Kind::Module => SymbolKind::Module,
+            Kind::Constant => SymbolKind::Constant,
+            Kind::Macro => SymbolKind::Macro,
+            Kind::Scope => SymbolKind::Scope,
+        };
+        Symbol { name, kind, first, last }
+    };
+    definitions.into_iter().map(symbol).collect()
+}
+
+/// In words for the model.
+fn failure(error: &ToolError) -> Failure {
+    Failure::new("tool", error.to_string())
+}

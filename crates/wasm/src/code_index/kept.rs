@@ -1,0 +1,335 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use futures::lock::Mutex as Turn;
+use headstart_code_index::{
+    ContentFields, CutContents, Delta, FileChange, LARGEST_FILE, MemoryIndex, Snapshot, Symbol, is_rule_file,
+    project_files,
+};
+use headstart_overlay_fs::{
+    ChangeSet, ContentHash, EntryKind, Fingerprint, Overlay, Quota, Tree, TreeError, WorkspacePath,
+};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::{IndexMoment, IndexStanding, IndexWork, ProjectIndex};
+use serde::{Deserialize, Serialize};
+
+/// As many files are read at once, of so many bytes, before others have their turn: some tens of milliseconds of work.
+const READ_AT_ONCE: usize = 16;
+const BYTES_AT_ONCE: u64 = 128 * 1024;
+/// As many paths of which the host said that they changed.
+const CHANGED_AT_ONCE: usize = 64;
+
+/// How much is indexed of a project; the rest is told.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct Most {
+    max_files: Option<u32>,
+    max_bytes: Option<u64>,
+}
+
+const USUAL_FILES: u32 = 20_000;
+const USUAL_BYTES: u64 = 128 << 20;
+
+/// How far an index is, in JSON.
+#[derive(Serialize)]
+pub(super) struct Progress {
+    /// Files that are in the index as they are.
+    indexed: usize,
+    /// All that are to be.
+    files: usize,
+    percent: u64,
+    /// What is not indexed, for people.
+    notes: Vec<String>,
+}
+
+/// An index in memory that follows a tree of the host's, piece by piece.
+pub(super) struct Kept {
+    files: Arc<dyn Tree>,
+    deny: DenyRules,
+    most_files: usize,
+    most_bytes: u64,
+    state: Mutex<State>,
+    /// Held by whoever changes the index, over all that it waits for: so of two answers about one path the later one counts.
+    turn: Turn<CutContents>,
+}
+
+#[derive(Default)]
+struct State {
+    index: MemoryIndex,
+    /// Another number after each change of the index.
+    generation: u64,
+    /// Whether all files are to be looked at, and whether they once were.
+    must_look: bool,
+    looked: bool,
+    /// Files that are new or changed since, as the look saw them.
+    waiting: VecDeque<(WorkspacePath, Fingerprint)>,
+    /// Paths of which the host said that they changed, each with the number of that word.
+    changed: BTreeMap<WorkspacePath, u64>,
+    words: u64,
+    /// What the tree showed of a file before it was read.
+    seen: HashMap<WorkspacePath, Fingerprint>,
+    notes: Vec<String>,
+}
+
+impl Kept {
+    pub(super) fn new(files: Arc<dyn Tree>, deny: DenyRules, most: &Most) -> Self {
+        Self {
+            files,
+            deny,
+            most_files: most.max_files.unwrap_or(USUAL_FILES) as usize,
+            most_bytes: most.max_bytes.unwrap_or(USUAL_BYTES),
+            state: Mutex::default(),
+            turn: Turn::default(),
+        }
+    }
+
+    pub(super) fn look(&self) {
+        self.state().must_look = true;
+    }
+
+    pub(super) fn changed(&self, path: WorkspacePath) {
+        let mut state = self.state();
+        state.words += 1;
+        let word = state.words;
+        state.changed.insert(path, word);
+    }
+
+    /// Does a piece of what there is to do; whether there is more.
+    pub(super) async fn step(&self) -> Result<bool, TreeError> {
+        let mut cut = self.turn.lock().await;
+        let (changed, must_look) = {
+            let state = self.state();
+            let changed: Vec<_> = state.changed.clone().into_iter().take(CHANGED_AT_ONCE).collect();
+            (changed, state.must_look)
+        };
+        if !changed.is_empty() {
+            self.follow(changed, &mut cut).await;
+        } else if must_look {
+            self.state().must_look = false;
+            if let Err(error) = self.look_at_all().await {
+                self.state().must_look = true;
+                return Err(error);
+            }
+        } else {
+            self.read_on().await;
+        }
+        let state = self.state();
+        Ok(state.must_look || !state.changed.is_empty() || !state.waiting.is_empty())
+    }
+
+    /// The path holds this, whatever the tree says of it, until that is heard of.
+    pub(super) async fn put(
+        &self,
+        path: &WorkspacePath,
+        content: Vec<u8>,
+        definitions: Option<Vec<Symbol>>,
+    ) -> Result<(), TreeError> {
+        let mut cut = self.turn.lock().await;
+        // Over the tree, so that the rules say whether such a file is indexed.
+        let given = Overlay::new(Arc::clone(&self.files), Quota::default());
+        given.write(path, content.clone()).await?;
+        let staged = ChangeSet { reads: Vec::new(), ..given.change_set() };
+        let delta = Delta::of(&given, &staged, &BTreeSet::new(), &self.closes(), &mut cut).await;
+        let mut state = self.state();
+        if state.index.content(path).is_none() && self.room(&state) == 0 {
+            state.too_many(self.most_files);
+            return Ok(());
+        }
+        delta.write_to(&mut state.index);
+        if let Some(definitions) = definitions.filter(|_| state.index.content(path).is_some()) {
+            let content = ContentFields::with_definitions(path, &content, definitions);
+            state.index.put(path.clone(), Arc::new(content));
+        }
+        state.generation += 1;
+        state.changed.remove(path);
+        state.seen.remove(path);
+        state.waiting.retain(|(waiting, _)| waiting != path);
+        Ok(())
+    }
+
+    pub(super) async fn remove(&self, path: &WorkspacePath) {
+        let _turn = self.turn.lock().await;
+        let mut state = self.state();
+        state.index.remove(path);
+        state.generation += 1;
+        state.changed.retain(|changed, _| !changed.starts_with(path));
+        state.seen.retain(|seen, _| !seen.starts_with(path));
+        state.waiting.retain(|(waiting, _)| !waiting.starts_with(path));
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        let state = self.state();
+        let (indexed, files) = state.counts();
+        Progress { indexed, files, percent: state.percent(), notes: state.notes.clone() }
+    }
+
+    /// Brings the index to what is at these paths now.
+    async fn follow(&self, changed: Vec<(WorkspacePath, u64)>, cut: &mut CutContents) {
+        let kinds =
+            changed.iter().map(|(path, _)| async { Some(self.files.metadata(path).await.ok()?.kind) });
+        let kinds = join_all(kinds).await;
+        let must_look =
+            kinds.contains(&Some(EntryKind::Directory)) || changed.iter().any(|(path, _)| is_rule_file(path));
+        let mut paths = BTreeSet::new();
+        {
+            let mut state = self.state();
+            let mut room = self.room(&state);
+            for ((path, _), kind) in changed.iter().zip(kinds) {
+                let is_new = kind == Some(EntryKind::File) && state.index.content(path).is_none();
+                if is_new && room == 0 {
+                    state.too_many(self.most_files);
+                    continue;
+                }
+                room -= usize::from(is_new);
+                paths.insert(path.clone());
+            }
+        }
+        let none = ChangeSet::default();
+        let delta = Delta::of(self.files.as_ref(), &none, &paths, &self.closes(), cut).await;
+        let mut state = self.state();
+        delta.write_to(&mut state.index);
+        state.generation += 1;
+        state.must_look |= must_look;
+        for (path, word) in changed {
+            state.seen.remove(&path);
+            // It may have changed again meanwhile.
+            if state.changed.get(&path) == Some(&word) {
+                state.changed.remove(&path);
+            }
+        }
+    }
+
+    /// Finds the files that are to be read, and takes those out that are gone.
+    async fn look_at_all(&self) -> Result<(), TreeError> {
+        let mut found = project_files(self.files.as_ref(), &self.closes()).await?;
+        let all = found.files.len();
+        let mut bytes = 0;
+        let fits = found.files.iter().take(self.most_files).take_while(|(_, seen)| {
+            bytes += if seen.len <= LARGEST_FILE { seen.len } else { 0 };
+            bytes <= self.most_bytes
+        });
+        let fits = fits.count();
+        found.files.truncate(fits);
+        let mut state = self.state();
+        state.notes = found.told;
+        if fits < all {
+            let limit = if fits == self.most_files { "files" } else { "bytes" };
+            state.notes.push(format!(
+                "{fits} of {all} files are indexed, the first by name: more would be too many {limit}"
+            ));
+        }
+        let there: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
+        let known: Vec<_> = state.index.catalogue().paths().cloned().collect();
+        for path in known.iter().filter(|path| !there.contains(path)) {
+            state.index.remove(path);
+            state.seen.remove(path);
+        }
+        let is_new = |(path, seen): &(WorkspacePath, Fingerprint)| state.seen.get(path) != Some(seen);
+        let waiting = found.files.into_iter().filter(is_new).collect();
+        state.waiting = waiting;
+        state.generation += 1;
+        state.looked = true;
+        Ok(())
+    }
+
+    /// Reads some of the files that wait.
+    async fn read_on(&self) {
+        let batch = self.batch();
+        let reads = batch.iter().map(|(path, seen)| async {
+            if LARGEST_FILE < seen.len {
+                let digest = ContentHash::of(seen.len.to_string().as_bytes());
+                return Some(ContentFields::too_large(path, digest));
+            }
+            let bytes = self.files.read(path).await.ok()?;
+            Some(ContentFields::of(path, &bytes))
+        });
+        let contents = join_all(reads).await;
+        let mut state = self.state();
+        for ((path, seen), content) in batch.into_iter().zip(contents) {
+            state.waiting.pop_front();
+            let change = match content {
+                Some(content) => {
+                    // One that shows no edit is read anew at the next look.
+                    if !seen.young {
+                        state.seen.insert(path.clone(), seen);
+                    }
+                    FileChange::Put { path, content: Arc::new(content) }
+                }
+                None => FileChange::Remove { path },
+            };
+            state.index.apply([change]);
+        }
+        state.generation += 1;
+    }
+
+    fn batch(&self) -> Vec<(WorkspacePath, Fingerprint)> {
+        let state = self.state();
+        let mut bytes = 0;
+        let fits = state.waiting.iter().take(READ_AT_ONCE).take_while(|(_, seen)| {
+            let fits = bytes < BYTES_AT_ONCE;
+            bytes += seen.len;
+            fits
+        });
+        fits.cloned().collect()
+    }
+
+    /// How many files more may be in the index.
+    fn room(&self, state: &State) -> usize {
+        self.most_files.saturating_sub(state.index.catalogue().paths().count())
+    }
+
+    fn closes(&self) -> impl Fn(&WorkspacePath) -> bool + Sync {
+        |path| self.deny.closes(path, false)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // There is one thread, and what panics ends it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// In hundredths, rounded down: 100 only where no file waits.
+    fn percent(&self) -> u64 {
+        if !self.looked {
+            return 0;
+        }
+        let (indexed, files) = self.counts();
+        (100 * indexed as u64).checked_div(files as u64).unwrap_or(100)
+    }
+
+    /// The files that are in the index as they are, and all that are to be.
+    fn counts(&self) -> (usize, usize) {
+        let known = self.index.catalogue().paths().count();
+        let new = self.waiting.iter().filter(|(path, _)| self.index.content(path).is_none()).count();
+        let files = known + new;
+        (files - self.waiting.len(), files)
+    }
+
+    fn too_many(&mut self, most: usize) {
+        let note = format!("files that came later are not indexed: there are {most} already");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+#[async_trait]
+impl ProjectIndex for Kept {
+    fn files(&self) -> Arc<dyn Tree> {
+        Arc::clone(&self.files)
+    }
+
+    async fn changed(&self) -> BTreeSet<WorkspacePath> {
+        self.state().changed.keys().cloned().collect()
+    }
+
+    async fn read(&self, work: IndexWork) {
+        let state = self.state();
+        let standing = IndexStanding { percent: state.percent(), trouble: None };
+        let generation = state.generation;
+        work(&IndexMoment { snapshot: &state.index, recent: &[], generation, standing: &standing });
+    }
+}
