@@ -30,7 +30,7 @@ class App {
   readonly #play: PlayView;
   readonly #gate: GateView;
   readonly #timeline = document.createElement("section");
-  readonly #settings = new SettingsDialog((choice) => this.#choose(choice));
+  readonly #settings = new SettingsDialog((choice) => void this.#choose(choice));
   #session: Session;
   #remote: Remote | undefined;
   #modelName = "recording";
@@ -95,9 +95,13 @@ class App {
     this.#announce("Started over.");
   }
 
-  #choose(choice: Choice): void {
+  async #choose(choice: Choice): Promise<void> {
     this.#remote?.close();
-    this.#remote = choice.kind === "remote" ? remoteModel(choice.baseUrl, choice.key) : undefined;
+    const remote = choice.kind === "remote" ? remoteModel(choice.baseUrl, choice.key) : undefined;
+    this.#remote = remote;
+    // A model that is not a recording searches the project by its index.
+    if (remote) await this.#session.search.load().catch(() => this.#session.note("The index of the project could not be fetched: the model searches without it.", "plain"));
+    if (this.#remote !== remote) return;
     this.#modelName = choice.kind === "remote" ? choice.model : "recording";
     this.#session.useModel(this.#remote?.model ?? sceneModel(SPEED), choice.kind === "remote" ? choice.model : undefined);
     this.#announce(`From now on ${this.#modelName} answers.`);

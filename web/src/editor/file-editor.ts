@@ -52,6 +52,13 @@ export class FileEditor {
     });
   }
 
+  /** Puts the cursor to the beginning of a line, from 1, and shows it at the top; the last line, where there are fewer. */
+  reveal(line: number): void {
+    const { doc } = this.#view.state;
+    const { from } = doc.line(Math.min(line, doc.lines));
+    this.#view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "start" }) });
+  }
+
   focus(): void {
     this.#view.focus();
   }

@@ -18,6 +18,7 @@ import { runCommand } from "../runner/command.js";
 import { Ahead } from "./ahead.js";
 import { type Entry, tell } from "./log.js";
 import { Project } from "./project.js";
+import { ProjectSearch } from "./search.js";
 import { type Step, Stopwatch } from "./steps.js";
 import { type Kept, type Saved, save } from "./storage.js";
 
@@ -57,6 +58,7 @@ const KEEPING: Readonly<Record<Kept, string>> = {
 /** A conversation about the project, with the next prompt suggested and run ahead. It knows nothing of the screen. */
 export class Session {
   readonly project: Project;
+  readonly search: ProjectSearch;
   readonly entries: Entry[];
   readonly steps: Step[];
   phase: "idle" | "turn" | "accept" = "idle";
@@ -97,6 +99,7 @@ export class Session {
   constructor(options: SessionOptions) {
     const { saved } = options;
     this.project = new Project(saved?.files ?? options.files);
+    this.search = new ProjectSearch(this.project);
     this.entries = saved?.entries ?? [];
     this.steps = saved?.steps ?? [];
     this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
@@ -223,6 +226,7 @@ export class Session {
     this.ahead?.speculation.dispose();
     this.#engine.dispose();
     this.#controller.dispose();
+    this.search.dispose();
     this.project.dispose();
   }
 
@@ -232,6 +236,7 @@ export class Session {
       model,
       ...(modelName === undefined ? {} : { modelName }),
       tree: this.project.tree,
+      tools: this.search.tools,
       mode: "auto-edit",
       workspace: "/workspace",
       runCommand: async (request, signal) => {

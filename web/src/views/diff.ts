@@ -52,8 +52,16 @@ export class DiffDialog {
     this.dom.showModal();
   }
 
+  /** Brings the diff of a file into sight, and the keys to it. */
+  reveal(path: string): void {
+    const section = [...this.#files.children].find((section) => (section as HTMLElement).dataset["path"] === path);
+    section?.scrollIntoView({ block: "nearest" });
+    section?.querySelector<HTMLElement>(".cm-content")?.focus();
+  }
+
   #section(changes: ChangeSet, { path, type, from, added, removed }: ChangeSummary): HTMLElement {
     const section = document.createElement("section");
+    section.dataset["path"] = path;
     const heading = document.createElement("h3");
     const moved = from === undefined ? "" : `${from} → `;
     heading.textContent = `${moved}${path} (${KINDS[type]}, +${added} −${removed})`;

@@ -6,6 +6,7 @@ import { aheadPanel } from "./ahead.js";
 import { Composer } from "./composer.js";
 import { conversation } from "./conversation.js";
 import { DiffDialog } from "./diff.js";
+import { SearchView } from "./search.js";
 
 /** The chat beside the project. */
 export class PlayView {
@@ -13,6 +14,7 @@ export class PlayView {
   readonly composer: Composer;
   readonly diff = new DiffDialog();
   readonly #editor: FileEditor;
+  readonly #search: SearchView;
   readonly #onReset: () => void;
   #session: Session;
   #fresh = new Set<string>();
@@ -27,6 +29,8 @@ export class PlayView {
     this.dom.className = "play";
     this.#editor = new FileEditor((path, text) => this.#session.project.write(path, text));
     this.composer = new Composer(session, () => this.openDiff());
+    const actions = { open: (path: string, lines: [number, number]) => this.#openAt(path, lines), showStaged: (path: string) => this.openDiff(path) };
+    this.#search = new SearchView(session, actions, () => this.draw());
     // Before whatever has the focus hears of it: a question may have taken it from the prompt.
     const swallow = (event: KeyboardEvent) => {
       if (!this.composer.isLeftOver(event)) return;
@@ -46,6 +50,7 @@ export class PlayView {
   use(session: Session): void {
     this.#session = session;
     this.composer.use(session);
+    this.#search.use(session);
     this.#fresh = new Set();
     this.#edited = new Set();
     this.#follows = true;
@@ -81,7 +86,7 @@ export class PlayView {
     this.draw();
   }
 
-  openDiff(): void {
+  openDiff(path?: string): void {
     const { ahead } = this.#session;
     if (!ahead || this.diff.dom.open) return;
     const changes = ahead.speculation.changes();
@@ -90,6 +95,7 @@ export class PlayView {
       this.composer.accept("enter");
       this.composer.input.focus();
     });
+    if (path !== undefined) this.diff.reveal(path);
   }
 
   draw(): void {
@@ -122,11 +128,14 @@ export class PlayView {
             <div class="panel-head">
               <h2 id="files-title">Project</h2>
               <span class="meaning">edit any file, also while work runs ahead</span>
+              ${this.#search.line}
             </div>
             <div class="files-body">
-              <ul class="file-list">
-                ${[...session.project.files.keys()].map((path) => this.#fileRow(path, staged.some((change) => change.path === path)))}
-              </ul>
+              ${this.#search.isOpen
+                ? this.#search.results
+                : html`<ul class="file-list">
+                    ${[...session.project.files.keys()].map((path) => this.#fileRow(path, staged.some((change) => change.path === path)))}
+                  </ul>`}
               <div class="editor">${this.#editor.dom}</div>
             </div>
           </section>
@@ -135,6 +144,7 @@ export class PlayView {
       this.dom,
     );
     this.composer.draw();
+    this.#search.draw();
     this.#followTheEnd();
   }
 
@@ -157,6 +167,12 @@ export class PlayView {
 
   #openAndFocus(path: string): void {
     this.openFile(path);
+    this.#editor.focus();
+  }
+
+  #openAt(path: string, [first]: [number, number]): void {
+    this.openFile(path);
+    if (first !== 0) this.#editor.reveal(first);
     this.#editor.focus();
   }
 

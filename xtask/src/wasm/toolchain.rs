@@ -62,7 +62,8 @@ impl Toolchain {
         let arguments = ["--profile", profile, "--example", name, "--no-default-features", &features];
         self.build("headstart-wasm", &arguments)?;
         let folder = self.target_folder.join(TARGET).join(profile).join("examples");
-        Ok(folder.join(name).with_extension("wasm"))
+        // A library's file has no hyphens.
+        Ok(folder.join(name.replace('-', "_")).with_extension("wasm"))
     }
 
     /// Runs the tests of the npm package's crate as WebAssembly, in Node.

@@ -1,0 +1,185 @@
+import type { SearchHit } from "headstart/code-index";
+import { html, nothing, render } from "lit-html";
+import type { Session } from "../session/session.js";
+import type { Found } from "../session/search.js";
+
+export interface SearchActions {
+  /** Opens a file of the project at these lines. */
+  open(path: string, lines: SearchHit["lines"]): void;
+  /** Shows what is staged at the path. */
+  showStaged(path: string): void;
+}
+
+/** Milliseconds without a letter before it is searched. */
+const PAUSE_MS = 120;
+/** A longer query is cut: nobody types it, and the rest would only take time. */
+const LONGEST_QUERY = 10_000;
+
+/** The search line over the project's files and, while it holds words, the places that fit, staged ones included. */
+export class SearchView {
+  readonly line = document.createElement("div");
+  readonly results = document.createElement("div");
+  readonly #actions: SearchActions;
+  readonly #onChange: () => void;
+  #session: Session;
+  #found: Found | undefined;
+  #failed: string | undefined;
+  /** What was searched last, with the state that it was searched in. */
+  #asked = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #version = 0;
+
+  constructor(session: Session, actions: SearchActions, onChange: () => void) {
+    this.#session = session;
+    this.#actions = actions;
+    this.#onChange = onChange;
+    this.line.className = "search";
+    this.results.className = "search-results";
+    render(
+      html`<input
+        id="search"
+        type="search"
+        placeholder="Search the project"
+        aria-label="Search the project, staged edits included"
+        autocomplete="off"
+        spellcheck="false"
+        @input=${() => this.#typed()}
+        @keydown=${(event: KeyboardEvent) => this.#key(event)}
+      />`,
+      this.line,
+    );
+    this.use(session);
+  }
+
+  use(session: Session): void {
+    this.#session = session;
+    this.#version = 0;
+    session.project.onChange(() => (this.#version += 1));
+    this.clear();
+  }
+
+  get query(): string {
+    return this.#input.value.trim();
+  }
+
+  /** Whether the results stand in place of the list of files. */
+  get isOpen(): boolean {
+    return this.query !== "";
+  }
+
+  clear(): void {
+    this.#input.value = "";
+    this.#forget();
+  }
+
+  draw(): void {
+    if (!this.isOpen) return;
+    // The project or what is staged may be another one now.
+    this.#search(0);
+    const found = this.#found;
+    render(
+      html`<p class="quiet" role="status">${this.#failed ?? (found ? told(found) : "Searching…")}</p>
+        <ol class="hits" @keydown=${(event: KeyboardEvent) => this.#keyInList(event)}>
+          ${found?.hits.map((hit) => this.#row(hit)) ?? nothing}
+        </ol>`,
+      this.results,
+    );
+  }
+
+  get #input(): HTMLInputElement {
+    return this.line.firstElementChild as HTMLInputElement;
+  }
+
+  #row(hit: SearchHit) {
+    const { path, lines, symbol } = hit;
+    const isStaged = this.#staged?.summary().some((change) => change.path === path) ?? false;
+    const place = lines[0] === 0 ? "" : `:${lines[0]}`;
+    return html`<li>
+      <button @click=${() => this.#open(hit, isStaged)}>
+        <span class="place">${path}${place}</span>
+        ${isStaged ? html`<span class="mark staged">staged</span>` : nothing}
+        ${symbol === null ? nothing : html`<span class="symbol">${symbol}</span>`}
+      </button>
+    </li>`;
+  }
+
+  #open({ path, lines }: SearchHit, isStaged: boolean): void {
+    if (isStaged) return this.#actions.showStaged(path);
+    if (this.#session.project.files.has(path)) return this.#actions.open(path, lines);
+    // It went while the results stood here.
+    this.#session.note(`${path} is not there any more.`, "plain");
+    this.#asked = "";
+    this.draw();
+  }
+
+  get #staged() {
+    return this.#session.ahead?.speculation.changes();
+  }
+
+  #typed(): void {
+    if (this.isOpen) this.#search(PAUSE_MS);
+    else this.#forget();
+    this.#onChange();
+  }
+
+  #forget(): void {
+    clearTimeout(this.#timer);
+    this.#asked = "";
+    this.#found = this.#failed = undefined;
+    render(nothing, this.results);
+  }
+
+  #search(pause: number): void {
+    const staged = this.#staged;
+    const query = this.query.slice(0, LONGEST_QUERY);
+    const asked = JSON.stringify([query, this.#version, staged?.summary()]);
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(async () => {
+      let [found, failed]: [Found | undefined, string | undefined] = [undefined, undefined];
+      try {
+        found = await this.#session.search.find(query, staged);
+      } catch (error) {
+        // A browser does not fetch a part of a page again that it could not fetch once.
+        failed = `Nothing can be searched now (${(error as Error).message}); load the page again: what is here is kept.`;
+      }
+      // Another question has been asked meanwhile.
+      if (this.#asked !== asked) return;
+      [this.#found, this.#failed] = [found, failed];
+      this.#onChange();
+    }, pause);
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.key === "Escape" && this.isOpen) {
+      event.preventDefault();
+      this.clear();
+      this.#onChange();
+    } else if (event.key === "ArrowDown" || event.key === "Enter") {
+      event.preventDefault();
+      const first = this.results.querySelector<HTMLElement>(".hits button");
+      if (event.key === "Enter") first?.click();
+      else first?.focus();
+    }
+  }
+
+  #keyInList(event: KeyboardEvent): void {
+    const buttons = [...this.results.querySelectorAll<HTMLElement>(".hits button")];
+    const at = buttons.indexOf(document.activeElement as HTMLElement);
+    if (event.key === "Escape") {
+      this.clear();
+      this.#onChange();
+      this.#input.focus();
+    } else if (event.key === "ArrowDown") buttons[at + 1]?.focus();
+    else if (event.key === "ArrowUp") (buttons[at - 1] ?? this.#input).focus();
+    else return;
+    event.preventDefault();
+  }
+}
+
+function told({ hits, progress: { percent } }: Found): string {
+  const so = percent < 100 ? ` so far: ${percent} % of the files are indexed` : "";
+  if (hits.length === 0) return `Nothing fits${so}.`;
+  return `${hits.length} ${hits.length === 1 ? "place" : "places"}${so}, best first.`;
+}
