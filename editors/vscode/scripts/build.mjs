@@ -47,5 +47,6 @@ if (process.argv.includes("--test")) {
     define: { "import.meta.url": '"headstart:"' },
   });
   await build({ ...common, entryPoints: ["src/view/page/main.ts"], outfile: "dist/view.js", format: "iife", platform: "browser", minify: true });
-  await copyFile(createRequire(import.meta.url).resolve("headstart/headstart.wasm"), `${root}dist/headstart.wasm`);
+  const { resolve } = createRequire(import.meta.url);
+  for (const module of ["headstart.wasm", "code-index.wasm"]) await copyFile(resolve(`headstart/${module}`), `${root}dist/${module}`);
 }

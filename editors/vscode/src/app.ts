@@ -3,10 +3,12 @@ import type { Model } from "headstart";
 import { ContextKeys } from "./context.js";
 import { Conversations } from "./conversations.js";
 import { load, treeError } from "./engine.js";
-import { onFilesChanged } from "./files/changes.js";
+import { onPathsChanged } from "./files/changes.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
+import { ProjectSearch } from "./search/project-search.js";
+import { searchProject } from "./search/quick-pick.js";
 import { Keys } from "./secrets.js";
 import type { Headstart } from "./session/options.js";
 import { Session } from "./session/session.js";
@@ -44,6 +46,7 @@ export class App implements vscode.Disposable {
   #notes: Item[] = [];
   #inputFocused = false;
   #changes: vscode.Disposable | undefined;
+  #search: ProjectSearch | undefined;
 
   constructor(context: vscode.ExtensionContext) {
     this.#extension = context.extensionUri;
@@ -60,6 +63,7 @@ export class App implements vscode.Disposable {
 
   dispose(): void {
     this.#changes?.dispose();
+    this.#search?.dispose();
     this.#session?.dispose();
     this.#status.dispose();
   }
@@ -95,11 +99,14 @@ export class App implements vscode.Disposable {
       },
     };
     const isSample = this.#isSample;
-    this.#changes = onFilesChanged(root, () => void this.#session?.filesChanged());
+    const tree = new WorkspaceFiles(root, treeError);
+    await this.#openSearch(root, tree);
+    this.#changes = onPathsChanged(root, () => void this.#session?.filesChanged());
     const begin = (saved?: Saved) => new Session({
       headstart, model,
       modelName: "model" in first ? first.name : "none",
-      tree: new WorkspaceFiles(root, treeError),
+      tree,
+      tools: () => this.#search?.tools ?? [],
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: SYSTEM,
       settings,
@@ -125,6 +132,42 @@ export class App implements vscode.Disposable {
     this.view.reset();
     this.#changed();
     return this.#session;
+  }
+
+  /** The index, unless its user wants none. Without it the chat goes on. */
+  async #openSearch(root: vscode.Uri, tree: WorkspaceFiles): Promise<void> {
+    this.#search?.dispose();
+    this.#search = undefined;
+    if (!settings().index) return;
+    try {
+      this.#search = await ProjectSearch.open(this.#extension, root, tree, settings().deny);
+    } catch (error) {
+      this.#say(note("warning", `The project cannot be indexed: ${messageOf(error)}`));
+    }
+  }
+
+  /** Asks for words, and opens the place that is picked. */
+  async searchProject(): Promise<void> {
+    await this.start();
+    const root = this.#root();
+    if (this.#search && root) {
+      return searchProject(this.#search, root, () => {
+        const ahead = this.#session?.ahead;
+        const changes = ahead && this.#session?.changes(ahead.id);
+        return ahead && changes && { changes, open: (path) => this.staged.open(ahead.id, path) };
+      });
+    }
+    const why = root === undefined ? "open a folder to search in." : settings().index ? "the project cannot be indexed." : "the index is turned off by the setting headstart.index.";
+    void vscode.window.showInformationMessage(`headstart: ${why}`);
+  }
+
+  /** Settings changed: what may be read, and whether there is an index, counts at once. */
+  async settingsChanged(): Promise<void> {
+    const root = this.#root();
+    const { index, deny } = settings();
+    if (this.#session && root && index !== (this.#search !== undefined)) await this.#openSearch(root, new WorkspaceFiles(root, treeError));
+    this.#search?.useRules(deny);
+    this.#session?.settingsChanged();
   }
 
   #root(): vscode.Uri | undefined {
@@ -157,6 +200,8 @@ export class App implements vscode.Disposable {
   async restart(sample = false): Promise<void> {
     await this.#starting;
     this.#changes?.dispose();
+    this.#search?.dispose();
+    this.#search = undefined;
     this.#session?.dispose();
     this.#session = undefined;
     this.#starting = undefined;
@@ -209,6 +254,8 @@ export class App implements vscode.Disposable {
       this.view.insert(text);
       return session.edited(text);
     }
+    // Not before: whoever only looks at the chat has nothing read.
+    this.#search?.begin();
     await session.submit(text);
   }
 

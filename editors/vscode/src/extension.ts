@@ -21,6 +21,7 @@ export function activate(context: vscode.ExtensionContext): void {
     nextCandidate: () => app.session?.turnCandidate("next"),
     previousCandidate: () => app.session?.turnCandidate("previous"),
     openDiff: () => app.openDiff(),
+    search: () => app.searchProject(),
     stop: () => app.session?.stop(),
     newConversation: async () => {
       await app.startOver();
@@ -41,7 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
     app.keys.onChanged(() => void app.modelChanged()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (!change.affectsConfiguration("headstart")) return;
-      app.session?.settingsChanged();
+      void app.settingsChanged();
       if (choosesModel(change)) void app.modelChanged();
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void app.restart()),

@@ -14,6 +14,7 @@ export interface Settings {
   tab: "take" | "insert";
   candidates: number;
   deny: string[];
+  index: boolean;
   recording: string;
 }
 
@@ -31,6 +32,7 @@ export function settings(): Settings {
     tab: config.get<"take" | "insert">("tab", "take"),
     candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
     deny: denied(config),
+    index: config.get("index", true),
     recording: config.get("recording", "").trim(),
   };
 }

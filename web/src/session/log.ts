@@ -42,7 +42,7 @@ const asText = (output: unknown) => (typeof output === "string" ? output : JSON.
 
 /** A call in a few words. */
 export function title({ name, args }: ToolCall): string {
-  const told = args["command"] ?? args["file_path"] ?? args["pattern"] ?? args["path"] ?? "";
+  const told = args["command"] ?? args["file_path"] ?? args["pattern"] ?? args["query"] ?? args["path"] ?? "";
   return `${name} ${String(told)}`.trim();
 }
 

@@ -26,7 +26,8 @@ for (const [number, code] of examples.entries()) {
     const { log } = console;
     console.log = (...values) => printed.push(format(...values));
     try {
-      await import(`data:text/javascript,${encodeURIComponent(code.replaceAll('"headstart"', JSON.stringify(here)))}`);
+      const found = code.replace(/"headstart(\/[\w-]+)?"/g, (entry) => JSON.stringify(import.meta.resolve(JSON.parse(entry))));
+      await import(`data:text/javascript,${encodeURIComponent(found)}`);
     } finally {
       console.log = log;
     }

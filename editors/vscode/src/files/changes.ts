@@ -3,14 +3,21 @@ import * as vscode from "vscode";
 /** Changes come in heaps: a save after an edit, one event for each file. */
 const QUIET_MS = 200;
 
-/** Says when files below a folder were changed, in an editor or elsewhere, and it is quiet again. */
-export function onFilesChanged(root: vscode.Uri, changed: () => void): vscode.Disposable {
+/** Says which paths below a folder were changed, in an editor or elsewhere, when it is quiet again. */
+export function onPathsChanged(root: vscode.Uri, changed: (paths: string[]) => void): vscode.Disposable {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const soon = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(changed, QUIET_MS);
-  };
+  const paths = new Set<string>();
   const below = root.path.endsWith("/") ? root.path : `${root.path}/`;
+  const soon = (uri: vscode.Uri): void => {
+    if (uri.scheme !== root.scheme || uri.authority !== root.authority || !uri.path.startsWith(below)) return;
+    paths.add(uri.path.slice(below.length));
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const all = [...paths];
+      paths.clear();
+      changed(all);
+    }, QUIET_MS);
+  };
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
   return vscode.Disposable.from(
     watcher,
@@ -18,8 +25,7 @@ export function onFilesChanged(root: vscode.Uri, changed: () => void): vscode.Di
     watcher.onDidChange(soon),
     watcher.onDidDelete(soon),
     vscode.workspace.onDidChangeTextDocument(({ document: { uri }, contentChanges }) => {
-      const isOurs = uri.scheme === root.scheme && uri.authority === root.authority && uri.path.startsWith(below);
-      if (isOurs && 0 < contentChanges.length) soon();
+      if (0 < contentChanges.length) soon(uri);
     }),
     new vscode.Disposable(() => clearTimeout(timer)),
   );

@@ -1,4 +1,4 @@
-import type { ApprovalMode, AtomicTree, Model } from "headstart";
+import type { ApprovalMode, AtomicTree, Model, Tool } from "headstart";
 import type { Settings } from "../settings.js";
 import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
@@ -11,10 +11,12 @@ export interface SessionOptions {
   model: Model;
   modelName: string;
   tree: AtomicTree;
+  /** Tools beside the usual ones, asked for whenever an engine is made. */
+  tools?: () => Tool[];
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
-  settings: () => Pick<Settings, "enabled" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab">;
+  settings: () => Pick<Settings, "enabled" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab" | "index">;
   /** A first suggestion, for a session whose model can only say one thing. */
   opening?: string;
   /** A conversation that goes on. */

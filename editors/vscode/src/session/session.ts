@@ -85,6 +85,7 @@ export class Session {
     const engine: EngineOptions = {
       model, modelName, mode, deny, aheadWrites,
       tree: this.#undone.tree,
+      tools: this.#options.tools?.() ?? [],
       consent: (call, verdict) => this.#consent(call, verdict),
     };
     return new headstart.Engine(engine);
@@ -256,8 +257,8 @@ export class Session {
   }
 
   #currentRules(): string {
-    const { deny, aheadWrites } = this.#options.settings();
-    return JSON.stringify([deny, aheadWrites]);
+    const { deny, aheadWrites, index } = this.#options.settings();
+    return JSON.stringify([deny, aheadWrites, index]);
   }
 
   /** What was read ahead may be denied now. */

@@ -88,10 +88,10 @@ export class Teller {
 
 /** What a call is about, in one line. */
 export function subjectOf(call: { name: string; args: Record<string, unknown> }): string {
-  const { file_path, path, pattern, command } = call.args;
+  const { file_path, path, pattern, query, command } = call.args;
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
   const where = text(file_path) ?? text(path);
-  const what = text(pattern) ?? text(command);
+  const what = text(pattern) ?? text(query) ?? text(command);
   if (what !== undefined) return where === undefined ? firstLine(what) : `${firstLine(what)} in ${where}`;
   return where ?? (Object.keys(call.args).length === 0 ? "" : firstLine(JSON.stringify(call.args)));
 }

@@ -35,7 +35,7 @@ function setup(recording: Recording, given: Given = {}) {
     // As an editor's: it only has to be a tree.
     tree: tree as never,
     mode: () => rules.mode,
-    settings: () => ({ enabled: true, speculation: true, candidates: 1, deny: [], aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
+    settings: () => ({ enabled: true, speculation: true, candidates: 1, deny: [], index: true, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
     changed: () => {},
     announce: () => {},
     insert: (text) => (prompt.text = text),
