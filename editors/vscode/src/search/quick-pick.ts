@@ -6,8 +6,8 @@ import type { ProjectSearch } from "./project-search.js";
 const MOST_HITS = 40;
 /** Milliseconds without a letter before it is searched. */
 const PAUSE_MS = 150;
-/** A longer text was pasted by mistake; its beginning is searched. */
-const LONGEST_QUERY = 10_000;
+/** A longer text was pasted by mistake, and the list would be compared with all of it: its beginning is kept. */
+const LONGEST_QUERY = 1_000;
 
 /** What is staged now, and how it is shown. */
 export interface Staged {
@@ -27,7 +27,7 @@ export function searchProject(search: ProjectSearch, root: vscode.Uri, staged: (
 
   const ask = async (): Promise<void> => {
     const mine = ++asked;
-    const query = pick.value.trim().slice(0, LONGEST_QUERY);
+    const query = pick.value.trim();
     let items: Item[] = [];
     try {
       const now = staged();
@@ -54,7 +54,8 @@ export function searchProject(search: ProjectSearch, root: vscode.Uri, staged: (
   };
 
   pick.placeholder = "What to look for: where are passwords checked, parse_query, retry of failed payments";
-  pick.onDidChangeValue(() => {
+  pick.onDidChangeValue((value) => {
+    if (LONGEST_QUERY < value.length) pick.value = value.slice(0, LONGEST_QUERY);
     clearTimeout(timer);
     timer = setTimeout(() => void ask(), PAUSE_MS);
   });

@@ -75,7 +75,7 @@ test("the project is searched by keyboard: places open at their line, rules hold
     await search.ask("oddlyNamed");
     await search.shows('shop/"odd"');
     assert.equal(await search.rows.locator(".codicon-bug").count(), 0, "a name makes no icon");
-    await search.ask("total ".repeat(17_000));
+    await search.ask("total ".repeat(150));
     await search.shows("shop/cart.kt");
     await workbench.press("Escape");
 
