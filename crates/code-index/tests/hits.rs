@@ -5,7 +5,6 @@
 //! headstart-code-index --test hits` writes the expected hits anew; look at the difference.
 
 #![expect(
-    clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::unwrap_used,
     reason = "the project is on the disk; what a helper cannot do stops the test"
