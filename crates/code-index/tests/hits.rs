@@ -78,7 +78,8 @@ fn answers(index: &dyn Snapshot, delta: &Delta) -> Vec<Value> {
     let answer = |query: &str| {
         let [plain, staged] = [View::new(index, []), View::new(index, [&over])].map(|view| {
             let query = Query::parse(query, |path| view.has(path));
-            let hits = search(&view, &query, Budget::default(), &[], &Weights::default()).unwrap();
+            let weights = Weights::for_view(&view);
+            let hits = search(&view, &query, Budget::default(), &[], &weights).unwrap();
             let hit = |hit: &headstart_code_index::Hit| {
                 json!({
                     "path": hit.path.as_str(),
