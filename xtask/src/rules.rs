@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod layout;
+mod named_tests;
 mod text;
 
 use std::fmt;
@@ -51,6 +52,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
     let mut broken = dependencies::check(&packages);
     broken.extend(layout::check(repository, &packages)?);
     broken.extend(text::check(&files, &text::MachinePaths::of_this_machine(repository)));
+    broken.extend(named_tests::check(&files));
     for warning in text::warnings(&files) {
         eprintln!("rules: {warning}");
     }

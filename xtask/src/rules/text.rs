@@ -14,8 +14,8 @@ const SOURCE_ENDINGS: [&str; 5] = [".rs", ".ts", ".js", ".mjs", ".sh"];
 /// A file of the repository that is text.
 pub(super) struct File {
     /// Relative to the repository, with `/`.
-    path: String,
-    text: String,
+    pub(super) path: String,
+    pub(super) text: String,
 }
 
 /// Paths of the machine that runs this check. They get into a repository with a pasted log or a snapshot.

@@ -211,3 +211,36 @@ fn a_turn_finds_what_it_has_just_written_and_the_work_after_it_as_well() {
     // What the turn wrote is in the index, or is found anew.
     assert!(session.run(&["search", "repeat_payment"]).stdout.starts_with("src/pay.rs:1-1"));
 }
+
+#[test]
+#[ignore = "mounts a small file system in a user namespace; the long checks run it"]
+fn on_a_full_disk_the_index_says_so_and_the_work_goes_on() {
+    let session = project();
+    for number in 0..600 {
+        let words: Vec<String> = (0..80).map(|word| format!("word_{number}_{word}")).collect();
+        session.write(&format!("project/src/many/{number}.rs"), format!("// {}\n", words.join("\n// ")));
+    }
+    fs::create_dir_all(index_of(&session)).unwrap();
+    let model = session.recording(&recording(&[codebase("where is check_login defined?")]));
+    // Whose index alone is on the small disk.
+    let mount = format!(
+        "mount -t tmpfs -o size=512k,mode=700 tmpfs '{}' && exec \"$0\" \"$@\"",
+        index_of(&session).display()
+    );
+    let arguments = ["speculate", "--json", "--mode", "auto-edit", "--model", &model, "say farewell"];
+    let plain = session.command(&arguments);
+    let mut command = std::process::Command::new("unshare");
+    command
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &mount])
+        .arg(plain.get_program())
+        .args(&arguments);
+    command.current_dir(session.workspace()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(std::process::Stdio::null());
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    let outcome = session.outcome(&arguments, child.expect("this test needs unshare (util-linux)"));
+    assert_eq!(outcome.code, Some(0), "this test needs user namespaces and tmpfs: {outcome}");
+    let results = results(&outcome);
+    assert!(results[0].contains("src/auth.rs:2:pub fn check_login() -> bool {"), "{}", results[0]);
+    assert!(outcome.stderr.contains("full"), "{outcome}");
+}

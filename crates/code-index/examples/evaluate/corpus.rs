@@ -31,6 +31,8 @@ pub(crate) struct Corpus {
     pub(crate) index: MemoryIndex,
     pub(crate) index_milliseconds: f64,
     pub(crate) recent: Vec<(WorkspacePath, f32)>,
+    /// The files of the commits that queries are made of, the newest first.
+    pub(crate) newest: Vec<Vec<String>>,
     /// The subjects of past commits, with the names of the files that each touched.
     pub(crate) subjects: Vec<String>,
     cases: Vec<Case>,
@@ -74,6 +76,7 @@ impl Corpus {
         }
         let index_milliseconds = cpu_milliseconds() - start;
 
+        let newest = queries.iter().map(|(_, commit)| commit.files.clone()).collect();
         let mut cases: Vec<Case> = Vec::new();
         for (_, commit) in queries {
             let relevant: Vec<String> =
@@ -94,7 +97,7 @@ impl Corpus {
         let name = name.unwrap_or_default();
         let told = past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED);
         let subjects = told.map(|commit| format!("{} {}", commit.subject, commit.files.join(" "))).collect();
-        Ok(Self { name, files, index, index_milliseconds, recent, subjects, cases, names })
+        Ok(Self { name, files, index, index_milliseconds, recent, newest, subjects, cases, names })
     }
 
     pub(crate) fn tuning(&self) -> &[Case] {

@@ -1,12 +1,13 @@
 //! How well, and how quickly, searches find what commits changed.
 //!
-//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] [--vectors] [--tune] [--misses] REPOSITORY…`
+//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] [--vectors] [--map] [--tune] [--misses] REPOSITORY…`
 //!
 //! A query is the subject of a commit without its number; relevant are the files that the commit modified. The index is of a
 //! commit before all of them. Every other query is for tuning (`--tune` looks for better weights with these alone), the
 //! rest is what is reported. Queries for names are names that one file of the repository defines. Beside it: a scan of all contents
 //! for the query's words with ripgrep's library, ranked by tf-idf. `--vectors` adds a table of vectors that is learned from the repository's
-//! own text before the queries, and shows what a search with both finds.
+//! own text before the queries, and shows what a search with both finds. `--map` shows nothing but how much of what commits change is named by a map of the
+//! repository.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -23,6 +24,7 @@ mod disk;
 mod hybrid;
 #[cfg(feature = "static-embeddings")]
 mod learn;
+mod mapped;
 mod scan;
 mod tune;
 
@@ -56,6 +58,9 @@ fn run() -> Result<(), Failure> {
     for repository in repositories {
         eprintln!("reading {repository}");
         corpora.push(Corpus::read(repository, "HEAD", !has("--no-history"))?);
+    }
+    if has("--map") {
+        return mapped::print(&corpora);
     }
     println!("| repository | files | queries | recall@10 | MRR | names R | names M | scan R | scan M |");
     println!("|---|---|---|---|---|---|---|---|---|");

@@ -1,0 +1,58 @@
+//! Tests that a page names are there.
+
+use super::Broken;
+use super::text::File;
+
+/// Pages that say which test holds what, in the form `path: name`.
+const PAGES: [&str; 1] = ["docs/code-index-rows.md"];
+
+pub(super) fn check(files: &[File]) -> Vec<Broken> {
+    let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
+    let mut broken = Vec::new();
+    for page in PAGES {
+        let Some(page_text) = text(page) else {
+            broken.push(Broken::new(page, "is not there".to_owned()));
+            continue;
+        };
+        for (path, name) in named(page_text) {
+            match text(path) {
+                None => broken.push(Broken::new(page, format!("{path} is not there"))),
+                Some(source) if !source.contains(&format!("fn {name}(")) => {
+                    broken.push(Broken::new(page, format!("{path} has no test {name}")));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    broken
+}
+
+/// What is between backticks and looks like the name of a test.
+fn named(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split('`').skip(1).step_by(2).filter_map(|code| {
+        let (file, name) = code.split_once(".rs: ")?;
+        Some((&code[..file.len() + 3], name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_is_named_has_to_be_there() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let page =
+            "| S1 | x | `a.rs: is_there`, `a.rs: is_gone` | `Budget: x` |\n| S2 | y | `b.rs: any` | |\n";
+        let files = [file(PAGES[0], page), file("a.rs", "#[test]\nfn is_there() {}\n")];
+        let broken: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            broken,
+            [
+                "docs/code-index-rows.md: a.rs has no test is_gone",
+                "docs/code-index-rows.md: b.rs is not there",
+            ]
+        );
+        assert_eq!(check(&[]).len(), 1);
+    }
+}
