@@ -233,7 +233,7 @@ fn on_a_full_disk_the_index_says_so_and_the_work_goes_on() {
     command
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", &mount])
         .arg(plain.get_program())
-        .args(&arguments);
+        .args(arguments);
     command.current_dir(session.workspace()).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.stdin(std::process::Stdio::null());
