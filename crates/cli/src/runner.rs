@@ -14,7 +14,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,7 +33,7 @@ pub(crate) use confinement::{ENTRY, enter};
 use confinement::{NOT_CONFINED, NOT_CONFINED_MARK};
 use kept_output::KeptOutput;
 
-use crate::views::Views;
+use crate::remote::Places;
 use machine::InstalledGit;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
@@ -58,7 +57,7 @@ pub(crate) struct BashRunner {
     confiner: Option<PathBuf>,
     git: InstalledGit,
     /// Where commands run that write.
-    views: Option<Arc<Views>>,
+    views: Places,
 }
 
 impl BashRunner {
@@ -74,7 +73,7 @@ impl BashRunner {
     }
 
     /// The same, with views for commands that write.
-    pub(crate) fn with_views(self, views: Option<Arc<Views>>) -> Self {
+    pub(crate) fn with_views(self, views: Places) -> Self {
         Self { views, ..self }
     }
 
@@ -82,7 +81,7 @@ impl BashRunner {
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         let clean = clean_environment(&users, &root);
-        Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: None }
+        Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: Places::default() }
     }
 
     /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
@@ -171,20 +170,15 @@ impl CommandRunner for BashRunner {
     }
 
     fn views(&self) -> Support {
-        self.views.as_ref().map(|views| views.support().clone()).unwrap_or_default()
+        self.views.support()
     }
 
     async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
-        match &self.views {
-            Some(views) => views.run(request).await,
-            None => Err(ToolError::NoView { why: "views are switched off".to_owned() }),
-        }
+        self.views.run(request).await
     }
 
     fn end_view(&self, view: &ViewId) {
-        if let Some(views) = &self.views {
-            views.end(view);
-        }
+        self.views.end(view);
     }
 }
 
@@ -197,9 +191,14 @@ struct Running {
 }
 
 /// A process group, ended when dropped.
-struct Group(Pid);
+pub(crate) struct Group(Pid);
 
 impl Group {
+    /// That of a process that was started as the leader of one, and was not waited for yet.
+    pub(crate) fn of(child: &Child) -> Option<Self> {
+        child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw).map(Self)
+    }
+
     /// The id stays taken as long as one process of the group is there, so that this cannot hit a stranger; when none
     /// is left, there is nothing to end.
     fn end(&self) {
@@ -231,12 +230,7 @@ fn start(
         .process_group(0)
         .kill_on_drop(true);
     let child = process.spawn()?;
-    let group = child
-        .id()
-        .and_then(|id| i32::try_from(id).ok())
-        .and_then(Pid::from_raw)
-        .map(Group)
-        .ok_or_else(|| io::Error::other("the process has no id"))?;
+    let group = Group::of(&child).ok_or_else(|| io::Error::other("the process has no id"))?;
     drop(process);
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     Ok(Running { group, child, output })

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::host::{AskStep, NativeHost};
 use crate::index::Upkeep;
 use crate::offered::Commits;
-use crate::views::Views;
+use crate::remote::Places;
 
 /// What the model is told it is, and how to work here.
 pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
@@ -37,7 +37,7 @@ pub(crate) struct Session {
     index: Option<Arc<Upkeep>>,
     /// The workspace, and the folder of all state.
     place: (PathBuf, Option<PathBuf>),
-    views: Option<Arc<Views>>,
+    views: Places,
 }
 
 /// The answer to the question what comes next.
@@ -86,7 +86,15 @@ impl Session {
         let conversation = Conversation::new(SYSTEM, toolbox.schemas(), model_name, Arc::clone(workspace));
         let engine = Engine { workspace: conversation.workspace(), ..engine };
         let conversation = conversation.after(history);
-        Self { conversation, engine, host, model, index: None, place: (PathBuf::new(), None), views: None }
+        Self {
+            conversation,
+            engine,
+            host,
+            model,
+            index: None,
+            place: (PathBuf::new(), None),
+            views: Places::default(),
+        }
     }
 
     /// In this workspace, with this folder of all state.
@@ -111,15 +119,13 @@ impl Session {
     }
 
     /// Whose work ahead runs commands in these.
-    pub(crate) fn with_views(self, views: Option<Arc<Views>>) -> Self {
+    pub(crate) fn with_views(self, views: Places) -> Self {
         Self { views, ..self }
     }
 
     /// Work ahead was accepted: the next views begin with other files.
     pub(crate) fn warm_views(&self) {
-        if let Some(views) = &self.views {
-            views.warm_when_idle(self.host.gate_context().deny);
-        }
+        self.views.warm_when_idle(self.host.gate_context().deny);
     }
 
     /// What the index has to tell the user, each once.

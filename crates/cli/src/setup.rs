@@ -20,6 +20,7 @@ use crate::index::{IndexModels, Upkeep};
 use crate::intel::Intel;
 use crate::models::Models;
 use crate::output;
+use crate::remote::{Places, Remote};
 use crate::runner::BashRunner;
 use crate::session::Session;
 use crate::store;
@@ -101,7 +102,7 @@ pub(crate) fn engine(
     background: BackgroundModel,
     host: Arc<NativeHost>,
     limits: Limits,
-    views: Option<Arc<Views>>,
+    views: Places,
     index: Option<&Arc<Upkeep>>,
 ) -> Engine {
     let tree: Arc<dyn Workspace> = Arc::new(tree);
@@ -116,7 +117,7 @@ pub(crate) fn engine(
 }
 
 /// The built-in tools, commands in the real shell, and those of an index.
-pub(crate) fn toolbox(workspace: &Path, views: Option<Arc<Views>>, index: Option<&Arc<Upkeep>>) -> Toolbox {
+pub(crate) fn toolbox(workspace: &Path, views: Places, index: Option<&Arc<Upkeep>>) -> Toolbox {
     let runner = BashRunner::new(workspace.to_owned()).with_views(views);
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
     of_index.into_iter().flatten().fold(Toolbox::standard(Some(Arc::new(runner))), Toolbox::with)
@@ -135,9 +136,23 @@ pub(crate) fn index(
     Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index.clone(), models)?)))
 }
 
-/// The views in which work ahead may run commands, and language servers run, where they are switched on. Whether this system has any, one of them
+/// Where work ahead may run commands: in the views of this system, or of another that the user's file names.
+pub(crate) fn places(
+    config: &Config,
+    workspace: &str,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Places {
+    let here = views(config, workspace, environment, state);
+    let is_wanted = config.shadow.enabled && config.speculation;
+    let remote =
+        || Remote::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state);
+    Places { here, remote: is_wanted.then(remote).flatten().map(Arc::new) }
+}
+
+/// The views of this system, in which commands and language servers run, where they are switched on. Whether there are any, one of them
 /// is made to find out.
-pub(crate) fn views(
+fn views(
     config: &Config,
     workspace: &str,
     environment: &Environment,
@@ -167,9 +182,9 @@ pub(crate) fn session(
     history: Vec<Message>,
     environment: &Environment,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
-    let views = views(config, workspace, environment, state);
-    let intel = Intel::open(config, workspace, environment, views.as_ref())?;
-    let rules = GateContext { views: views.is_some(), ..config.gate_context(workspace.to_owned())? };
+    let places = places(config, workspace, environment, state);
+    let intel = Intel::open(config, workspace, environment, places.here.as_ref())?;
+    let rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.to_owned())? };
     let (host, asks) = NativeHost::attended(rules);
     let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
@@ -177,8 +192,8 @@ pub(crate) fn session(
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
-    let held = views.clone();
-    let engine = engine(tree, workspace, background, Arc::clone(&host), limits, views, index.as_ref());
+    let held = places.clone();
+    let engine = engine(tree, workspace, background, Arc::clone(&host), limits, places, index.as_ref());
     let engine = Intel::join(intel, engine);
     let session = Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history);
     Ok((session.with_index(index).with_views(held).at(Path::new(workspace), state), asks))

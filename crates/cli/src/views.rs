@@ -42,7 +42,7 @@ use held::{AllHeld, Held, Open};
 use idle::Filler;
 pub(crate) use opening::{Opened, Output as BuildOutput};
 use repository::Repository;
-pub(crate) use repository::{Read, commits_output};
+pub(crate) use repository::{Read, commits_output, found_none};
 pub(crate) use rooms::{Room, Rooms, all as all_kept, processes};
 use settings::Settings;
 
@@ -118,6 +118,12 @@ impl Views {
             held: AllHeld::default(),
             filler: Mutex::default(),
         }
+    }
+
+    /// The same with the workspace shown at another path: it is a copy.
+    pub(crate) fn shown_at(mut self, path: PathBuf) -> Self {
+        self.options.shown_at = Some(path);
+        self
     }
 
     pub(crate) fn support(&self) -> &Support {
@@ -299,7 +305,7 @@ impl Views {
     }
 
     fn tell_repository(&self, opened: &mut Opened, is_written: bool, ran: &mut ViewOutput) {
-        if repository::found_none(&ran.output.output) {
+        if found_none(&ran.output.output) {
             ran.git_refused = self.repository.is_elsewhere().map(str::to_owned);
         }
         if !is_written {

@@ -30,11 +30,19 @@ pub(crate) fn state_name(workspace: &Path) -> String {
 
 /// The files and folders of a workspace that git does not ignore, without git's own.
 pub(crate) fn unignored(workspace: &Path) -> ignore::Walk {
-    WalkBuilder::new(workspace)
-        .hidden(false)
+    unignored_but(workspace, |_| false).build()
+}
+
+/// The same without those that `is_left_out` says, and what is in them.
+pub(crate) fn unignored_but(
+    workspace: &Path,
+    is_left_out: impl Fn(&Path) -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(workspace);
+    walk.hidden(false)
         .require_git(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build()
+        .filter_entry(move |entry| entry.file_name() != ".git" && !is_left_out(entry.path()));
+    walk
 }
 
 /// The workspace of a speculation that is kept. What a link leads to that took its place later is another folder.

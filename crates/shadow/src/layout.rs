@@ -9,7 +9,7 @@ use crate::{Options, ShadowError, Tier};
 /// One place in a view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The absolute path, in the view as on the machine.
+    /// The absolute path in the view; on the machine as well, but for a workspace that is shown elsewhere.
     pub at: PathBuf,
     /// What is there.
     pub shown: Shown,
@@ -30,7 +30,10 @@ pub enum Shown {
         masked: Vec<PathBuf>,
     },
     /// The workspace, copy-on-write; what is written in it is read back.
-    Workspace,
+    Workspace {
+        /// Where it is on the machine.
+        folder: PathBuf,
+    },
     /// A folder of the workspace, copy-on-write, over finished layers; what is written in it is kept on a disk.
     Build {
         /// Where it is kept.
@@ -56,7 +59,7 @@ const MADE: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 /// The places of a view, each after the one it is in. `look` says what the machine has at a path, links not followed.
 pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec<Place>, ShadowError> {
-    let workspace = options.workspace.as_path();
+    let workspace = options.shown_at.as_deref().unwrap_or(&options.workspace);
     check_workspace(workspace, options.home.as_deref())?;
     let mut places = BTreeMap::new();
     let tool_place = |path: PathBuf, masked: &[&str]| {
@@ -105,19 +108,19 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
             places.insert(path.clone(), Shown::ReadOnly);
         }
     }
-    places.insert(workspace.to_owned(), Shown::Workspace);
+    places.insert(workspace.to_owned(), Shown::Workspace { folder: options.workspace.clone() });
     // A clone is on the disk as a whole.
     let build = options.build.iter().filter(|_| options.tier != Tier::Clone);
     for (room, layer) in build.flat_map(crate::BuildRoom::rooms) {
         let Some(path) = layer.path.as_str().filter(|_| !layer.path.is_root()) else { continue };
-        let at = workspace.join(path);
-        let mut above = at.ancestors().skip(1).take_while(|above| *above != workspace);
+        let on_disk = options.workspace.join(path);
+        let mut above = on_disk.ancestors().skip(1).take_while(|above| *above != options.workspace);
         // A link on the way to it would lead elsewhere.
         if above.all(|above| look(above) == Standing::Folder)
-            && matches!(look(&at), Standing::Folder | Standing::Nothing)
+            && matches!(look(&on_disk), Standing::Folder | Standing::Nothing)
         {
             let below = if options.tier.copies() { Vec::new() } else { layer.below.clone() };
-            places.insert(at, Shown::Build { room, below });
+            places.insert(workspace.join(path), Shown::Build { room, below });
         }
     }
     Ok(places.into_iter().map(|(at, shown)| Place { at, shown }).collect())
@@ -160,6 +163,7 @@ fn is_plain(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BuildLayer, BuildRoom};
 
     fn debian(path: &Path) -> Standing {
         match path.to_str().unwrap() {
@@ -192,7 +196,7 @@ mod tests {
             Shown::Link(target) => format!("-> {}", target.display()),
             Shown::Empty => "empty".to_owned(),
             Shown::Tool { masked } => format!("tool without {}", masked.len()),
-            Shown::Workspace => "workspace".to_owned(),
+            Shown::Workspace { folder } => format!("workspace of {}", folder.display()),
             Shown::Build { room, below } => format!("{} over {}", room.display(), below.len()),
         };
         let places = layout(options, &debian).unwrap();
@@ -207,7 +211,7 @@ mod tests {
             ("/home/ada", "empty"),
             ("/home/ada/.cargo", "tool without 2"),
             ("/home/ada/go", "tool without 0"),
-            ("/home/ada/p", "workspace"),
+            ("/home/ada/p", "workspace of /home/ada/p"),
             ("/opt", "read-only"),
             ("/run", "empty"),
             ("/sys", "read-only"),
@@ -244,6 +248,28 @@ mod tests {
         assert!(shown(&with).contains(&("/home/ada/bin".to_owned(), "read-only".to_owned())));
         let with = Options { tools: vec!["/srv/cargo".into()], ..options("/home/ada/p") };
         assert!(shown(&with).contains(&("/srv/cargo".to_owned(), "tool without 2".to_owned())));
+    }
+
+    #[test]
+    fn a_copy_is_shown_where_its_workspace_is() {
+        let path = headstart_workspace_path::WorkspacePath::parse("bin").unwrap();
+        let build = BuildRoom {
+            folder: "/room".into(),
+            layers: vec![BuildLayer { path, below: Vec::new() }],
+            bytes: 1,
+            measured: "/room".into(),
+        };
+        let copy =
+            Options { shown_at: Some("/srv/project".into()), build: Some(build), ..options("/home/ada/p") };
+        let places = shown(&copy);
+        for (at, word) in
+            [("/srv/project", "workspace of /home/ada/p"), ("/srv/project/bin", "/room/0 over 0")]
+        {
+            assert!(places.contains(&(at.to_owned(), word.to_owned())), "{places:?}");
+        }
+        assert!(!places.iter().any(|(at, _)| at == "/home/ada/p"), "{places:?}");
+        let elsewhere = Options { shown_at: Some("/etc".into()), ..options("/home/ada/p") };
+        assert!(layout(&elsewhere, &debian).is_err());
     }
 
     #[test]

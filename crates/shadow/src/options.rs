@@ -12,6 +12,8 @@ use crate::{Limits, Tier};
 pub struct Options {
     /// The workspace, an absolute path.
     pub workspace: PathBuf,
+    /// Where commands see the workspace, if not at its own path: for a copy of one that is elsewhere.
+    pub shown_at: Option<PathBuf>,
     /// The user's home folder: in a view an empty one, with the folders of tools ([`TOOL_FOLDERS`](crate::TOOL_FOLDERS)) in it.
     pub home: Option<PathBuf>,
     /// Folders of programs, as they are on `PATH`: shown read-only.
@@ -37,6 +39,7 @@ impl Options {
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
+            shown_at: None,
             home: None,
             programs: Vec::new(),
             show: Vec::new(),

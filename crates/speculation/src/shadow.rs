@@ -179,7 +179,7 @@ impl Shadow {
     }
 
     fn tell(&self, call: &ToolCall, ran: &ViewOutput, staged: usize, git: Option<&GitChange>) {
-        let Some(view) = self.tier() else { return };
+        let Some(view) = ran.tier.or_else(|| self.tier()) else { return };
         self.events.send(Event::ShadowRan {
             command: command_of(call).to_owned(),
             exit_code: ran.output.exit_code,

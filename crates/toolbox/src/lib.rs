@@ -54,6 +54,8 @@
 //! - A search looks at one file after the other and yields between them; it reads each whole.
 //! - Every file that `grep` reads is in the overlay's read set.
 //!
+//! Views may be on another machine: [`exchange`] is what two sides say to each other then.
+//!
 //! # Features
 //!
 //! - `codebase`: the tools `codebase` and `repo_map`, which [`codebase_tools`] makes over an index that the host keeps.
@@ -65,6 +67,7 @@ mod arguments;
 mod codebase;
 mod command;
 mod content;
+pub mod exchange;
 mod ignore_rules;
 mod limits;
 mod line_search;

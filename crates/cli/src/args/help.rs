@@ -210,6 +210,14 @@ Examples:
   headstart shadow warm -- cargo test --no-run
   headstart shadow warm";
 
+pub(super) const SHADOW_SERVE: &str = "\
+Speaks the exchange of docs/formats.md until its input ends. It keeps a copy of each workspace that was sent \
+(`[shadow] copy_bytes` in the user's file bounds all of them), and runs commands in views over it.
+
+In the configuration of the machine that has the workspace:
+  [shadow]
+  remote = [\"ssh\", \"-oBatchMode=yes\", \"builder\", \"headstart\", \"shadow\", \"serve\"]";
+
 pub(super) const SHADOW_DIAGNOSTICS: &str = "\
 What is new is compared with the workspace on disk, where a server is started first; that may take a while.
 The exit code is 0, or 1 where there are new errors or no answer.

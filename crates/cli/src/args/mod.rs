@@ -243,6 +243,9 @@ pub(crate) enum Shadow {
     /// Say what language servers find in files, with a speculation's work in them
     #[command(after_help = help::SHADOW_DIAGNOSTICS)]
     Diagnostics(ShadowDiagnostics),
+    /// Give views to another machine, on standard input and output: what `[shadow] remote` of its user starts here
+    #[command(after_help = help::SHADOW_SERVE)]
+    Serve,
     /// Say what keeps views apart here, and try it: a write, a way out, an end by force; and which language servers there are
     Check {
         #[command(flatten)]
@@ -258,6 +261,9 @@ pub(crate) struct ShadowRun {
     /// Apply what it changed: all, or none
     #[arg(long)]
     pub(crate) apply: bool,
+    /// In a view of this machine, also where `[shadow] remote` names another
+    #[arg(long)]
+    pub(crate) here: bool,
     /// Count this path among the changes although git ignores it
     #[arg(long, value_name = "PATH")]
     pub(crate) keep_ignored: Vec<String>,
@@ -270,6 +276,9 @@ pub(crate) struct ShadowRun {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShadowWarm {
+    /// On this machine, also where `[shadow] remote` names another
+    #[arg(long)]
+    pub(crate) here: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
     /// The program and its arguments; without them the lines of `[shadow] warm`

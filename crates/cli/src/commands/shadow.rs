@@ -2,6 +2,7 @@
 
 mod diagnostics;
 mod kept;
+mod other_machine;
 mod warm;
 
 use std::io::{self, Write as _};
@@ -25,10 +26,11 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::intel::Found;
+use crate::remote::{Remote, names_git};
 use crate::setup::{self, AcceptedBy};
 use crate::store::Store;
 use crate::views::{BuildOutput, Opened, Read, Views, commits_output};
-use crate::{intel, output, workspace};
+use crate::{intel, output, serve, workspace};
 
 /// The exit code where there is no view, as that of other programs that start a command.
 const NO_VIEW: u8 = 125;
@@ -73,6 +75,9 @@ struct Checked<'a> {
     against: &'a [Against],
     notes: &'a [String],
     trials: Vec<Tried<'a>>,
+    /// The machine that the user's file names for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remote: Option<&'a other_machine::Elsewhere>,
     servers: Vec<Server<'a>>,
 }
 
@@ -98,24 +103,37 @@ struct Tried<'a> {
 
 pub(crate) async fn run(args: Shadow, context: &Context) -> Result<ExitStatus, CliError> {
     match args {
-        Shadow::Check { workspace } => check(&workspace, context),
-        Shadow::Run(args) => run_command(&args, context),
+        Shadow::Check { workspace } => check(&workspace, context).await,
+        Shadow::Serve => {
+            serve::serve(context, tokio::io::stdin(), tokio::io::stdout()).await.map(|()| ExitStatus::Done)
+        }
+        Shadow::Run(args) => run_command(&args, context).await,
         Shadow::List => kept::list(context),
-        Shadow::Warm(args) => warm::run(&args, context),
+        Shadow::Warm(args) => warm::run(&args, context).await,
         Shadow::Clean { all, workspace } => kept::clean(all, &workspace, context),
         Shadow::Diagnostics(args) => diagnostics::run(&args, context).await,
     }
 }
 
-fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
-    let (workspace, config, views) = open(of, context)?;
+async fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
+    let (workspace, config, state) = configured(of, context)?;
+    let views = views(&workspace, &config, state.as_ref(), context);
     let servers = intel::look(&config, Path::new(&workspace), &views);
     let (tier, why) = match views.support() {
         Support::Views { tier } => (Some(tier.to_string()), None),
         Support::None { why } => (None, Some(why.as_str())),
     };
     let trials = if tier.is_some() { views.self_test() } else { Vec::new() };
+    let remote = remote(&workspace, &config, state.as_ref(), context);
+    let elsewhere = match &remote {
+        Some(remote) => Some(other_machine::check(remote, &workspace, &config).await?),
+        None => None,
+    };
     let holds = trials.iter().all(|trial| trial.problem.is_none());
+    let is_given = match &elsewhere {
+        Some(elsewhere) => elsewhere.problem.is_none(),
+        None => tier.is_some(),
+    };
     if context.output.is_json() {
         let tried = trials.iter().map(|trial| Tried {
             what: trial.what,
@@ -128,6 +146,7 @@ fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
             against: views.against(),
             notes: views.notes(),
             trials: tried.collect(),
+            remote: elsewhere.as_ref(),
             servers: servers.iter().map(server).collect(),
         })?;
     } else {
@@ -144,11 +163,13 @@ fn check(of: &WorkspaceArg, context: &Context) -> Result<ExitStatus, CliError> {
             Some(problem) => format!("FAILED: {}: {problem}", trial.what),
         });
         let servers = servers.iter().map(server_line);
-        let lines = [head].into_iter().chain(against).chain(notes).chain(tried).chain(servers);
+        let elsewhere = elsewhere.iter().flat_map(other_machine::Elsewhere::lines);
+        let lines =
+            [head].into_iter().chain(against).chain(notes).chain(tried).chain(elsewhere).chain(servers);
         let lines: Vec<_> = lines.map(|line| output::printable(&line)).collect();
         output::print(&format!("{}\n", lines.join("\n")))?;
     }
-    Ok(if tier.is_some() && holds { ExitStatus::Done } else { ExitStatus::Failed })
+    Ok(if is_given && holds { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
 fn server(found: &Found) -> Server<'_> {
@@ -171,48 +192,43 @@ fn server_line(found: &Found) -> String {
     }
 }
 
-fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliError> {
+/// What came of a command of the user's own.
+struct Came {
+    end: End,
+    millis: u64,
+    /// What it printed, where that was not passed on as it came.
+    said: String,
+    back: ReadBack,
+    refused: Refused,
+    git: Option<GitChange>,
+    git_refused: Option<String>,
+    /// What else there is to say.
+    notes: Vec<String>,
+}
+
+async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliError> {
     let (staged, committed) = match &args.speculation {
         Some(id) => staged_by(id, &args.workspace, context)?,
         None => <_>::default(),
     };
-    let (workspace, config, views) = open(&args.workspace, context)?;
-    if let Support::None { why } = views.support() {
-        output::note(&format!("headstart: there is no view here: {why}"));
-        return Ok(ExitStatus::Of(NO_VIEW));
-    }
-    let state = context.store().ok();
+    let (workspace, config, state) = configured(&args.workspace, context)?;
     let tree = setup::tree(Path::new(&workspace), state.as_ref().map(Store::state_folder), AcceptedBy::This)?;
-    let rules = config.gate_context(workspace.clone())?;
-    let failed = |error: String| CliError::Unavailable(error);
-    let keep = args.keep_ignored.iter().map(|path| {
-        WorkspacePath::resolve(path, &workspace).map_err(|error| failed(format!("--keep-ignored: {error}")))
-    });
-    let keep = keep.collect::<Result<Vec<_>, _>>()?;
-    // What is asked for of build output is read as a whole, which it can be in memory.
-    let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
-    let mut opened = views.open_for(&rules.deny, &staged, committed.as_ref(), place).map_err(failed)?;
-    let view = &mut opened.view;
-    let json = context.output.is_json();
-    let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
-    let started = Instant::now();
-    let mut said = Said::new(json);
-    let ran = view.run_into(&command, &mut |stream, piece| said.take(stream, piece));
-    let (end, refused) = ran.map_err(|error| failed(error.to_string()))?;
-    let said = said.whole()?;
-    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut back = if view.has_ended() {
-        let why = match end {
-            End::Disk => "build output reached its limit on the disk",
-            _ => "its time was up",
-        };
-        output::note(&format!("headstart: {why}, and the view ended with all that it had written"));
-        ReadBack::default()
-    } else {
-        views.read_back(view, &tree, keep).map_err(failed)?
+    let remote = if args.here { None } else { remote(&workspace, &config, state.as_ref(), context) };
+    let came = match remote {
+        Some(remote) if committed.is_none() && !needs_repository(args) => {
+            other_machine::run(args, &workspace, &config, &remote, staged).await?
+        }
+        _ => {
+            let views = views(&workspace, &config, state.as_ref(), context);
+            if let Support::None { why } = views.support() {
+                output::note(&format!("headstart: there is no view here: {why}"));
+                return Ok(ExitStatus::Of(NO_VIEW));
+            }
+            let rules = config.gate_context(workspace.clone())?;
+            run_here(args, &workspace, &views, &rules.deny, &tree, &staged, committed.as_ref(), context)?
+        }
     };
-    let (git, git_refused) =
-        if back.git { read_repository(&views, &mut opened, &mut back, &rules.deny) } else { (None, None) };
+    let Came { end, millis, said, back, refused, git, git_refused, notes } = came;
     let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none();
     let may_apply = args.apply && is_whole && (!back.changes.is_empty() || git.is_some());
     let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), &workspace)?) } else { None };
@@ -225,7 +241,7 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         End::Exited { code } => Some(code),
         _ => None,
     };
-    if json {
+    if context.output.is_json() {
         output::print_json(&Ran {
             command: &args.command,
             exit_code,
@@ -244,6 +260,10 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
             conflicts,
         })?;
     } else {
+        output::print(&output::printable(&said))?;
+        for note in &notes {
+            output::note(&output::one_line(note));
+        }
         let told = Told { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
         told.tell(&refused, conflicts, applied);
     }
@@ -252,6 +272,54 @@ fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliErr
         Some(code) => ExitStatus::Of(u8::try_from(code).unwrap_or(1)),
         None => ExitStatus::Failed,
     })
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is one thing that the command was told or found")]
+fn run_here(
+    args: &ShadowRun,
+    workspace: &str,
+    views: &Views,
+    deny: &DenyRules,
+    tree: &OsTree,
+    staged: &ChangeSet,
+    committed: Option<&GitChange>,
+    context: &Context,
+) -> Result<Came, CliError> {
+    let failed = |error: String| CliError::Unavailable(error);
+    let keep = args.keep_ignored.iter().map(|path| {
+        WorkspacePath::resolve(path, workspace).map_err(|error| failed(format!("--keep-ignored: {error}")))
+    });
+    let keep = keep.collect::<Result<Vec<_>, _>>()?;
+    // What is asked for of build output is read as a whole, which it can be in memory.
+    let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
+    let mut opened = views.open_for(deny, staged, committed, place).map_err(failed)?;
+    let view = &mut opened.view;
+    let json = context.output.is_json();
+    let command = views.program(&args.command, if json { Streams::Joined } else { Streams::Apart });
+    let started = Instant::now();
+    let mut said = Said::new(json);
+    let ran = view.run_into(&command, &mut |stream, piece| said.take(stream, piece));
+    let (end, refused) = ran.map_err(|error| failed(error.to_string()))?;
+    let said = said.whole()?;
+    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let mut back = if view.has_ended() {
+        let why = match end {
+            End::Disk => "build output reached its limit on the disk",
+            _ => "its time was up",
+        };
+        output::note(&format!("headstart: {why}, and the view ended with all that it had written"));
+        ReadBack::default()
+    } else {
+        views.read_back(view, tree, keep).map_err(failed)?
+    };
+    let (git, git_refused) =
+        if back.git { read_repository(views, &mut opened, &mut back, deny) } else { (None, None) };
+    Ok(Came { end, millis, said, back, refused, git, git_refused, notes: Vec::new() })
+}
+
+/// Whether a command works with the repository, which no other machine has.
+fn needs_repository(args: &ShadowRun) -> bool {
+    args.command.iter().any(|word| names_git(word))
 }
 
 /// What a command prints: passed on as it comes, or kept for the JSON that tells of it.
@@ -367,12 +435,25 @@ impl Told<'_> {
 }
 
 pub(super) fn open(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Views), CliError> {
+    let (workspace, config, state) = configured(of, context)?;
+    let views = views(&workspace, &config, state.as_ref(), context);
+    Ok((workspace, config, views))
+}
+
+fn configured(of: &WorkspaceArg, context: &Context) -> Result<(String, Config, Option<Store>), CliError> {
     let workspace = workspace::resolve(of.path.as_deref())?;
     let config = context.config(&Flags::default(), Path::new(&workspace))?;
-    let state = context.store().ok();
-    let state = state.as_ref().map(Store::state_folder);
-    let views = setup::any_views(&config, &workspace, &context.environment, state);
-    Ok((workspace, config, views))
+    Ok((workspace, config, context.store().ok()))
+}
+
+fn views(workspace: &str, config: &Config, state: Option<&Store>, context: &Context) -> Views {
+    setup::any_views(config, workspace, &context.environment, state.map(Store::state_folder))
+}
+
+/// The other machine, where the user's file names one.
+fn remote(workspace: &str, config: &Config, state: Option<&Store>, context: &Context) -> Option<Remote> {
+    let (settings, quota) = (&config.shadow, config.limits.staged);
+    Remote::new(Path::new(workspace), settings, quota, &context.environment, state.map(Store::state_folder))
 }
 
 /// What a speculation staged that nobody has accepted yet.

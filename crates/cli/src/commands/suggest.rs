@@ -19,6 +19,7 @@ use crate::exit::ExitStatus;
 use crate::ledger::Ledger;
 use crate::models::Models;
 use crate::output::{self, Spinner};
+use crate::remote::Places;
 use crate::session::SYSTEM;
 use crate::store::SpeculationId;
 use crate::{history, setup, workspace};
@@ -50,7 +51,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
-    let tools = setup::toolbox(Path::new(&workspace), None, index.as_ref()).schemas();
+    let tools = setup::toolbox(Path::new(&workspace), Places::default(), index.as_ref()).schemas();
     let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
     let ledger = ledger_of(context, &config, &workspace)?;

@@ -42,6 +42,10 @@ pub(crate) struct Shadow {
     pub(crate) warm: Vec<String>,
     /// What completed work is checked with.
     pub(crate) check: CheckSetting,
+    /// The program, with its arguments, that reaches views on another machine; empty: they are on this one.
+    pub(crate) remote: Vec<String>,
+    /// Bytes of copies of workspaces of other machines, all of them together.
+    pub(crate) copy_bytes: u64,
 }
 
 /// What completed work is checked with.
@@ -73,6 +77,8 @@ pub(super) struct ShadowTable {
     build_bytes: Option<Spanned<String>>,
     warm: Vec<Spanned<String>>,
     check: Option<Spanned<String>>,
+    remote: Option<Spanned<Vec<String>>>,
+    copy_bytes: Option<Spanned<String>>,
 }
 
 impl Default for Shadow {
@@ -93,6 +99,8 @@ impl Default for Shadow {
             build_bytes: 8 << 30,
             warm: Vec::new(),
             check: CheckSetting::default(),
+            remote: Vec::new(),
+            copy_bytes: 32 << 30,
         }
     }
 }
@@ -104,7 +112,7 @@ struct Limit {
     set: fn(&mut Shadow, u64),
 }
 
-const LIMITS: [Limit; 7] = [
+const LIMITS: [Limit; 8] = [
     Limit {
         name: "time",
         of: |shadow| shadow.time.as_secs(),
@@ -123,6 +131,11 @@ const LIMITS: [Limit; 7] = [
         name: "build_bytes",
         of: |shadow| shadow.build_bytes,
         set: |shadow, value| shadow.build_bytes = value,
+    },
+    Limit {
+        name: "copy_bytes",
+        of: |shadow| shadow.copy_bytes,
+        set: |shadow, value| shadow.copy_bytes = value,
     },
 ];
 
@@ -149,6 +162,13 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
             "found" => CheckSetting::Found,
             line => CheckSetting::Line(line.to_owned()),
         };
+    }
+    if let Some(remote) = &table.remote {
+        if remote.get_ref().first().is_none_or(String::is_empty) {
+            let problem = "names no program; write [\"ssh\", \"HOST\", \"headstart\", \"shadow\", \"serve\"], or leave it out";
+            return Err(file.refuse(file.line(&remote.span()), "shadow.remote", problem));
+        }
+        shadow.remote.clone_from(remote.get_ref());
     }
     shadow.warm = table.warm.iter().map(|line| line.get_ref().clone()).collect();
     shadow.build = table.build.iter().map(|folder| build_folder(file, folder)).collect::<Result<_, _>>()?;
@@ -194,6 +214,10 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
         }
         shadow.check = CheckSetting::Off;
     }
+    if let Some(remote) = &table.remote {
+        let problem = "a project cannot choose where your files are sent; set it in your own file";
+        return Err(file.refuse(file.line(&remote.span()), "shadow.remote", problem));
+    }
     if let Some(line) = table.warm.first() {
         let problem = "a project cannot have commands run; set it in your own file";
         return Err(file.refuse(file.line(&line.span()), "shadow.warm", problem));
@@ -221,6 +245,7 @@ fn limits(file: &File) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
         text(&table.bytes, bytes),
         number(&table.files),
         text(&table.build_bytes, bytes),
+        text(&table.copy_bytes, bytes),
     ];
     let mut limits = Vec::new();
     for (limit, value) in LIMITS.iter().zip(values) {

@@ -7,9 +7,11 @@ use crate::error::CliError;
 
 /// Ours alone: a user may have named a folder that holds other things, too.
 const IGNORED: &[u8] = b"/.gitignore
+/copies/
 /git/
 /index/
 /ledgers/
+/remote/
 /shadow/
 /speculations/
 /staging/

@@ -94,7 +94,7 @@ impl Views {
     }
 
     /// Ends what had no command for so long.
-    pub(super) fn end_idle(&self, since: Duration) {
+    pub(crate) fn end_idle(&self, since: Duration) {
         let idle: Vec<_> = {
             let mut all = lock(&self.held.views);
             let is_idle = |held: &Arc<Held>| held.is_idle() && since <= lock(&held.used).elapsed();

@@ -191,6 +191,6 @@ pub(crate) fn commits_output(change: &GitChange, output: &[WorkspacePath]) -> Op
 }
 
 /// Whether a command says that it found no repository.
-pub(super) fn found_none(output: &str) -> bool {
+pub(crate) fn found_none(output: &str) -> bool {
     output.contains("not a git repository")
 }

@@ -28,6 +28,7 @@ mod policies;
 mod provider;
 mod recording;
 mod recording_formats;
+mod remote;
 mod scope;
 mod shadow;
 mod suggest;

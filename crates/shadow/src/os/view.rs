@@ -47,6 +47,8 @@ pub struct View {
     child: Child,
     ended: bool,
     workspace: PathBuf,
+    /// Where commands see it.
+    shown_at: PathBuf,
     places: Vec<Place>,
     build: Option<BuildRoom>,
     /// The file system in which all that is written lies, but for what is on a disk.
@@ -162,6 +164,7 @@ impl View {
             channel,
             child,
             ended: false,
+            shown_at: options.shown_at.unwrap_or_else(|| workspace.clone()),
             workspace,
             places,
             build: options.build,
@@ -188,7 +191,7 @@ impl View {
         self.tier
     }
 
-    /// The workspace, without links in its path: where it is in the view, too.
+    /// The workspace, without links in its path: where it is in the view, too, unless the options show it elsewhere.
     pub fn workspace(&self) -> &Path {
         &self.workspace
     }
@@ -286,7 +289,7 @@ impl View {
     ) -> Result<(End, Refused), ShadowError> {
         self.check_alive()?;
         self.spent = Spent::default();
-        let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
+        let directory = self.shown_at.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
         let watch = match (&self.build, self.ender()) {
             (Some(build), Ok(ender)) => Some(Watch::start(build, ender, self.room)),
             _ => None,
@@ -329,11 +332,12 @@ impl View {
     /// `base` is the workspace on disk, or an overlay over it that holds what the steps below staged.
     pub fn read_back(&mut self, base: &dyn Tree, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
         self.check_alive()?;
-        let place = self.places.iter().position(|place| place.shown == Shown::Workspace).unwrap_or_default();
+        let place = self.places.iter().position(|place| matches!(place.shown, Shown::Workspace { .. }));
+        let place = place.unwrap_or_default();
         let mut separate = BTreeMap::new();
         for place in &self.places {
             let Shown::Build { room, .. } = &place.shown else { continue };
-            let Some(path) = below(&self.workspace, &place.at) else { continue };
+            let Some(path) = below(&self.shown_at, &place.at) else { continue };
             let upper = std::fs::File::open(room.join(written::BUILD_UPPER))
                 .map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })?;
             separate.insert(path, OwnedFd::from(upper));
@@ -482,10 +486,11 @@ fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, Shado
         return Ok(None);
     }
     let path = &options.workspace;
+    let shown_at = options.shown_at.as_ref().unwrap_or(path);
     let failed = |reason: String| ShadowError::Workspace { path: path.clone(), reason };
     let workspace = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
     let separate = places.iter().filter(|place| matches!(place.shown, Shown::Build { .. }));
-    let separate: Vec<_> = separate.filter_map(|place| below(path, &place.at)).collect();
+    let separate: Vec<_> = separate.filter_map(|place| below(shown_at, &place.at)).collect();
     Listing::of(&workspace, path, options.tier, &separate).map(Some).map_err(failed)
 }
 

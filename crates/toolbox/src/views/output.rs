@@ -3,7 +3,7 @@ use std::time::Duration;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
 
-use super::Refused;
+use super::{Refused, Tier};
 use crate::CommandOutput;
 
 /// What came of a command in a view.
@@ -33,6 +33,8 @@ pub struct ViewOutput {
     pub began_ms: u64,
     /// What it took.
     pub cost: ViewCost,
+    /// By what it was kept apart, where that is another than [`CommandRunner::views`](crate::CommandRunner::views) says.
+    pub tier: Option<Tier>,
 }
 
 /// What a command in a view took.
@@ -61,6 +63,7 @@ impl ViewOutput {
             notes: Vec::new(),
             began_ms: 0,
             cost: ViewCost::default(),
+            tier: None,
         }
     }
 

@@ -1,5 +1,8 @@
+use serde::{Deserialize, Serialize};
+
 /// What a view kept from a command, which may be why it failed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Refused {
     /// How often it looked for a way out to a network; loopback does not count.
     pub network: u64,

@@ -28,6 +28,8 @@ pub enum Tier {
     Clone,
     /// The same, and the copy is in memory.
     Copy,
+    /// Another machine, and what keeps them apart there.
+    Remote,
     /// Nothing: a view in memory, for tests.
     Memory,
 }
@@ -59,6 +61,7 @@ impl fmt::Display for Tier {
             Self::Kernel => "kernel",
             Self::Clone => "clone",
             Self::Copy => "copy",
+            Self::Remote => "remote",
             Self::Memory => "memory",
         })
     }

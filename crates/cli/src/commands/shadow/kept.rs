@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
+use crate::serve::{all_copies, remove_copy};
 use crate::views::{all_kept, processes};
 use crate::workspace;
 
@@ -36,6 +37,12 @@ enum Line<'a> {
         bytes: u64,
         used: u64,
         current: bool,
+    },
+    /// The copy of a workspace of another machine.
+    Copy {
+        workspace: &'a str,
+        bytes: u64,
+        used: u64,
     },
     Cleaned {
         workspace: &'a str,
@@ -98,6 +105,13 @@ pub(super) fn list(context: &Context) -> Result<ExitStatus, CliError> {
             is_any = true;
         }
     }
+    for (_, about) in all_copies(store.state_folder()) {
+        let (workspace, bytes, used) = (about.workspace.as_str(), about.bytes, about.used);
+        let age = output::age(now.saturating_sub(used));
+        let text = format!("copy  {}  used {age} ago  {workspace} of another machine", size(bytes));
+        tell(context, &Line::Copy { workspace, bytes, used }, &text)?;
+        is_any = true;
+    }
     if !is_any && !context.output.is_json() {
         output::note("no view is held, and no build output is kept");
     }
@@ -123,6 +137,13 @@ pub(super) fn clean(all: bool, of: &WorkspaceArg, context: &Context) -> Result<E
             format!("removed  {}  {name}", size(bytes))
         };
         tell(context, &Line::Cleaned { workspace: &name, bytes, left }, &text)?;
+    }
+    for (folder, about) in all_copies(store.state_folder()).into_iter().filter(|_| all) {
+        let (workspace, bytes) = (about.workspace.as_str(), about.bytes);
+        let left = !remove_copy(&folder);
+        let what = if left { "kept     a connection uses it" } else { "removed" };
+        let text = format!("{what}  {}  {workspace} of another machine", size(bytes));
+        tell(context, &Line::Cleaned { workspace, bytes, left }, &text)?;
     }
     Ok(ExitStatus::Done)
 }

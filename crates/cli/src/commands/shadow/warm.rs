@@ -6,12 +6,18 @@ use headstart_toolbox::Support;
 use serde::Serialize;
 
 use super::kept::size;
-use super::{NO_VIEW, Said, open};
+use super::other_machine::line_of;
+use super::{NO_VIEW, Said, configured, remote, views};
 use crate::args::ShadowWarm;
+use crate::config::Config;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
+use crate::remote::Remote;
+
+const NOTHING: &str = "nothing says what to run: write `headstart shadow warm -- cargo check`, \
+                       or `[shadow]` with `warm = [\"cargo check\"]` in your configuration";
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowWarmed", rename_all = "camelCase")]
@@ -28,8 +34,14 @@ struct Warmed<'a> {
     why: Option<&'a str>,
 }
 
-pub(super) fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, CliError> {
-    let (workspace, config, views) = open(&args.workspace, context)?;
+pub(super) async fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, CliError> {
+    let (workspace, config, state) = configured(&args.workspace, context)?;
+    if !args.here
+        && let Some(remote) = remote(&workspace, &config, state.as_ref(), context)
+    {
+        return on_other_machine(args, workspace, &config, &remote, context).await;
+    }
+    let views = views(&workspace, &config, state.as_ref(), context);
     if let Support::None { why } = views.support() {
         output::note(&format!("headstart: there is no view here: {why}"));
         return Ok(ExitStatus::Of(NO_VIEW));
@@ -40,9 +52,7 @@ pub(super) fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, Cl
         vec![views.fill_program(&args.command)]
     };
     if commands.is_empty() {
-        let problem = "nothing says what to run: write `headstart shadow warm -- cargo check`, \
-                       or `[shadow]` with `warm = [\"cargo check\"]` in your configuration";
-        return Err(CliError::Unavailable(problem.to_owned()));
+        return Err(CliError::Unavailable(NOTHING.to_owned()));
     }
     let rules = config.gate_context(workspace)?;
     let json = context.output.is_json();
@@ -56,26 +66,64 @@ pub(super) fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStatus, Cl
     };
     let why = filled.kept.as_ref().err().map(String::as_str);
     let bytes = filled.kept.as_ref().ok().copied().flatten().unwrap_or_default();
-    if json {
-        output::print_json(&Warmed {
-            exit_code,
-            end: filled.end,
-            millis: u64::try_from(filled.time.as_millis()).unwrap_or(u64::MAX),
-            output: said,
-            folders: &filled.folders,
-            bytes,
-            kept: why.is_none(),
-            why,
-        })?;
-    } else {
-        let names: Vec<_> = filled.folders.iter().map(ToString::to_string).collect();
-        output::note(&match &filled.kept {
-            Ok(Some(bytes)) => format!("{}: {} kept for the next views", names.join(", "), size(*bytes)),
-            Ok(None) => "all of it was there already".to_owned(),
-            Err(why) => format!("nothing is kept: {why}"),
-        });
+    let warmed = Warmed {
+        exit_code,
+        end: filled.end,
+        millis: u64::try_from(filled.time.as_millis()).unwrap_or(u64::MAX),
+        output: said,
+        folders: &filled.folders,
+        bytes,
+        kept: why.is_none(),
+        why,
+    };
+    tell(&warmed, json)
+}
+
+async fn on_other_machine(
+    args: &ShadowWarm,
+    workspace: String,
+    config: &Config,
+    remote: &Remote,
+    context: &Context,
+) -> Result<ExitStatus, CliError> {
+    let lines =
+        if args.command.is_empty() { remote.warm_lines().to_vec() } else { vec![line_of(&args.command)] };
+    if lines.is_empty() {
+        return Err(CliError::Unavailable(NOTHING.to_owned()));
     }
-    Ok(match (exit_code, why) {
+    let rules = config.gate_context(workspace)?;
+    let built = remote.build(&rules.deny, &lines).await;
+    let built = built.map_err(|why| CliError::Unavailable(format!("{}: {why}", remote.name())))?;
+    let json = context.output.is_json();
+    if !json {
+        output::print(&output::printable(&built.output))?;
+    }
+    let warmed = Warmed {
+        exit_code: built.exit_code,
+        end: built.exit_code.map_or(End::TimeUp, |code| End::Exited { code }),
+        millis: built.millis,
+        output: built.output.clone(),
+        folders: &built.folders,
+        bytes: built.bytes,
+        kept: built.why.is_none(),
+        why: built.why.as_deref(),
+    };
+    tell(&warmed, json)
+}
+
+fn tell(warmed: &Warmed<'_>, json: bool) -> Result<ExitStatus, CliError> {
+    if json {
+        output::print_json(warmed)?;
+    } else {
+        let names: Vec<_> = warmed.folders.iter().map(ToString::to_string).collect();
+        let note = match (warmed.why, warmed.bytes) {
+            (Some(why), _) => format!("nothing is kept: {why}"),
+            (None, 0) => "all of it was there already".to_owned(),
+            (None, bytes) => format!("{}: {} kept for the next views", names.join(", "), size(bytes)),
+        };
+        output::note(&output::one_line(&note));
+    }
+    Ok(match (warmed.exit_code, warmed.why) {
         (Some(0), None) => ExitStatus::Done,
         (Some(0), Some(_)) | (None, _) => ExitStatus::Failed,
         (Some(code), _) => ExitStatus::Of(u8::try_from(code).unwrap_or(1)),

@@ -7,7 +7,8 @@ use super::*;
 #[test]
 fn views_have_limits_and_a_project_can_only_lower_them() {
     let user = "[shadow]\ntime = '2m'\nviews = 8\nmemory = '2GiB'\nbytes = '64MiB'\nfiles = 1000\nprocesses = 64\nfresh = 'require'\n\
-                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\ncheck = 'make check'\n";
+                show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\ncheck = 'make check'\nremote = ['ssh', 'builder']\n\
+                copy_bytes = '2GiB'\n";
     let shadow = Case::new(user, "").load().unwrap().shadow;
     let expected = Shadow {
         enabled: true,
@@ -25,6 +26,8 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
         build_bytes: 1 << 30,
         warm: vec!["cargo check".into()],
         check: CheckSetting::Line("make check".to_owned()),
+        remote: vec!["ssh".to_owned(), "builder".to_owned()],
+        copy_bytes: 2 << 30,
     };
     assert_eq!(shadow, expected);
     let copy = Case::new("", "").variable("HEADSTART_SHADOW", "copy").load().unwrap();
@@ -96,6 +99,16 @@ fn a_mistake_in_what_is_said_of_views_is_named() {
             "",
             "[shadow]\nbuild_bytes = '9GiB'\n",
             "project/.headstart/config.toml:2: shadow.build_bytes: a project can only lower this, and yours is 8589934592",
+        ),
+        (
+            "[shadow]\nremote = ['ssh', 'builder']\n",
+            "[shadow]\nremote = ['ssh', 'elsewhere']\n",
+            "project/.headstart/config.toml:2: shadow.remote: a project cannot choose where your files are sent; set it in your own file",
+        ),
+        (
+            "[shadow]\nremote = []\n",
+            "",
+            "user/headstart/config.toml:2: shadow.remote: names no program; write [\"ssh\", \"HOST\", \"headstart\", \"shadow\", \"serve\"], or leave it out",
         ),
         (
             "[shadow]\nbuild = ['.']\n",

@@ -41,7 +41,7 @@ pub(in crate::os) fn encode(apart: &Apart, limits: &Limits, places: &[Place]) ->
             Shown::Link(target) => ("link", vec![target]),
             Shown::Empty => ("empty", Vec::new()),
             Shown::Tool { masked } => ("tool", masked.iter().collect()),
-            Shown::Workspace => ("workspace", Vec::new()),
+            Shown::Workspace { folder } => ("workspace", vec![folder]),
             Shown::Build { room, below } => ("build", [room].into_iter().chain(below).collect()),
         };
         fields.push(at.as_os_str().as_bytes().to_vec());
@@ -92,7 +92,7 @@ impl Plan {
                 b"link" => Shown::Link(more.pop()?),
                 b"empty" => Shown::Empty,
                 b"tool" => Shown::Tool { masked: more },
-                b"workspace" => Shown::Workspace,
+                b"workspace" => Shown::Workspace { folder: more.pop()? },
                 b"build" if !more.is_empty() => Shown::Build { room: more.remove(0), below: more },
                 _ => return None,
             };
@@ -111,7 +111,7 @@ mod tests {
         let place = |at: &[u8], shown| Place { at: OsStr::from_bytes(at).into(), shown };
         let places = vec![
             place(b"/bin", Shown::Link("usr/bin".into())),
-            place(b"/home/a:b,\\\n \xff", Shown::Workspace),
+            place(b"/home/a:b,\\\n \xff", Shown::Workspace { folder: "/home/copy".into() }),
             place(b"/srv/cargo", Shown::Tool { masked: vec!["credentials".into(), "x/y".into()] }),
             place(
                 b"/srv/p/target",

@@ -69,7 +69,10 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     // A volume that is taken out on the machine is not held by this copy of its mount.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
-    let workspace = plan.places.iter().find(|place| place.shown == Shown::Workspace).map(|place| &*place.at);
+    let workspace = plan.places.iter().find_map(|place| match &place.shown {
+        Shown::Workspace { folder } => Some((&*place.at, &**folder)),
+        _ => None,
+    });
     let source = |place| source(place, workspace, &plan.apart);
     let sources = plan.places.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
@@ -84,7 +87,7 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     let mut view = None;
     for (number, (place, source)) in plan.places.iter().zip(sources).enumerate() {
         let made = site.place(number, place, source)?;
-        if place.shown == Shown::Workspace {
+        if matches!(place.shown, Shown::Workspace { .. }) {
             view = made;
         }
     }
@@ -104,22 +107,23 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
     Ok(Built { written, view, writable })
 }
 
-fn source(place: &Place, workspace: Option<&Path>, apart: &Apart) -> Result<Source, Refusal> {
+/// The workspace is given by its places in the view and on the machine.
+fn source(place: &Place, workspace: Option<(&Path, &Path)>, apart: &Apart) -> Result<Source, Refusal> {
     Ok(match (&place.shown, apart) {
-        (Shown::Workspace, Apart::Memory) => Source::Filled,
-        (Shown::Workspace, Apart::Disk(folder)) => Source::Given(copy(CWD, folder, false)?),
+        (Shown::Workspace { .. }, Apart::Memory) => Source::Filled,
+        (Shown::Workspace { .. }, Apart::Disk(folder)) => Source::Given(copy(CWD, folder, false)?),
         (Shown::Build { room, .. }, Apart::Memory | Apart::Disk(_)) => {
             make_folder(&folder(room)?, Path::new(written::BUILD_UPPER))?;
             Source::Given(copy(CWD, &room.join(written::BUILD_UPPER), false)?)
         }
         (Shown::Tool { .. }, Apart::Memory | Apart::Disk(_)) => Source::Closed(copy(CWD, &place.at, true)?),
         (Shown::ReadOnly, _) => Source::Mount(copy(CWD, &place.at, true)?),
-        (Shown::Tool { .. } | Shown::Workspace, Apart::Overlay) => Source::Layer(folder(&place.at)?),
+        (Shown::Tool { .. }, Apart::Overlay) => Source::Layer(folder(&place.at)?),
+        (Shown::Workspace { folder: on_disk }, Apart::Overlay) => Source::Layer(folder(on_disk)?),
         (Shown::Build { room, below }, Apart::Overlay) => {
             let room = folder(room)?;
             let mut layers = below.iter().map(|layer| folder(layer)).collect::<Result<Vec<_>, _>>()?;
-            let path =
-                workspace.and_then(|workspace| Some((workspace, place.at.strip_prefix(workspace).ok()?)));
+            let path = workspace.and_then(|(at, on_disk)| Some((on_disk, place.at.strip_prefix(at).ok()?)));
             if let Some((workspace, path)) = path {
                 layers.extend(folder_in(folder(workspace)?, path)?);
             }

@@ -23,7 +23,7 @@ impl View {
         let (input, stdin) = std::io::pipe().map_err(failed)?;
         let (stdout, output) = std::io::pipe().map_err(failed)?;
         let (stderr, errors) = std::io::pipe().map_err(failed)?;
-        let directory = self.workspace.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
+        let directory = self.shown_at.join(std::ffi::OsStr::from_bytes(command.directory.as_bytes()));
         let pipes = [input.as_fd(), output.as_fd(), errors.as_fd()];
         match send(&mut self.channel, "start", &directory, command, &pipes) {
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Err(failed(error)),

@@ -1,0 +1,190 @@
+//! A command of the user's own in a view of another machine, and whether there is one.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use headstart_overlay_fs::{ChangeSet, OsTree, TreeError};
+use headstart_shadow::{End, ReadBack, Refused};
+use headstart_toolbox::{GitSoFar, Secrets, ToolError, ViewId, ViewOutput, ViewRequest};
+use serde::Serialize;
+
+use super::Came;
+use super::kept::size;
+use crate::args::ShadowRun;
+use crate::config::Config;
+use crate::error::CliError;
+use crate::output;
+use crate::remote::Remote;
+
+/// So much of what a command prints is brought back.
+const MOST_OUTPUT: usize = 8 << 20;
+/// A name that no file of a project has.
+const WRITTEN: &str = "headstart-shadow-check";
+
+/// What came of trying out another machine.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Elsewhere {
+    command: String,
+    /// What answers there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
+    notes: Vec<String>,
+    /// What of the workspace is there now.
+    files: usize,
+    bytes: u64,
+    /// What is not sent although git does not ignore it.
+    left_out: Vec<String>,
+    /// How long a command took that only wrote one file, from here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    millis: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<String>,
+}
+
+impl Elsewhere {
+    /// For a person.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Self { command, program, notes, files, bytes, left_out, millis, problem } = self;
+        let mut lines = Vec::new();
+        if let Some(program) = program {
+            lines.push(format!("remote: {program} by {command}; commands of work ahead run there"));
+            lines.push(format!("sent: {files} files, {}", size(*bytes)));
+        }
+        lines.extend(notes.iter().map(|note| format!("note: there, {note}")));
+        lines.extend(left_out.iter().map(|left| format!("not sent: {left}")));
+        match (problem, millis) {
+            (Some(problem), _) => lines.push(format!("FAILED: remote: {command}: {problem}")),
+            (None, Some(millis)) => {
+                lines.push(format!(
+                    "ok: a command writes there, and the workspace does not change ({millis} ms)"
+                ));
+            }
+            (None, None) => {}
+        }
+        lines
+    }
+}
+
+/// Connects, sends the workspace, and runs a command.
+pub(super) async fn check(remote: &Remote, workspace: &str, config: &Config) -> Result<Elsewhere, CliError> {
+    let rules = config.gate_context(workspace.to_owned())?;
+    let mut found = Elsewhere {
+        command: remote.name(),
+        program: None,
+        notes: Vec::new(),
+        files: 0,
+        bytes: 0,
+        left_out: Vec::new(),
+        millis: None,
+        problem: None,
+    };
+    let checked = match remote.check(&rules.deny).await {
+        Ok(checked) => checked,
+        Err(why) => return Ok(Elsewhere { problem: Some(why), ..found }),
+    };
+    found.program = Some(format!("{} ({})", checked.program, checked.tier));
+    found.notes = checked.notes;
+    (found.files, found.bytes, found.left_out) = (checked.files, checked.bytes, checked.left_out);
+    let request = request(workspace, config, format!("echo x > {WRITTEN}"), ChangeSet::default())?;
+    let started = Instant::now();
+    let wrote =
+        |ran: &ViewOutput| ran.changes.changes.iter().any(|change| change.path.to_string() == WRITTEN);
+    match remote.run(request).await {
+        Err(error) => found.problem = Some(error.to_string()),
+        Ok(ran) if !wrote(&ran) => found.problem = Some("what it wrote did not come back".to_owned()),
+        Ok(_) if std::path::Path::new(workspace).join(WRITTEN).exists() => {
+            found.problem = Some(format!("{WRITTEN} was written on disk"));
+        }
+        Ok(_) => found.millis = Some(millis(started)),
+    }
+    Ok(found)
+}
+
+/// Runs the command over what is staged.
+pub(super) async fn run(
+    args: &ShadowRun,
+    workspace: &str,
+    config: &Config,
+    remote: &Remote,
+    staged: ChangeSet,
+) -> Result<Came, CliError> {
+    if !args.keep_ignored.is_empty() {
+        let problem = "--keep-ignored is for views of this machine; add --here";
+        return Err(CliError::Unavailable(problem.to_owned()));
+    }
+    let request = request(workspace, config, line_of(&args.command), staged)?;
+    let started = Instant::now();
+    let ran = remote.run(request).await.map_err(|error| match error {
+        ToolError::NoView { why } => CliError::Unavailable(format!("there is no view: {why}")),
+        error => CliError::Unavailable(error.to_string()),
+    })?;
+    let rules = config.gate_context(workspace.to_owned())?;
+    if let Some(change) = ran.changes.changes.iter().find(|change| rules.deny.closes(&change.path, false)) {
+        // A view of this machine does not read it back, either.
+        let path = output::one_line(&change.path.to_string());
+        let problem = format!("it changes {path}, which your rules close, and nothing of it is taken");
+        return Err(CliError::Unavailable(problem));
+    }
+    let mut notes = ran.notes;
+    notes.extend(ran.refused.quota.iter().map(|quota| format!("it reached a limit: {quota}")));
+    if ran.output.truncated {
+        notes.push(format!("only the first {} of what it printed were kept", size(MOST_OUTPUT as u64)));
+    }
+    Ok(Came {
+        end: match ran.output.exit_code {
+            Some(code) => End::Exited { code },
+            None if ran.output.timed_out => End::TimeUp,
+            None => End::Killed { signal: 9 },
+        },
+        millis: millis(started),
+        said: ran.output.output,
+        back: ReadBack {
+            changes: ran.changes,
+            ignored: ran.warm,
+            changed_meanwhile: ran.changed_meanwhile,
+            ..ReadBack::default()
+        },
+        refused: Refused {
+            network: ran.refused.network,
+            quota: ran.refused.quota.is_some(),
+            privileges: ran.refused.privileges,
+            outside: ran.outside.into_iter().map(Into::into).collect(),
+        },
+        git: None,
+        git_refused: ran.git_refused,
+        notes,
+    })
+}
+
+fn request(
+    workspace: &str,
+    config: &Config,
+    command: String,
+    staged: ChangeSet,
+) -> Result<ViewRequest, CliError> {
+    let failed = |error: TreeError| CliError::Unavailable(error.to_string());
+    Ok(ViewRequest {
+        command,
+        directory: headstart_overlay_fs::WorkspacePath::root(),
+        view: ViewId::new("command"),
+        below: Arc::default(),
+        staged: Arc::new(staged),
+        git: GitSoFar::default(),
+        base: Arc::new(OsTree::open(workspace).map_err(failed)?),
+        deny: config.gate_context(workspace.to_owned())?.deny,
+        secrets: Secrets::Closed,
+        time_limit: config.shadow.time,
+        output_limit: MOST_OUTPUT,
+    })
+}
+
+/// A program and its arguments as a line for bash.
+pub(super) fn line_of(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

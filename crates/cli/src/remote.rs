@@ -1,0 +1,496 @@
+//! Views on another machine, reached through a program that the user's own file names: the side of the exchange that has the workspace.
+//!
+//! The other machine is asked only by this user's word, and what it answers is believed as little as what a command writes: see
+//! [`headstart_toolbox::exchange`]. Where it cannot be reached or says what no view would give, nothing runs here in its place: the user has
+//! said where commands ahead run.
+
+mod connection;
+mod places;
+mod scan;
+mod seen;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::{ChangeKind, Content, ContentHash, Quota};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::exchange::{
+    Answer, Ask, Failure, Hello, MOST_LINE, Manifest, Run, Standing, Told, TreeEdit, Untrusted, VERSION,
+    ViewLimits, Warm, Warmed, line_of, pieces_of,
+};
+use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest};
+
+use crate::clock;
+use crate::config::Shadow;
+use crate::environment::Environment;
+use crate::views::found_none;
+use connection::{Call, Connection};
+pub(crate) use places::{Places, names_git};
+use scan::{Rules, Scan};
+
+/// After a connection that could not be made none is tried for so long.
+const PAUSE: Duration = Duration::from_secs(30);
+/// Beyond the time of a command its answer may take so long.
+const GRACE: Duration = Duration::from_secs(60);
+/// A message that the other side can give at once may take so long.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// A build ahead may take so long.
+const BUILD: Duration = Duration::from_secs(31 * 60);
+/// So often a command is asked for again where the workspace changed on the way.
+const MOST_TRIES: usize = 3;
+/// Edits of so many bytes are one message.
+const MOST_EDITS: usize = MOST_LINE / 16;
+
+/// The views of one workspace that are on another machine. Nothing is started before the first command.
+pub(crate) struct Remote {
+    command: Vec<String>,
+    workspace: PathBuf,
+    environment: Environment,
+    state: Option<PathBuf>,
+    hello: Hello,
+    quota: Quota,
+    most_time: Duration,
+    warm: Vec<String>,
+    connection: tokio::sync::Mutex<Known>,
+    /// What the other side holds; locked while it is brought up to date.
+    tree: tokio::sync::Mutex<Sent>,
+}
+
+#[derive(Default)]
+struct Known {
+    connection: Option<Arc<Connection>>,
+    failed: Option<(Instant, String)>,
+}
+
+/// What was sent.
+#[derive(Default)]
+struct Sent {
+    /// Read from the disk, as what the last process knew.
+    is_read: bool,
+    scan: Scan,
+    /// What the other side of this connection holds.
+    there: Option<(u64, Manifest, ContentHash)>,
+    /// When the look began after which all of it was sent, and by which rules.
+    began: Option<(Instant, Rules)>,
+}
+
+/// What came of trying it out.
+pub(crate) struct Checked {
+    pub(crate) program: String,
+    pub(crate) tier: Tier,
+    pub(crate) notes: Vec<String>,
+    /// Files and bytes that are there now, and what is not sent.
+    pub(crate) files: usize,
+    pub(crate) bytes: u64,
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Remote {
+    /// What the user's file names; `None` where it names nothing.
+    pub(crate) fn new(
+        workspace: &Path,
+        settings: &Shadow,
+        quota: Quota,
+        environment: &Environment,
+        state: Option<&Path>,
+    ) -> Option<Self> {
+        if settings.remote.is_empty() {
+            return None;
+        }
+        let limits = ViewLimits {
+            bytes: Some(settings.bytes),
+            files: Some(settings.files),
+            processes: Some(settings.processes),
+            memory: Some(settings.memory),
+        };
+        let hello = Hello {
+            version: VERSION,
+            program: crate::serve::program(),
+            client: seen::client(state),
+            workspace: workspace.display().to_string(),
+            limits,
+            build: settings.build.clone(),
+        };
+        Some(Self {
+            command: settings.remote.clone(),
+            workspace: workspace.to_owned(),
+            environment: environment.clone(),
+            state: state.map(Path::to_owned),
+            hello,
+            quota,
+            most_time: settings.time,
+            warm: settings.warm.clone(),
+            connection: tokio::sync::Mutex::default(),
+            tree: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// How it is reached, in a few words.
+    pub(crate) fn name(&self) -> String {
+        self.command.join(" ").chars().take(80).collect()
+    }
+
+    /// The command lines that build ahead.
+    pub(crate) fn warm_lines(&self) -> &[String] {
+        &self.warm
+    }
+
+    /// As the port has it.
+    pub(crate) async fn run(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        let began_ms = clock::unix_ms();
+        if let Some(change) = request
+            .below
+            .changes
+            .iter()
+            .chain(&request.staged.changes)
+            .find(|change| Rules::new(&request.deny).close(&change.path))
+        {
+            return Err(self.no_view(&format!("{} is staged, and does not leave this machine", change.path)));
+        }
+        for _ in 0..MOST_TRIES {
+            if let Some(mut ran) = self.try_run(&request).await? {
+                ran.began_ms = began_ms;
+                if found_none(&ran.output.output)
+                    && self.workspace.ancestors().any(|at| at.join(".git").exists())
+                {
+                    ran.git_refused = Some("the repository is not sent to the other machine".to_owned());
+                }
+                return Ok(ran);
+            }
+        }
+        Err(self.no_view("the workspace changes faster than it can be sent"))
+    }
+
+    /// `None`: the workspace changed on the way.
+    async fn try_run(&self, request: &ViewRequest) -> Result<Option<ViewOutput>, ToolError> {
+        let connection = self.connect().await.map_err(|why| self.no_view(&why))?;
+        let Some(tree) = self.bring(&connection, &request.deny).await.map_err(|why| self.no_view(&why))?
+        else {
+            return Ok(None);
+        };
+        let mut call = connection.call();
+        let limited = ViewRequest { time_limit: request.time_limit.min(self.most_time), ..request.clone() };
+        let run = Run::of(call.id(), tree, &limited);
+        let line = line_of(&Ask::Run(Box::new(run)));
+        if MOST_LINE < line.len() {
+            return Err(self.no_view("so many paths are staged that they are no message"));
+        }
+        let ends = EndOnDrop { connection: &connection, view: Some(&request.view) };
+        let started = Instant::now();
+        let taken = self.finish(&mut call, line, &limited).await;
+        ends.disarm();
+        let mut ran = match taken {
+            Ok(Some(ran)) => ran,
+            Ok(None) => return Ok(None),
+            Err(Failed::Told(error)) => return Err(error),
+            Err(Failed::Wrong(why)) => {
+                let why = format!("it said what no view gives: {why}");
+                connection.end(&why);
+                return Err(self.no_view(&why));
+            }
+        };
+        ran.cost.time = ran.cost.time.min(started.elapsed());
+        Ok(Some(ran))
+    }
+
+    async fn finish(
+        &self,
+        call: &mut Call,
+        line: Vec<u8>,
+        request: &ViewRequest,
+    ) -> Result<Option<ViewOutput>, Failed> {
+        call.send(line).await.map_err(|why| self.told(&why))?;
+        let mut answer = Answer::new(self.quota);
+        loop {
+            let told = call.next(request.time_limit + GRACE).await.map_err(|why| self.told(&why))?;
+            match told {
+                Told::Missing { hashes, .. } => {
+                    let contents: BTreeMap<ContentHash, &Content> = request
+                        .below
+                        .changes
+                        .iter()
+                        .chain(&request.staged.changes)
+                        .filter_map(|change| match &change.kind {
+                            ChangeKind::Write { content, .. } => Some((content.hash(), content)),
+                            _ => None,
+                        })
+                        .collect();
+                    for hash in hashes {
+                        let unknown =
+                            || Failed::Wrong(format!("it asks for {hash}, which no staged file has"));
+                        let content = contents.get(&hash).ok_or_else(unknown)?;
+                        call.content(content).await.map_err(|why| self.told(&why))?;
+                    }
+                }
+                Told::Content { hash, bytes, more, .. } => {
+                    answer.content(hash, &bytes, more).map_err(Failed::Wrong)?;
+                }
+                Told::Ran(ran) => {
+                    if request.output_limit.saturating_add(1_000) < ran.output.len() {
+                        return Err(Failed::Wrong("it printed more than it was asked to keep".to_owned()));
+                    }
+                    return match answer.take(*ran, request).await {
+                        Ok(ran) => Ok(Some(ran)),
+                        Err(Untrusted::Quota(error) | Untrusted::Tree(error)) => {
+                            Err(Failed::Told(error.into()))
+                        }
+                        Err(error) => Err(Failed::Wrong(error.to_string())),
+                    };
+                }
+                Told::Failed { failure, why, .. } => return self.failed(failure, &why),
+                _ => return Err(Failed::Wrong("a message that is no answer to a command".to_owned())),
+            }
+        }
+    }
+
+    fn failed<T>(&self, failure: Failure, why: &str) -> Result<Option<T>, Failed> {
+        let why: String =
+            why.chars().take(1_000).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
+        Err(Failed::Told(match failure {
+            Failure::TreeChanged => return Ok(None),
+            Failure::NoView => self.no_view(&why),
+            Failure::Call => ToolError::Failed { message: why },
+            Failure::Quota => ToolError::Quota { message: why },
+        }))
+    }
+
+    fn told(&self, why: &str) -> Failed {
+        Failed::Told(self.no_view(why))
+    }
+
+    fn no_view(&self, why: &str) -> ToolError {
+        ToolError::NoView { why: format!("{}: {why}", self.name()) }
+    }
+
+    /// The view is not needed any more.
+    pub(crate) fn end(&self, view: &ViewId) {
+        // Whoever connects at this moment has no view yet.
+        if let Ok(known) = self.connection.try_lock()
+            && let Some(connection) = &known.connection
+        {
+            connection.tell(Ask::End { view: view.as_str().to_owned() });
+        }
+    }
+
+    /// Builds ahead on the other machine.
+    pub(crate) async fn build(&self, deny: &DenyRules, lines: &[String]) -> Result<Warmed, String> {
+        for _ in 0..MOST_TRIES {
+            let connection = self.connect().await?;
+            let Some(tree) = self.bring(&connection, deny).await? else { continue };
+            let mut call = connection.call();
+            let warm = Warm { id: call.id(), tree, lines: lines.to_vec() };
+            call.send(line_of(&Ask::Warm(warm))).await?;
+            match call.next(BUILD).await? {
+                Told::Warmed(warmed) => return Ok(warmed),
+                Told::Failed { failure: Failure::TreeChanged, .. } => {}
+                Told::Failed { why, .. } => return Err(why),
+                _ => return Err("it said what is no answer to a build".to_owned()),
+            }
+        }
+        Err("the workspace changes faster than it can be sent".to_owned())
+    }
+
+    /// Connects, and sends what has to be there.
+    pub(crate) async fn check(&self, deny: &DenyRules) -> Result<Checked, String> {
+        let connection = self.connect().await?;
+        for _ in 0..MOST_TRIES {
+            if self.bring(&connection, deny).await?.is_some() {
+                let sent = self.tree.lock().await;
+                let is_file = |(_, standing): &(_, &Standing)| matches!(standing, Standing::File { .. });
+                return Ok(Checked {
+                    program: connection.program().to_owned(),
+                    tier: connection.tier(),
+                    notes: connection.notes().to_vec(),
+                    files: sent.scan.manifest.iter().filter(is_file).count(),
+                    bytes: sent.scan.manifest.bytes(),
+                    left_out: sent.scan.left_out.clone(),
+                });
+            }
+        }
+        Err("the workspace changes faster than it can be sent".to_owned())
+    }
+
+    async fn connect(&self) -> Result<Arc<Connection>, String> {
+        let mut known = self.connection.lock().await;
+        if let Some(connection) = &known.connection {
+            if connection.is_open() {
+                return Ok(Arc::clone(connection));
+            }
+            known.connection = None;
+        }
+        if let Some((at, why)) = &known.failed
+            && at.elapsed() < PAUSE
+        {
+            return Err(why.clone());
+        }
+        match Connection::open(&self.command, &self.workspace, &self.environment, &self.hello).await {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                *known = Known { connection: Some(Arc::clone(&connection)), failed: None };
+                Ok(connection)
+            }
+            Err(why) => {
+                known.failed = Some((Instant::now(), why.clone()));
+                Err(why)
+            }
+        }
+    }
+
+    /// Brings the copy on the other side to what is on the disk here; gives its state, or `None` where a file changed on the way.
+    async fn bring(&self, connection: &Connection, deny: &DenyRules) -> Result<Option<ContentHash>, String> {
+        let asked = Instant::now();
+        let rules = Rules::new(deny);
+        let mut sent = self.tree.lock().await;
+        if let (Some((began, by)), Some((number, _, digest))) = (&sent.began, &sent.there)
+            && asked <= *began
+            && *by == rules
+            && *number == connection.number()
+        {
+            // Somebody who waited less long has looked since.
+            return Ok(Some(*digest));
+        }
+        if !std::mem::replace(&mut sent.is_read, true) {
+            sent.scan = seen::read(self.state.as_deref(), &self.workspace);
+        }
+        let before = std::mem::take(&mut sent.scan);
+        let there = match sent.there.take() {
+            Some((number, manifest, digest)) if number == connection.number() => Some((manifest, digest)),
+            _ => {
+                let digest = before.manifest.digest();
+                (connection.tree() == Some(digest)).then(|| (before.manifest.clone(), digest))
+            }
+        };
+        let began = Instant::now();
+        let (workspace, by) = (self.workspace.clone(), rules.clone());
+        let scanned = tokio::task::spawn_blocking(move || {
+            let scan = scan::scan(&workspace, &by, &before)?;
+            let digest = scan.manifest.digest();
+            Ok::<_, String>((scan, digest, before))
+        });
+        let (scan, digest, before) = scanned.await.map_err(|error| error.to_string())??;
+        sent.scan = scan;
+        let is_there = there.as_ref().is_some_and(|(_, known)| *known == digest);
+        if !is_there && !self.send(connection, &mut sent.scan, digest, there).await? {
+            return Ok(None);
+        }
+        if sent.scan.manifest != before.manifest {
+            let (state, workspace, scan) = (self.state.clone(), self.workspace.clone(), sent.scan.clone());
+            tokio::task::spawn_blocking(move || seen::write(state.as_deref(), &workspace, &scan));
+        }
+        sent.there = Some((connection.number(), sent.scan.manifest.clone(), digest));
+        sent.began = Some((began, rules));
+        Ok(Some(digest))
+    }
+
+    /// Sends what differs; whether all of it could be.
+    async fn send(
+        &self,
+        connection: &Connection,
+        scan: &mut Scan,
+        digest: ContentHash,
+        there: Option<(Manifest, ContentHash)>,
+    ) -> Result<bool, String> {
+        let mut call = connection.call();
+        let since = there.as_ref().map(|(_, digest)| *digest);
+        let edits = scan.manifest.edits_since(&there.map(|(manifest, _)| manifest).unwrap_or_default());
+        for line in lines_of(call.id(), since, digest, edits) {
+            call.send(line).await?;
+        }
+        loop {
+            match call.next(PATIENCE).await? {
+                Told::Ready { .. } => return Ok(true),
+                Told::Unknown { .. } if since.is_some() => {
+                    call = connection.call();
+                    let edits = scan.manifest.edits_since(&Manifest::default());
+                    for line in lines_of(call.id(), None, digest, edits) {
+                        call.send(line).await?;
+                    }
+                }
+                Told::Missing { hashes, .. } => {
+                    let files = scan.files(&hashes).ok_or("it asks for a content that was not offered")?;
+                    for (hash, path) in files {
+                        let at = self.workspace.clone();
+                        let file = path.clone();
+                        let read = tokio::task::spawn_blocking(move || scan::read(&at, &file)).await;
+                        let content = read.ok().and_then(Result::ok).map(Content::from);
+                        let Some(content) = content.filter(|content| content.hash() == hash) else {
+                            scan.forget(&path);
+                            call.send(line_of(&Ask::Gone { id: call.id() })).await?;
+                            return Ok(false);
+                        };
+                        call.content(&content).await?;
+                    }
+                }
+                Told::Failed { failure: Failure::TreeChanged, .. } => return Ok(false),
+                Told::Failed { why, .. } => return Err(why),
+                _ => return Err("it said what is no answer to a workspace".to_owned()),
+            }
+        }
+    }
+}
+
+/// Why a command came to nothing.
+enum Failed {
+    /// What the user or the model is told.
+    Told(ToolError),
+    /// The other side is not to be believed.
+    Wrong(String),
+}
+
+fn lines_of(
+    id: u64,
+    since: Option<ContentHash>,
+    digest: ContentHash,
+    edits: Vec<TreeEdit>,
+) -> impl Iterator<Item = Vec<u8>> {
+    let mut batches = vec![Vec::new()];
+    let mut bytes = 0;
+    for edit in edits {
+        let target = match &edit.now {
+            Some(Standing::Link { target }) => target.len(),
+            _ => 0,
+        };
+        let size = 200 + 4 * (edit.path.as_bytes().len() + target);
+        if MOST_EDITS < bytes + size {
+            batches.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += size;
+        batches.last_mut().expect("works because there is one from the start").push(edit);
+    }
+    let count = batches.len();
+    batches.into_iter().enumerate().map(move |(number, edits)| {
+        line_of(&Ask::Tree { id, since, digest, edits, more: number + 1 < count })
+    })
+}
+
+/// Ends the view where the future is dropped that waits for its command.
+struct EndOnDrop<'a> {
+    connection: &'a Connection,
+    view: Option<&'a ViewId>,
+}
+
+impl EndOnDrop<'_> {
+    fn disarm(mut self) {
+        self.view = None;
+    }
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(view) = self.view {
+            self.connection.tell(Ask::End { view: view.as_str().to_owned() });
+        }
+    }
+}
+
+impl Call {
+    async fn content(&self, content: &Content) -> Result<(), String> {
+        for (bytes, more) in pieces_of(content) {
+            self.send(line_of(&Ask::Content { id: self.id(), hash: content.hash(), bytes, more })).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,404 @@
+//! One connection to another machine: a program that the user's file names, its standard input and output, and the calls that share them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use headstart_overlay_fs::ContentHash;
+use headstart_toolbox::Tier;
+use headstart_toolbox::exchange::{Ask, Hello, Lines, Told, line_of, read_greeting, read_line};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::environment::Environment;
+use crate::runner::Group;
+
+/// The greeting of the other side has to come within this; a host may have to be woken.
+const GREETING: Duration = Duration::from_secs(30);
+/// The other side says something so often, and is given up after a while without.
+const SILENCE: Duration = Duration::from_secs(60);
+/// This side says something so often.
+const ALIVE: Duration = Duration::from_secs(15);
+/// The program gets so long to end by itself.
+const ENDING: Duration = Duration::from_secs(2);
+/// When a stream of it ended, what it says of that may take so long.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+/// Messages that wait to be written, or to be taken by a call.
+const MOST_WAITING: usize = 64;
+/// Answers to calls that nobody waits for any more.
+const MOST_STRAY: usize = 10_000;
+/// So much of what the program prints on standard error is told.
+const MOST_SAID: usize = 500;
+
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// A connection. Dropping it ends the program.
+pub(super) struct Connection {
+    number: u64,
+    program: String,
+    tier: Tier,
+    notes: Vec<String>,
+    tree: Option<ContentHash>,
+    out: mpsc::Sender<Vec<u8>>,
+    /// Goes before what waits in `out`. Without it the connection ends.
+    first: Option<mpsc::UnboundedSender<Ask>>,
+    calls: Arc<Calls>,
+    next: AtomicU64,
+    /// Says nothing, and ends when the program has.
+    program_runs: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+/// Who waits for an answer.
+#[derive(Default)]
+struct Calls {
+    open: Mutex<BTreeMap<u64, mpsc::Sender<Told>>>,
+    /// Why the connection is over.
+    over: Mutex<Option<String>>,
+}
+
+/// One call.
+pub(super) struct Call {
+    id: u64,
+    out: mpsc::Sender<Vec<u8>>,
+    answers: mpsc::Receiver<Told>,
+    calls: Arc<Calls>,
+}
+
+/// The program that reaches the other machine. Its group is ended with it.
+struct Transport {
+    // First, so that the group is ended while its leader's id is still its own.
+    _group: Group,
+    child: Child,
+}
+
+impl Connection {
+    /// Starts the program and waits for the greeting of the other side. The error says why there is none.
+    pub(super) async fn open(
+        command: &[String],
+        workspace: &Path,
+        environment: &Environment,
+        hello: &Hello,
+    ) -> Result<Self, String> {
+        let mut transport = Transport::start(command, workspace, environment)?;
+        let streams =
+            (transport.child.stdin.take(), transport.child.stdout.take(), transport.child.stderr.take());
+        let (Some(mut input), Some(output), Some(errors)) = streams else {
+            return Err("its streams are not there".to_owned());
+        };
+        let mut said = Said::of(errors);
+        let mut told = Incoming { output, lines: Lines::default(), buffer: vec![0; 256 << 10] };
+        let greeted = async {
+            // That nobody reads it is told better by what comes back.
+            let _ = input.write_all(&line_of(&Ask::Hello(hello.clone()))).await;
+            let line = told.next(GREETING).await?;
+            read_greeting::<Told>(&line).map_err(|error| error.to_string())
+        };
+        let greeting = greeted.await;
+        let (program, tier, notes, tree) = match greeting {
+            Ok(Told::Hello { program, tier, notes, tree, .. }) => (program, tier, notes, tree),
+            Ok(_) => return Err("its first message is no greeting".to_owned()),
+            Err(why) => {
+                drop(input);
+                // What it says of itself comes with its end.
+                let _ = timeout(ENDING, transport.child.wait()).await;
+                return Err(said.with(why).await);
+            }
+        };
+        let plain =
+            |text: &String| -> String { text.chars().filter(|sign| !sign.is_control()).take(300).collect() };
+        let notes: Vec<String> = notes.iter().take(10).map(plain).collect();
+        let Some(tier) = tier else { return Err(format!("it has no views: {}", notes.join("; "))) };
+        let (out, waiting) = mpsc::channel(MOST_WAITING);
+        let (first, urgent) = mpsc::unbounded_channel();
+        let calls = Arc::new(Calls::default());
+        let mine = Arc::clone(&calls);
+        let (runs, program_runs) = std::sync::mpsc::channel();
+        tokio::spawn(async move {
+            let why = tokio::select! {
+                why = read_all(&mut told, &mine) => why,
+                why = write_all(&mut input, waiting, urgent) => why,
+            };
+            // The program ends with its input; what waits for an answer is told then, with what it said last.
+            drop((input, told));
+            mine.end(&said.with(why).await);
+            let _ = timeout(ENDING, transport.child.wait()).await;
+            drop((transport, runs));
+        });
+        Ok(Self {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            program: plain(&program),
+            tier,
+            notes,
+            tree,
+            out,
+            first: Some(first),
+            calls,
+            next: AtomicU64::new(1),
+            program_runs: Mutex::new(program_runs),
+        })
+    }
+
+    /// Tells connections of this process apart.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn program(&self) -> &str {
+        &self.program
+    }
+
+    pub(super) fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What the copy held when the connection was made.
+    pub(super) fn tree(&self) -> Option<ContentHash> {
+        self.tree
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        lock(&self.calls.over).is_none()
+    }
+
+    /// Nothing that comes over it is believed any more.
+    pub(super) fn end(&self, why: &str) {
+        self.calls.end(why);
+    }
+
+    /// Says something that needs no answer.
+    pub(super) fn tell(&self, ask: Ask) {
+        // Where nobody listens any more there is nothing to end, either.
+        if let Some(first) = &self.first {
+            let _ = first.send(ask);
+        }
+    }
+
+    pub(super) fn call(&self) -> Call {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, answers) = mpsc::channel(MOST_WAITING);
+        if self.is_open() {
+            lock(&self.calls.open).insert(id, sender);
+        }
+        Call { id, out: self.out.clone(), answers, calls: Arc::clone(&self.calls) }
+    }
+}
+
+impl Drop for Connection {
+    /// Waits for the end of the program, which ends all that runs on the other side; one that does not end by itself is killed within this.
+    fn drop(&mut self) {
+        self.first = None;
+        let _ = lock(&self.program_runs).recv_timeout(2 * ENDING);
+    }
+}
+
+impl Call {
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) async fn send(&self, line: Vec<u8>) -> Result<(), String> {
+        if let Some(why) = self.why_over() {
+            return Err(why);
+        }
+        match self.out.send(line).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.why_over().unwrap_or_else(|| "the connection is over".to_owned())),
+        }
+    }
+
+    /// The next message for this call.
+    pub(super) async fn next(&mut self, patience: Duration) -> Result<Told, String> {
+        match timeout(patience, self.answers.recv()).await {
+            Ok(Some(told)) => Ok(told),
+            Ok(None) => Err(self.why_over().unwrap_or_else(|| "the connection is over".to_owned())),
+            Err(_) => Err(format!("no answer came within {} s", patience.as_secs())),
+        }
+    }
+
+    fn why_over(&self) -> Option<String> {
+        lock(&self.calls.over).clone()
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        lock(&self.calls.open).remove(&self.id);
+    }
+}
+
+impl Calls {
+    fn end(&self, why: &str) {
+        lock(&self.over).get_or_insert_with(|| why.to_owned());
+        lock(&self.open).clear();
+    }
+}
+
+impl Transport {
+    fn start(command: &[String], workspace: &Path, environment: &Environment) -> Result<Self, String> {
+        let (program, arguments) = command.split_first().ok_or("no program is named")?;
+        let mut variables = environment.all();
+        // A program that the workspace brings along is none that the user named.
+        let outside = |folder: &std::path::PathBuf| folder.is_absolute() && !folder.starts_with(workspace);
+        let path = environment.get("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::env::split_paths(path).filter(outside)).unwrap_or_default();
+        variables.insert(OsString::from("PATH"), path.clone());
+        let found = find(program, &path)
+            .ok_or_else(|| format!("{program} is not installed where PATH can find it"))?;
+        let child = Command::new(found)
+            .args(arguments)
+            .current_dir("/")
+            .env_clear()
+            .envs(variables)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("{program} cannot be started: {error}"))?;
+        let group = Group::of(&child).ok_or("the process has no id")?;
+        Ok(Self { _group: group, child })
+    }
+}
+
+fn find(program: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
+    if program.contains('/') {
+        return Path::new(program).is_absolute().then(|| program.into());
+    }
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Gives out what comes, until something is wrong with it: what that is.
+async fn read_all(told: &mut Incoming, calls: &Calls) -> String {
+    let mut stray = 0;
+    loop {
+        let line = match told.next(SILENCE).await {
+            Ok(line) => line,
+            Err(why) => return why,
+        };
+        if !lock(&calls.over).is_none() {
+            return "it is not believed any more".to_owned();
+        }
+        let told: Told = match read_line(&line) {
+            Ok(told) => told,
+            Err(error) => return error.to_string(),
+        };
+        let id = match &told {
+            Told::Missing { id, .. }
+            | Told::Unknown { id }
+            | Told::Ready { id }
+            | Told::Content { id, .. }
+            | Told::Failed { id, .. } => *id,
+            Told::Ran(ran) => ran.id,
+            Told::Warmed(warmed) => warmed.id,
+            Told::Alive => continue,
+            _ => return "it says hello twice".to_owned(),
+        };
+        let call = lock(&calls.open).get(&id).cloned();
+        match call {
+            // Whoever waits too long for the answer is gone by then.
+            Some(call) => drop(call.send(told).await),
+            None => stray += 1,
+        }
+        if MOST_STRAY < stray {
+            return "it answers what nobody asked".to_owned();
+        }
+    }
+}
+
+async fn write_all(
+    input: &mut ChildStdin,
+    mut waiting: mpsc::Receiver<Vec<u8>>,
+    mut first: mpsc::UnboundedReceiver<Ask>,
+) -> String {
+    loop {
+        let line = tokio::select! {
+            biased;
+            ask = first.recv() => match ask {
+                Some(ask) => line_of(&ask),
+                None => return "nobody needs it any more".to_owned(),
+            },
+            line = waiting.recv() => match line {
+                Some(line) => line,
+                None => return "nobody needs it any more".to_owned(),
+            },
+            () = tokio::time::sleep(ALIVE) => line_of(&Ask::Alive),
+        };
+        match timeout(SILENCE, input.write_all(&line)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return format!("it does not listen any more: {error}"),
+            Err(_) => return format!("it did not listen for {} s", SILENCE.as_secs()),
+        }
+    }
+}
+
+/// What comes from the other side.
+struct Incoming {
+    output: ChildStdout,
+    lines: Lines,
+    buffer: Vec<u8>,
+}
+
+impl Incoming {
+    async fn next(&mut self, patience: Duration) -> Result<Vec<u8>, String> {
+        loop {
+            if let Some(line) = self.lines.next_line().map_err(|error| error.to_string())? {
+                return Ok(line);
+            }
+            let read = timeout(patience, self.output.read(&mut self.buffer)).await;
+            let read = read.map_err(|_| format!("nothing was heard of it for {} s", patience.as_secs()))?;
+            match read.map_err(|error| error.to_string())? {
+                0 => return Err("the connection ended".to_owned()),
+                count => self.lines.push(&self.buffer[..count]),
+            }
+        }
+    }
+}
+
+/// The end of what the program prints on standard error.
+struct Said {
+    text: Arc<Mutex<Vec<u8>>>,
+    listening: JoinHandle<()>,
+}
+
+impl Said {
+    fn of(errors: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        Self { text: Arc::clone(&text), listening: tokio::spawn(listen(errors, text)) }
+    }
+
+    /// Why the connection is over, with what the program said of it: that may come a little later.
+    async fn with(&mut self, why: String) -> String {
+        let _ = timeout(LAST_WORDS, &mut self.listening).await;
+        let said = lock(&self.text);
+        let said = String::from_utf8_lossy(&said);
+        let words = said.split(|sign: char| sign.is_whitespace() || sign.is_control());
+        let words = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        if words.is_empty() { why } else { format!("{why}: {words}") }
+    }
+}
+
+async fn listen(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = vec![0; 4096];
+    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
+        let mut said = lock(&said);
+        said.extend_from_slice(&buffer[..count]);
+        let over = said.len().saturating_sub(MOST_SAID);
+        said.drain(..over);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,103 @@
+//! Where commands of work ahead run: in views of this machine, or of another one.
+
+use std::sync::Arc;
+
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::{Support, Tier, ToolError, ViewId, ViewOutput, ViewRequest};
+
+use super::Remote;
+use crate::views::Views;
+
+/// The views of a workspace.
+#[derive(Clone, Default)]
+pub(crate) struct Places {
+    pub(crate) here: Option<Arc<Views>>,
+    /// Where the user's file names another machine, commands run there, but for those that need the repository: it does not leave this one.
+    pub(crate) remote: Option<Arc<Remote>>,
+}
+
+impl Places {
+    /// Whether there is any.
+    pub(crate) fn are_there(&self) -> bool {
+        self.support().has_views()
+    }
+
+    pub(crate) fn support(&self) -> Support {
+        match (&self.remote, &self.here) {
+            // Whether it can be reached is known when it has to be.
+            (Some(_), _) => Support::Views { tier: Tier::Remote },
+            (None, Some(views)) => views.support().clone(),
+            (None, None) => Support::default(),
+        }
+    }
+
+    pub(crate) async fn run(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        match (&self.remote, &self.here) {
+            (Some(remote), _) if !needs_repository(&request) => remote.run(request).await,
+            (remote, Some(views)) => {
+                let tier = remote.as_ref().and_then(|_| views.support().tier());
+                Ok(ViewOutput { tier, ..views.run(request).await? })
+            }
+            (Some(_), None) => {
+                let why = "it needs the repository, which is not sent to another machine, and this one has no views";
+                Err(ToolError::NoView { why: why.to_owned() })
+            }
+            (None, None) => Err(ToolError::NoView { why: "views are switched off".to_owned() }),
+        }
+    }
+
+    pub(crate) fn end(&self, view: &ViewId) {
+        if let Some(views) = &self.here {
+            views.end(view);
+        }
+        if let Some(remote) = &self.remote {
+            remote.end(view);
+        }
+    }
+
+    /// After an accept: builds ahead where commands run.
+    pub(crate) fn warm_when_idle(&self, deny: DenyRules) {
+        match (&self.remote, &self.here) {
+            (Some(remote), _) if !remote.warm_lines().is_empty() => {
+                let remote = Arc::clone(remote);
+                // What cannot be kept is told by `shadow warm`, which the user may run by hand.
+                tokio::spawn(async move { remote.build(&deny, remote.warm_lines()).await });
+            }
+            (None, Some(views)) => views.warm_when_idle(deny),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a command works with git, or over commits that were made ahead.
+fn needs_repository(request: &ViewRequest) -> bool {
+    !request.git.is_empty() || names_git(&request.command)
+}
+
+/// Whether a word of a command is `git`.
+pub(crate) fn names_git(command: &str) -> bool {
+    let is_part = |sign: char| sign.is_alphanumeric() || "_-./".contains(sign);
+    command.split(|sign| !is_part(sign)).any(|word| word.rsplit('/').next() == Some("git"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_names_git_is_known() {
+        for line in [
+            "git status",
+            "cd a && git diff",
+            "/usr/bin/git log",
+            "x=$(git rev-parse HEAD)",
+            "sh -c 'git add .'",
+        ] {
+            assert!(names_git(line), "{line}");
+        }
+        for line in ["cat .gitignore", "cargo test digit", "ls .git-hooks", "grep legit src", "make git-free"]
+        {
+            assert!(!names_git(line), "{line}");
+        }
+    }
+}

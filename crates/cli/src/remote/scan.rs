@@ -1,0 +1,266 @@
+//! What of a workspace is sent: the files that git does not ignore, without git's own folder and what rules close.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+
+use headstart_overlay_fs::{ContentHash, WorkspacePath};
+use headstart_tool_gate::{DenyRule, DenyRules};
+use headstart_toolbox::exchange::{Manifest, Standing};
+use ignore::{DirEntry, WalkState};
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::workspace::unignored_but;
+
+/// A longer file is not sent, in bytes.
+const LONGEST: u64 = 256 << 20;
+/// A workspace with more paths is not sent.
+const MOST_PATHS: usize = 1_000_000;
+/// So many that are left out are named.
+const MOST_NAMED: usize = 20;
+/// A file that changed so short a time ago may change again without a later time, in nanoseconds.
+const RACY: i64 = 2_000_000_000;
+
+/// Which paths do not leave this machine.
+#[derive(Clone)]
+pub(super) struct Rules {
+    deny: DenyRules,
+    /// Closes what holds a secret by its name, also for a user who has such files open here.
+    secrets: DenyRules,
+}
+
+/// What was found.
+#[derive(Clone, Default)]
+pub(super) struct Scan {
+    pub(super) manifest: Manifest,
+    /// By what each file is known to be as it was.
+    pub(super) stamps: BTreeMap<WorkspacePath, Stamp>,
+    /// What is not sent although git does not ignore it, and why.
+    pub(super) left_out: Vec<String>,
+}
+
+/// A file as the system saw it: device, inode, length, times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp(u64, u64, u64, i64, i64);
+
+impl Rules {
+    pub(super) fn new(deny: &DenyRules) -> Self {
+        Self { deny: deny.clone(), secrets: DenyRules::default() }
+    }
+
+    pub(super) fn close(&self, path: &WorkspacePath) -> bool {
+        self.deny.matching(path).is_some()
+            || self.secrets.secret(path).is_some()
+            || path.names().any(|name| name.eq_ignore_ascii_case(b".git"))
+    }
+
+    fn patterns(&self) -> &[DenyRule] {
+        self.deny.rules()
+    }
+}
+
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns() == other.patterns()
+    }
+}
+
+impl Scan {
+    /// Where the files with these contents are; `None` if one of them is nowhere.
+    pub(super) fn files(&self, hashes: &[ContentHash]) -> Option<Vec<(ContentHash, WorkspacePath)>> {
+        let mut paths = BTreeMap::new();
+        for (path, standing) in self.manifest.iter() {
+            if let Standing::File { hash, .. } = standing {
+                paths.insert(*hash, path.clone());
+            }
+        }
+        hashes.iter().map(|hash| Some((*hash, paths.get(hash)?.clone()))).collect()
+    }
+
+    /// The next look reads this file whatever its times say.
+    pub(super) fn forget(&mut self, path: &WorkspacePath) {
+        self.stamps.remove(path);
+    }
+}
+
+/// Looks at the workspace; files that are as they were `before` are not read again.
+pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Scan, String> {
+    let began = clock::of_files_ns();
+    let (root, by) = (workspace.to_owned(), rules.clone());
+    let is_closed = move |path: &Path| relative(&root, path).is_none_or(|path| by.close(&path));
+    let (found, all) = channel();
+    let mut walk = unignored_but(workspace, is_closed);
+    walk.threads(std::thread::available_parallelism().map_or(1, |count| count.get().min(4)));
+    walk.build_parallel().run(|| {
+        let found: Sender<Found> = found.clone();
+        Box::new(move |entry| {
+            let Some(found_one) = look(workspace, before, entry) else { return WalkState::Continue };
+            if found.send(found_one).is_ok() { WalkState::Continue } else { WalkState::Quit }
+        })
+    });
+    drop(found);
+    let mut scan = Scan::default();
+    let mut left_out = 0_usize;
+    for one in all {
+        match one {
+            Found::At(path, standing, stamp) => {
+                if let Some(stamp) = stamp.filter(|stamp| stamp.4.saturating_add(RACY) < began) {
+                    scan.stamps.insert(path.clone(), stamp);
+                }
+                scan.manifest.insert(path, standing);
+            }
+            Found::LeftOut(what) => {
+                left_out += 1;
+                if left_out <= MOST_NAMED {
+                    scan.left_out.push(what);
+                }
+            }
+        }
+        if MOST_PATHS < scan.manifest.len() {
+            return Err(format!("the workspace has more than {MOST_PATHS} files that git does not ignore"));
+        }
+    }
+    scan.left_out.sort();
+    scan.manifest.check()?;
+    Ok(scan)
+}
+
+enum Found {
+    At(WorkspacePath, Standing, Option<Stamp>),
+    LeftOut(String),
+}
+
+fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>) -> Option<Found> {
+    let entry = match entry {
+        Ok(entry) => entry,
+        Err(error) => return Some(Found::LeftOut(error.to_string())),
+    };
+    let path = relative(workspace, entry.path()).filter(|path| !path.is_root())?;
+    let left_out = |why: &str| Some(Found::LeftOut(format!("{path}: {why}")));
+    let Ok(found) = entry.path().symlink_metadata() else { return None };
+    if found.is_dir() {
+        return Some(Found::At(path, Standing::Folder, None));
+    }
+    if found.is_symlink() {
+        let target = fs::read_link(entry.path()).ok()?.as_os_str().as_bytes().into();
+        return Some(Found::At(path, Standing::Link { target }, None));
+    }
+    if !found.is_file() {
+        return None;
+    }
+    if LONGEST < found.len() {
+        return left_out(&format!("it has more than {} MiB", LONGEST >> 20));
+    }
+    let executable = found.mode() & 0o100 != 0;
+    let stamp = stamp(&found);
+    if before.stamps.get(&path) == Some(&stamp)
+        && let Some(Standing::File { hash, len, .. }) = before.manifest.get(&path)
+    {
+        return Some(Found::At(path, Standing::File { hash: *hash, len: *len, executable }, Some(stamp)));
+    }
+    match read(workspace, &path) {
+        Ok(bytes) => {
+            let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
+            // What was read may be newer than the stamp, which then says so at the next look.
+            Some(Found::At(path, Standing::File { hash, len, executable }, Some(stamp)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => left_out(&error.to_string()),
+    }
+}
+
+/// The content of a file; a link at its place is an error.
+pub(super) fn read(workspace: &Path, path: &WorkspacePath) -> io::Result<Vec<u8>> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let at = workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+    let file = File::options().read(true).custom_flags(flags).open(at)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if LONGEST < bytes.len() as u64 {
+        return Err(io::Error::other("it has grown too long"));
+    }
+    Ok(bytes)
+}
+
+fn relative(workspace: &Path, path: &Path) -> Option<WorkspacePath> {
+    let below = path.strip_prefix(workspace).ok()?.as_os_str().as_bytes();
+    if below.is_empty() { Some(WorkspacePath::root()) } else { WorkspacePath::from_bytes(below).ok() }
+}
+
+fn stamp(found: &fs::Metadata) -> Stamp {
+    let time = |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
+    let modified = time(found.mtime(), found.mtime_nsec());
+    Stamp(found.dev(), found.ino(), found.len(), modified, time(found.ctime(), found.ctime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(scan: &Scan) -> Vec<String> {
+        scan.manifest.iter().map(|(path, _)| path.to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_closed_ignored_or_gits_own_is_not_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in [
+            ".git/config",
+            "sub/.git/HEAD",
+            ".gitignore",
+            "a.txt",
+            "out/x",
+            "keys/deep/k",
+            ".env",
+            "sub/id_rsa",
+            "sub/b.txt",
+        ] {
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "out\n").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/shadow", folder.path().join("link")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("fifo"), rustix::fs::Mode::RUSR).unwrap();
+        let deny = DenyRules::from_patterns(["keys"]).unwrap().with_secrets_open();
+        let rules = Rules::new(&deny);
+        let first = scan(folder.path(), &rules, &Scan::default()).unwrap();
+        assert_eq!(paths(&first), [".gitignore", "a.txt", "link", "sub", "sub/b.txt"]);
+        assert!(first.stamps.is_empty(), "files of this moment are read again");
+        let target = first.manifest.get(&WorkspacePath::parse("link").unwrap()).unwrap();
+        assert_eq!(*target, Standing::Link { target: "/etc/shadow".into() });
+        // Nobody finds a closed content by its hash, either.
+        assert!(first.files(&[ContentHash::of(b"TOKEN")]).is_none());
+        assert!(read(folder.path(), &WorkspacePath::parse("link").unwrap()).is_err());
+    }
+
+    #[test]
+    fn an_edit_is_found_and_what_stayed_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        fs::write(&file, "one").unwrap();
+        let rules = Rules::new(&DenyRules::default());
+        let mut first = scan(folder.path(), &rules, &Scan::default()).unwrap();
+        let path = WorkspacePath::parse("a.txt").unwrap();
+        // As if it had not changed for long.
+        first.stamps.insert(path.clone(), stamp(&file.symlink_metadata().unwrap()));
+        let known = Standing::File { hash: ContentHash::of(b"known"), len: 3, executable: false };
+        first.manifest.insert(path.clone(), known.clone());
+        assert_eq!(scan(folder.path(), &rules, &first).unwrap().manifest.get(&path), Some(&known));
+        fs::write(&file, "two").unwrap();
+        let Some(Standing::File { hash, .. }) =
+            scan(folder.path(), &rules, &first).unwrap().manifest.get(&path).cloned()
+        else {
+            panic!("it is a file");
+        };
+        assert_eq!(hash, ContentHash::of(b"two"));
+    }
+}

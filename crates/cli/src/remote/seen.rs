@@ -1,0 +1,84 @@
+//! What is kept of a workspace between two processes, so that the next one sends only what changed: `STATE/remote/`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_toolbox::exchange::{Manifest, TreeEdit};
+use serde::{Deserialize, Serialize};
+
+use super::scan::{Scan, Stamp};
+use crate::workspace::state_name;
+
+const FOLDER: &str = "remote";
+const CLIENT: &str = "client";
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    tree: Vec<TreeEdit>,
+    stamps: Vec<(WorkspacePath, Stamp)>,
+}
+
+/// A random name for this state folder; without one a name that no other process has.
+pub(super) fn client(state: Option<&Path>) -> String {
+    let known = state.and_then(|state| kept_client(&state.join(FOLDER)).ok());
+    known.unwrap_or_else(|| random().unwrap_or_else(|_| format!("process-{}", std::process::id())))
+}
+
+fn kept_client(folder: &Path) -> io::Result<String> {
+    crate::store::create_private_folder(folder).map_err(io::Error::other)?;
+    let file = folder.join(CLIENT);
+    if let Ok(name) = fs::read_to_string(&file)
+        && name.len() == 32
+    {
+        return Ok(name);
+    }
+    let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    new.write_all(random()?.as_bytes())?;
+    // Where another process was faster, its name counts.
+    let _ = new.persist_noclobber(&file);
+    fs::read_to_string(file)
+}
+
+fn random() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+}
+
+/// What the last process knew; nothing where that cannot be read.
+pub(super) fn read(state: Option<&Path>, workspace: &Path) -> Scan {
+    let kept = file(state, workspace).and_then(|file| fs::read(file).ok());
+    let kept: Option<Kept> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(Kept { tree, stamps }) = kept else { return Scan::default() };
+    let mut manifest = Manifest::default();
+    manifest.apply(&tree);
+    Scan { manifest, stamps: stamps.into_iter().collect::<BTreeMap<_, _>>(), left_out: Vec::new() }
+}
+
+/// Keeps it for the next one. That it cannot be kept is no error: then more is read and sent.
+pub(super) fn write(state: Option<&Path>, workspace: &Path, scan: &Scan) {
+    let Some((file, folder)) =
+        file(state, workspace).and_then(|file| Some((file.clone(), file.parent()?.to_owned())))
+    else {
+        return;
+    };
+    let kept = Kept {
+        tree: scan.manifest.edits_since(&Manifest::default()),
+        stamps: scan.stamps.iter().map(|(path, stamp)| (path.clone(), *stamp)).collect(),
+    };
+    let written = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).and_then(|mut new| {
+        let mut buffered = io::BufWriter::new(&mut new);
+        serde_json::to_writer(&mut buffered, &kept)?;
+        buffered.flush()?;
+        drop(buffered);
+        new.persist(file).map_err(|error| error.error)
+    });
+    drop(written);
+}
+
+fn file(state: Option<&Path>, workspace: &Path) -> Option<PathBuf> {
+    Some(state?.join(FOLDER).join(format!("{}.json", state_name(workspace))))
+}

@@ -1,0 +1,317 @@
+//! Views for another machine: the side of the exchange that has them, on standard input and output.
+//!
+//! Whoever can start this program here may run commands here anyway, so the one that asks is believed; what it names is kept below this user's
+//! state folder all the same. When its side of the stream ends, or nothing is heard of it, all that runs ends.
+
+mod calls;
+mod copy;
+mod disk;
+mod log;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use headstart_overlay_fs::{Content, ContentHash};
+use headstart_toolbox::exchange::{Ask, Hello, Lines, Told, VERSION, line_of, read_greeting, read_line};
+use headstart_toolbox::{Support, Tier, ViewId};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use crate::config::{Flags, Shadow};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::views::Views;
+use calls::Call;
+use copy::Copy;
+pub(crate) use copy::{all as all_copies, remove as remove_copy};
+
+/// The first message has to come within this.
+const GREETING: Duration = Duration::from_secs(30);
+/// Whoever asks says something at least so often, and is given up after a while without.
+const SILENCE: Duration = Duration::from_secs(120);
+/// This side says something so often.
+const ALIVE: Duration = Duration::from_secs(10);
+/// What runs gets so long to end.
+const ENDING: Duration = Duration::from_secs(5);
+/// Messages of one call that wait for it, and answers that wait to be written.
+const MOST_WAITING: usize = 64;
+/// Bytes of contents that are kept in case the next command names them.
+const MOST_KEPT: usize = 256 << 20;
+
+/// What all calls of a connection share.
+struct Session {
+    workspace: String,
+    tree: PathBuf,
+    copy: Mutex<Copy>,
+    views: Arc<Views>,
+    settings: Shadow,
+    quota: headstart_overlay_fs::Quota,
+    out: mpsc::Sender<Vec<u8>>,
+    kept: Mutex<Kept>,
+    /// In which state the copy was when each view was last used.
+    lies_over: Mutex<BTreeMap<ViewId, ContentHash>>,
+}
+
+/// Contents that came or went, the newest last.
+#[derive(Default)]
+struct Kept {
+    contents: BTreeMap<ContentHash, Content>,
+    order: std::collections::VecDeque<ContentHash>,
+    bytes: usize,
+}
+
+/// Answers until the other side is gone.
+pub(crate) async fn serve(
+    context: &Context,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> Result<(), CliError> {
+    let (out, waiting) = mpsc::channel(MOST_WAITING);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(write(waiting, output));
+    let mut asked = Asked { input, lines: Lines::default(), buffer: vec![0; 256 << 10] };
+    let served = answer(context, &mut asked, out, &mut tasks).await;
+    if served.is_err() {
+        // What was said last is still on its way, and tells the other side more than the end of the stream.
+        let _ = timeout(Duration::from_secs(2), tasks.join_next()).await;
+    }
+    served
+}
+
+async fn answer(
+    context: &Context,
+    asked: &mut Asked<impl AsyncRead + Unpin>,
+    out: mpsc::Sender<Vec<u8>>,
+    tasks: &mut JoinSet<()>,
+) -> Result<(), CliError> {
+    let wrong = |why: String| CliError::Unavailable(why);
+    let Some(line) = asked.next(GREETING).await.map_err(wrong)? else { return Ok(()) };
+    let hello = match read_greeting::<Ask>(&line) {
+        Ok(Ask::Hello(hello)) => hello,
+        other => {
+            // Says which version is spoken here.
+            let none = told_hello(None, vec!["there is no view for this version".to_owned()], None);
+            let _ = out.send(line_of(&none)).await;
+            let why =
+                other.err().map_or("the first message is no greeting".to_owned(), |error| error.to_string());
+            return Err(CliError::Unavailable(why));
+        }
+    };
+    let session = match Session::open(context, hello, out.clone()) {
+        Ok(session) => Arc::new(session),
+        Err(error) => {
+            let _ = out.send(line_of(&told_hello(None, vec![error.to_string()], None))).await;
+            return Err(error);
+        }
+    };
+    session.greet().await?;
+    tasks.spawn(async move {
+        while out.send(line_of(&Told::Alive)).await.is_ok() {
+            tokio::time::sleep(ALIVE).await;
+        }
+    });
+    let mut calls = Calls::new(Arc::clone(&session));
+    let ended = loop {
+        match asked.next(SILENCE).await {
+            Ok(Some(line)) => match read_line(&line) {
+                Ok(ask) => calls.take(ask).await,
+                Err(error) => break Err(wrong(error.to_string())),
+            },
+            Ok(None) => break Ok(()),
+            Err(why) => break Err(wrong(why)),
+        }
+    };
+    drop(calls);
+    session.views.end_idle(Duration::ZERO);
+    // A thread that runs a command finds out that its view has ended, and removes what it kept on the disk.
+    let over = async {
+        while 1 < Arc::strong_count(&session.views) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let _ = timeout(ENDING, over).await;
+    ended
+}
+
+fn told_hello(tier: Option<Tier>, notes: Vec<String>, tree: Option<ContentHash>) -> Told {
+    Told::Hello { version: VERSION, program: program(), tier, notes, tree }
+}
+
+/// This program, for people.
+pub(crate) fn program() -> String {
+    format!("headstart {}", env!("CARGO_PKG_VERSION"))
+}
+
+impl Session {
+    fn open(context: &Context, hello: Hello, out: mpsc::Sender<Vec<u8>>) -> Result<Self, CliError> {
+        let store = context.store()?;
+        let state = store.state_folder();
+        // The project's own file is part of what the other side sends, and has been asked there.
+        let config = context.config(&Flags::default(), state)?;
+        let settings = lowered(config.shadow, &hello);
+        let failed = |error: std::io::Error| {
+            CliError::Unavailable(format!("the copy of the workspace cannot be kept: {error}"))
+        };
+        let copy = Copy::open(state, &hello, settings.copy_bytes).map_err(failed)?;
+        let tree = copy.tree();
+        let quota = config.limits.staged;
+        let views = Views::new(&tree, &settings, quota, &context.environment, Some(state));
+        let views = Arc::new(views.shown_at(PathBuf::from(&hello.workspace)));
+        Ok(Self {
+            workspace: hello.workspace,
+            tree,
+            copy: Mutex::new(copy),
+            views,
+            settings,
+            quota,
+            out,
+            kept: Mutex::default(),
+            lies_over: Mutex::default(),
+        })
+    }
+
+    async fn greet(self: &Arc<Self>) -> Result<(), CliError> {
+        let session = Arc::clone(self);
+        let digest = tokio::task::spawn_blocking(move || {
+            Ok::<_, std::io::Error>(lock(&session.copy).lock()?.digest())
+        });
+        let digest = digest.await.map_err(|error| CliError::Unavailable(error.to_string()))?;
+        let digest =
+            digest.map_err(|error| CliError::Unavailable(format!("the copy cannot be read: {error}")))?;
+        let hello = match self.views.support() {
+            Support::Views { tier } => told_hello(Some(*tier), self.views.notes().to_vec(), Some(digest)),
+            Support::None { why } => told_hello(None, vec![why.clone()], None),
+        };
+        self.send(&hello).await;
+        Ok(())
+    }
+
+    /// Nobody listens any more where it cannot be sent; then the other end of the stream ends as well.
+    async fn send(&self, told: &Told) {
+        let _ = self.out.send(line_of(told)).await;
+    }
+}
+
+/// The smaller of the limits of both sides.
+fn lowered(mut settings: Shadow, hello: &Hello) -> Shadow {
+    let limits = &hello.limits;
+    let rows = [
+        (&mut settings.bytes, limits.bytes),
+        (&mut settings.files, limits.files),
+        (&mut settings.processes, limits.processes),
+        (&mut settings.memory, limits.memory),
+    ];
+    for (ours, theirs) in rows {
+        *ours = theirs.map_or(*ours, |theirs| theirs.min(*ours));
+    }
+    settings.build.extend(hello.build.iter().cloned());
+    settings
+}
+
+impl Kept {
+    fn get(&self, hash: ContentHash) -> Option<Content> {
+        self.contents.get(&hash).cloned()
+    }
+
+    fn put(&mut self, content: &Content) {
+        if self.contents.insert(content.hash(), content.clone()).is_some() {
+            return;
+        }
+        self.bytes += content.len();
+        self.order.push_back(content.hash());
+        while MOST_KEPT < self.bytes
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.bytes -= self.contents.remove(&oldest).map_or(0, |content| content.len());
+        }
+    }
+}
+
+/// What runs.
+struct Calls {
+    session: Arc<Session>,
+    /// The calls that wait for more messages.
+    open: BTreeMap<u64, mpsc::Sender<Ask>>,
+    /// The last command of each view.
+    commands: BTreeMap<String, AbortHandle>,
+    tasks: JoinSet<()>,
+}
+
+impl Calls {
+    fn new(session: Arc<Session>) -> Self {
+        Self { session, open: BTreeMap::new(), commands: BTreeMap::new(), tasks: JoinSet::new() }
+    }
+
+    async fn take(&mut self, ask: Ask) {
+        while self.tasks.try_join_next().is_some() {}
+        self.open.retain(|_, call| !call.is_closed());
+        let id = match &ask {
+            Ask::End { view } => {
+                if let Some(command) = self.commands.remove(view) {
+                    command.abort();
+                }
+                calls::end(&self.session, &ViewId::new(view));
+                return;
+            }
+            Ask::Tree { id, .. } | Ask::Content { id, .. } | Ask::Gone { id } => *id,
+            Ask::Run(run) => run.id,
+            Ask::Warm(warm) => warm.id,
+            _ => return,
+        };
+        let begins = !matches!(ask, Ask::Content { .. } | Ask::Gone { .. }) && !self.open.contains_key(&id);
+        if begins {
+            let (sender, more) = mpsc::channel(MOST_WAITING);
+            self.open.insert(id, sender);
+            let call = Call { session: Arc::clone(&self.session), id, more };
+            let task = self.tasks.spawn(call.answer());
+            if let Ask::Run(run) = &ask {
+                self.commands.insert(run.view.clone(), task);
+            }
+        }
+        if let Some(call) = self.open.get(&id) {
+            // A call that is over needs nothing more.
+            let _ = call.send(ask).await;
+        }
+    }
+}
+
+/// The messages of the other side.
+struct Asked<R> {
+    input: R,
+    lines: Lines,
+    buffer: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Asked<R> {
+    /// The next line; `None`: the other side is gone.
+    async fn next(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, String> {
+        loop {
+            if let Some(line) = self.lines.next_line().map_err(|error| error.to_string())? {
+                return Ok(Some(line));
+            }
+            let read = timeout(patience, self.input.read(&mut self.buffer)).await;
+            let read = read
+                .map_err(|_| format!("nothing was heard of the other side for {} s", patience.as_secs()))?;
+            match read.map_err(|error| error.to_string())? {
+                0 => return Ok(None),
+                count => self.lines.push(&self.buffer[..count]),
+            }
+        }
+    }
+}
+
+async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut output: impl AsyncWrite + Unpin) {
+    while let Some(line) = waiting.recv().await {
+        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

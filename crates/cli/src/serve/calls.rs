@@ -1,0 +1,281 @@
+//! One call of the other side, from its first message to its answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_overlay_fs::{ChangeKind, ChangeSet, Content, ContentHash, OsTree, Overlay, Tree, TreeError};
+use headstart_shadow::{Command, End, Stream};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::exchange::{
+    Ask, Failure, Manifest, Pieces, Ran, Run, Shown, Told, TreeEdit, Warm, Warmed, over, pieces_of,
+};
+use headstart_toolbox::{GitSoFar, Secrets, ToolError, ViewId, ViewRequest};
+use tokio::sync::mpsc;
+
+use super::{Session, lock};
+
+/// So much of what a build ahead printed is told, its end.
+const MOST_BUILT: usize = 64 << 10;
+
+/// A call, and its messages.
+pub(super) struct Call {
+    pub(super) session: Arc<Session>,
+    pub(super) id: u64,
+    pub(super) more: mpsc::Receiver<Ask>,
+}
+
+/// Why a call comes to nothing.
+struct Failed(Failure, String);
+
+impl Call {
+    pub(super) async fn answer(mut self) {
+        let answered = match self.more.recv().await {
+            Some(Ask::Tree { since, digest, edits, more, .. }) => self.tree(since, digest, edits, more).await,
+            Some(Ask::Run(run)) => self.run(*run).await,
+            Some(Ask::Warm(warm)) => self.warm(warm).await,
+            _ => return,
+        };
+        if let Err(Failed(failure, why)) = answered {
+            self.session.send(&Told::Failed { id: self.id, failure, why }).await;
+        }
+    }
+
+    async fn tree(
+        &mut self,
+        since: Option<ContentHash>,
+        digest: ContentHash,
+        mut edits: Vec<TreeEdit>,
+        mut more: bool,
+    ) -> Result<(), Failed> {
+        while more {
+            let Some(Ask::Tree { edits: next, more: is_more, .. }) = self.more.recv().await else {
+                return Ok(());
+            };
+            edits.extend(next);
+            more = is_more;
+        }
+        let (id, session) = (self.id, Arc::clone(&self.session));
+        // Contents come while the copy is locked, so all of it is one piece of work beside the runtime.
+        let (asks, wanted) = mpsc::channel(1);
+        let more = std::mem::replace(&mut self.more, mpsc::channel(1).1);
+        let work = move || bring(&session, since, digest, &edits, &asks, more);
+        let work = tokio::task::spawn_blocking(work);
+        let session = Arc::clone(&self.session);
+        let mut wanted: mpsc::Receiver<Told> = wanted;
+        while let Some(told) = wanted.recv().await {
+            let told = match told {
+                Told::Missing { hashes, .. } => Told::Missing { id, hashes },
+                Told::Unknown { .. } => Told::Unknown { id },
+                _ => Told::Ready { id },
+            };
+            session.send(&told).await;
+        }
+        work.await.unwrap_or_else(|error| Err(Failed(Failure::NoView, error.to_string())))
+    }
+
+    async fn run(&mut self, run: Run) -> Result<(), Failed> {
+        let session = Arc::clone(&self.session);
+        let view = ViewId::new(&run.view);
+        let mut contents = self.contents(&run).await?;
+        let mut content = |hash: ContentHash| contents.get(&hash).cloned();
+        let gone = |hash| Failed(Failure::Call, format!("the content {hash} did not come"));
+        let below = Shown::change_set(&run.below, &mut content).map_err(gone)?;
+        let staged = Shown::change_set(&run.staged, &mut content).map_err(gone)?;
+        let no_view = |error: TreeError| Failed(Failure::NoView, error.to_string());
+        let tree = OsTree::open(&session.tree).map_err(no_view)?;
+        let below = over(&tree, below).await.map_err(no_view)?;
+        let base = Arc::new(Overlay::new(Arc::new(tree), session.quota));
+        base.replace(&below).map_err(no_view)?;
+        let staged = over(&*base, staged).await.map_err(no_view)?;
+        {
+            let mut lies_over = lock(&session.lies_over);
+            // A file that was replaced below a view may still show as it was.
+            if lies_over.insert(view.clone(), run.tree).is_some_and(|before| before != run.tree) {
+                session.views.end(&view);
+            }
+        }
+        let request = ViewRequest {
+            command: run.command,
+            directory: run.directory,
+            view,
+            below: Arc::new(below),
+            staged: Arc::new(staged),
+            git: GitSoFar::default(),
+            base: base as Arc<dyn Tree>,
+            // What is closed has never come here.
+            deny: DenyRules::default(),
+            secrets: Secrets::Open,
+            time_limit: Duration::from_millis(run.time_ms),
+            output_limit: run.output_bytes,
+        };
+        let ran = session.views.run(request).await.map_err(|error| match error {
+            ToolError::NoView { why } => Failed(Failure::NoView, why),
+            ToolError::Quota { message } => Failed(Failure::Quota, message),
+            error => Failed(Failure::Call, error.to_string()),
+        })?;
+        for content in contents.values() {
+            lock(&session.kept).put(content);
+        }
+        for content in written(&ran.changes) {
+            lock(&session.kept).put(content);
+            // The other side has what it sent.
+            if contents.insert(content.hash(), content.clone()).is_some() {
+                continue;
+            }
+            for (bytes, more) in pieces_of(content) {
+                session.send(&Told::Content { id: self.id, hash: content.hash(), bytes, more }).await;
+            }
+        }
+        session.send(&Told::Ran(Box::new(Ran::of(self.id, &ran)))).await;
+        Ok(())
+    }
+
+    /// All contents that a command names: those that are here, and the others, which are asked for.
+    async fn contents(&mut self, run: &Run) -> Result<BTreeMap<ContentHash, Content>, Failed> {
+        let hashes: BTreeSet<ContentHash> = run.hashes().collect();
+        let mut found: BTreeMap<_, _> = {
+            let kept = lock(&self.session.kept);
+            hashes.iter().filter_map(|hash| Some((*hash, kept.get(*hash)?))).collect()
+        };
+        let left: BTreeSet<_> = hashes.into_iter().filter(|hash| !found.contains_key(hash)).collect();
+        let (session, tree, wanted) = (Arc::clone(&self.session), run.tree, left.clone());
+        let look = tokio::task::spawn_blocking(move || {
+            let mut copy = lock(&session.copy);
+            let mut copy = copy.lock()?;
+            Ok::<_, io::Error>((copy.digest() == tree).then(|| copy.content(&wanted)))
+        });
+        let looked = look.await.map_err(|error| Failed(Failure::NoView, error.to_string()))?;
+        let in_copy = looked.map_err(|error| Failed(Failure::NoView, error.to_string()))?;
+        let changed = || Failed(Failure::TreeChanged, "the workspace is in another state by now".to_owned());
+        found.extend(in_copy.ok_or_else(changed)?);
+        let missing: Vec<_> = left.into_iter().filter(|hash| !found.contains_key(hash)).collect();
+        let mut pieces = Pieces::wanted(missing.iter().copied());
+        if !missing.is_empty() {
+            self.session.send(&Told::Missing { id: self.id, hashes: missing }).await;
+        }
+        while !pieces.are_all() {
+            let Some(Ask::Content { hash, bytes, more, .. }) = self.more.recv().await else {
+                return Err(Failed(Failure::Call, "a content did not come".to_owned()));
+            };
+            pieces.push(hash, &bytes, more).map_err(|why| Failed(Failure::Call, why))?;
+        }
+        found.extend(pieces.take());
+        Ok(found)
+    }
+
+    async fn warm(&mut self, warm: Warm) -> Result<(), Failed> {
+        let session = Arc::clone(&self.session);
+        let built = tokio::task::spawn_blocking(move || build(&session, &warm));
+        let warmed = built.await.unwrap_or_else(|error| Err(Failed(Failure::NoView, error.to_string())))?;
+        self.session.send(&Told::Warmed(warmed)).await;
+        Ok(())
+    }
+}
+
+/// Ends a view.
+pub(super) fn end(session: &Session, view: &ViewId) {
+    lock(&session.lies_over).remove(view);
+    session.views.end(view);
+}
+
+fn written(changes: &ChangeSet) -> impl Iterator<Item = &Content> {
+    changes.changes.iter().filter_map(|change| match &change.kind {
+        ChangeKind::Write { content, .. } => Some(content),
+        _ => None,
+    })
+}
+
+/// Brings the copy to another state.
+fn bring(
+    session: &Session,
+    since: Option<ContentHash>,
+    digest: ContentHash,
+    edits: &[TreeEdit],
+    asks: &mpsc::Sender<Told>,
+    mut more: mpsc::Receiver<Ask>,
+) -> Result<(), Failed> {
+    let failed = |error: io::Error| {
+        Failed(Failure::NoView, format!("the copy of the workspace cannot be brought up to date: {error}"))
+    };
+    let mut copy = lock(&session.copy);
+    let mut copy = copy.lock().map_err(failed)?;
+    let Some(target) = copy.after(since, edits) else {
+        let _ = asks.blocking_send(Told::Unknown { id: 0 });
+        return Ok(());
+    };
+    check(session, &target, digest)?;
+    let missing = copy.missing(&target).map_err(failed)?;
+    let mut pieces = Pieces::wanted(missing.iter().copied());
+    if !missing.is_empty() {
+        let _ = asks.blocking_send(Told::Missing { id: 0, hashes: missing.into_iter().collect() });
+    }
+    while !pieces.are_all() {
+        match more.blocking_recv() {
+            Some(Ask::Content { hash, bytes, more, .. }) => {
+                pieces.push(hash, &bytes, more).map_err(|why| Failed(Failure::Call, why))?;
+                for content in pieces.take().into_values() {
+                    copy.keep(&content).map_err(failed)?;
+                }
+            }
+            Some(Ask::Gone { .. }) => {
+                return Err(Failed(Failure::TreeChanged, "a file changed while it was sent".to_owned()));
+            }
+            _ => return Err(Failed(Failure::Call, "a content did not come".to_owned())),
+        }
+    }
+    copy.apply(&session.workspace, target).map_err(failed)?;
+    let _ = asks.blocking_send(Told::Ready { id: 0 });
+    Ok(())
+}
+
+fn check(session: &Session, target: &Manifest, digest: ContentHash) -> Result<(), Failed> {
+    target.check().map_err(|why| Failed(Failure::Call, why))?;
+    if target.digest() != digest {
+        return Err(Failed(Failure::Call, "the edits do not lead to the state that was named".to_owned()));
+    }
+    let most = session.settings.copy_bytes;
+    if most < target.bytes() {
+        let why = format!(
+            "the workspace has {} MiB, and [shadow] copy_bytes allows copies of {} MiB there",
+            target.bytes() >> 20,
+            most >> 20
+        );
+        return Err(Failed(Failure::NoView, why));
+    }
+    Ok(())
+}
+
+fn build(session: &Session, warm: &Warm) -> Result<Warmed, Failed> {
+    let failed = |error: io::Error| Failed(Failure::NoView, error.to_string());
+    if lock(&session.copy).lock().map_err(failed)?.digest() != warm.tree {
+        return Err(Failed(Failure::TreeChanged, "the workspace is in another state by now".to_owned()));
+    }
+    let commands: Vec<Command> = warm.lines.iter().map(|line| session.views.fill_line(line)).collect();
+    let mut said: Vec<u8> = Vec::new();
+    let mut sink = |_: Stream, piece: &[u8]| {
+        said.extend_from_slice(piece);
+        if 2 * MOST_BUILT < said.len() {
+            said.drain(..said.len() - MOST_BUILT);
+        }
+    };
+    let filled = session.views.fill(&commands, &DenyRules::default(), drop, &mut sink);
+    let filled = filled.map_err(|why| Failed(Failure::NoView, why))?;
+    let (bytes, why) = match filled.kept {
+        Ok(bytes) => (bytes.unwrap_or_default(), None),
+        Err(why) => (0, Some(why)),
+    };
+    Ok(Warmed {
+        id: warm.id,
+        output: String::from_utf8_lossy(&said[said.len().saturating_sub(MOST_BUILT)..]).into_owned(),
+        exit_code: match filled.end {
+            End::Exited { code } => Some(code),
+            _ => None,
+        },
+        folders: filled.folders,
+        bytes,
+        why,
+        millis: u64::try_from(filled.time.as_millis()).unwrap_or(u64::MAX),
+    })
+}

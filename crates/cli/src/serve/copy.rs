@@ -1,0 +1,395 @@
+//! The copy of a workspace of another machine, over which its views lie: `STATE/copies/NAME/tree`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headstart_overlay_fs::{Content, ContentHash, WorkspacePath};
+use headstart_shadow::remove_folder;
+use headstart_toolbox::exchange::{Hello, Manifest, Standing, TreeEdit};
+use serde::{Deserialize, Serialize};
+
+use super::disk::{Disk, write_new};
+use super::log::Log;
+use crate::clock;
+use crate::workspace::state_name;
+
+const COPIES: &str = "copies";
+const TREE: &str = "tree";
+const INCOMING: &str = "incoming";
+const LOCK: &str = "lock";
+const ABOUT: &str = "about.json";
+
+/// A copy; other processes may have it open as well.
+pub(super) struct Copy {
+    folder: PathBuf,
+    disk: Disk,
+    log: Log,
+    /// It is not removed as long as this is held.
+    _used: File,
+    lock: File,
+}
+
+/// The right to change it.
+pub(super) struct Locked<'a> {
+    copy: &'a mut Copy,
+    /// Contents on their way into it.
+    incoming: OwnedFd,
+}
+
+/// What a copy says of itself.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct About {
+    pub(crate) workspace: String,
+    /// In milliseconds since the Unix epoch.
+    pub(crate) used: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Copy {
+    /// The copy for whoever asks; another, longest unused, goes where all of them have more than `most` bytes.
+    pub(super) fn open(state: &Path, hello: &Hello, most: u64) -> io::Result<Self> {
+        let copies = state.join(COPIES);
+        crate::store::create_private_folder(&copies).map_err(io::Error::other)?;
+        // By the name alone nobody can have the copy of somebody else, or a folder elsewhere.
+        let key = format!("{}\0{}", hello.client, hello.workspace);
+        let hash = ContentHash::of(key.as_bytes());
+        let name = state_name(Path::new(&hello.workspace));
+        let folder = copies.join(format!("{name}-{hash}"));
+        for below in ["", TREE, INCOMING] {
+            fs::create_dir_all(folder.join(below))?;
+        }
+        let used = File::create(folder.join("used"))?;
+        used.lock_shared()?;
+        let lock = File::create(folder.join(LOCK))?;
+        let copy =
+            Self { disk: Disk::open(&folder.join(TREE))?, log: Log::new(&folder), folder, _used: used, lock };
+        copy.tell(&hello.workspace, None)?;
+        remove_oldest(&copies, most);
+        Ok(copy)
+    }
+
+    /// The folder that is shown as the workspace.
+    pub(super) fn tree(&self) -> PathBuf {
+        self.folder.join(TREE)
+    }
+
+    /// Nobody else changes it meanwhile.
+    pub(super) fn lock(&mut self) -> io::Result<Locked<'_>> {
+        self.lock.lock()?;
+        let incoming = self.folder.join(INCOMING);
+        remove_folder(&incoming)?;
+        fs::create_dir(&incoming)?;
+        let incoming = File::open(&incoming)?.into();
+        self.log.refresh(&mut self.disk)?;
+        Ok(Locked { copy: self, incoming })
+    }
+
+    /// Tells whoever looks for room how large it is.
+    fn tell(&self, workspace: &str, bytes: Option<u64>) -> io::Result<()> {
+        let known: Option<About> = about(&self.folder);
+        let bytes = bytes.or(known.map(|known| known.bytes)).unwrap_or_default();
+        let about = About { workspace: workspace.to_owned(), used: clock::unix_ms(), bytes };
+        let mut file = tempfile::Builder::new().prefix(".about-").tempfile_in(&self.folder)?;
+        serde_json::to_writer(&mut file, &about)?;
+        file.persist(self.folder.join(ABOUT)).map(drop).map_err(|error| error.error)
+    }
+}
+
+impl Locked<'_> {
+    /// What the copy holds.
+    pub(super) fn digest(&self) -> ContentHash {
+        self.copy.log.digest
+    }
+
+    /// What it would hold with these edits.
+    pub(super) fn after(&self, since: Option<ContentHash>, edits: &[TreeEdit]) -> Option<Manifest> {
+        let mut target = match since {
+            None => Manifest::default(),
+            Some(since) if since == self.digest() => self.copy.log.manifest.clone(),
+            Some(_) => return None,
+        };
+        target.apply(edits);
+        Some(target)
+    }
+
+    /// The contents that are needed for this and are nowhere in the copy; the others are set aside.
+    pub(super) fn missing(&mut self, target: &Manifest) -> io::Result<BTreeSet<ContentHash>> {
+        let wanted = files(&target.edits_since(&self.copy.log.manifest));
+        let mut there: BTreeMap<ContentHash, WorkspacePath> = BTreeMap::new();
+        for (path, standing) in self.copy.log.manifest.iter() {
+            if let Standing::File { hash, .. } = standing
+                && wanted.contains_key(hash)
+            {
+                there.entry(*hash).or_insert_with(|| path.clone());
+            }
+        }
+        let mut missing = BTreeSet::new();
+        for hash in wanted.into_keys() {
+            let kept =
+                there.get(&hash).and_then(|path| self.read(path).ok()).filter(|kept| kept.hash() == hash);
+            match kept {
+                Some(content) => self.keep(&content)?,
+                None => drop(missing.insert(hash)),
+            }
+        }
+        Ok(missing)
+    }
+
+    /// A content of the copy, if it has it.
+    pub(super) fn content(&mut self, hashes: &BTreeSet<ContentHash>) -> BTreeMap<ContentHash, Content> {
+        let paths: BTreeMap<_, _> = self
+            .copy
+            .log
+            .manifest
+            .iter()
+            .filter_map(|(path, standing)| match standing {
+                Standing::File { hash, .. } if hashes.contains(hash) => Some((*hash, path.clone())),
+                _ => None,
+            })
+            .collect();
+        let read = paths.into_iter().filter_map(|(hash, path)| Some((hash, self.read(&path).ok()?)));
+        read.collect::<Vec<_>>().into_iter().filter(|(hash, content)| content.hash() == *hash).collect()
+    }
+
+    /// Sets a content aside for [`apply`](Self::apply).
+    pub(super) fn keep(&self, content: &Content) -> io::Result<()> {
+        write_new(&self.incoming, &content.hash().to_string(), content)
+    }
+
+    /// Makes the copy what `target` says; all contents that it needs were set aside.
+    pub(super) fn apply(&mut self, workspace: &str, target: Manifest) -> io::Result<()> {
+        let edits = target.edits_since(&self.copy.log.manifest);
+        if edits.is_empty() {
+            return Ok(());
+        }
+        self.copy.log.begin_edits(&edits)?;
+        let mut uses = files(&edits);
+        let applied = edits.iter().try_for_each(|edit| self.edit(edit, &mut uses));
+        if let Err(error) = applied {
+            // What was done of it is found by a look.
+            self.copy.log.forget();
+            return Err(error);
+        }
+        let (bytes, digest) = (target.bytes(), target.digest());
+        self.copy.log.done(target, digest)?;
+        // What begins now is told apart from this by the times of files.
+        let done = clock::of_files_ns();
+        while clock::of_files_ns() <= done {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.copy.tell(workspace, Some(bytes))
+    }
+
+    fn edit(&mut self, edit: &TreeEdit, uses: &mut BTreeMap<ContentHash, usize>) -> io::Result<()> {
+        let TreeEdit { path, now } = edit;
+        let before = self.copy.log.manifest.get(path);
+        let is_folder = |standing: Option<&Standing>| standing == Some(&Standing::Folder);
+        let replaces = before.is_some() && (is_folder(before) || is_folder(now.as_ref()));
+        let is_link = matches!(now, Some(Standing::Link { .. }));
+        let disk = &mut self.copy.disk;
+        if now.is_none() || replaces || is_link {
+            disk.remove(path)?;
+        }
+        match now {
+            None => Ok(()),
+            Some(Standing::Folder) => disk.make_folder(path),
+            Some(Standing::Link { target }) => disk.make_link(path, target),
+            Some(Standing::File { hash, executable, .. }) => {
+                let left = uses.get_mut(hash).expect("works because all files of the edits were counted");
+                *left -= 1;
+                let mut name = hash.to_string();
+                if 0 < *left {
+                    let content = fs::read(self.copy.folder.join(INCOMING).join(&name))?;
+                    name.push_str("-again");
+                    write_new(&self.incoming, &name, &content)?;
+                }
+                disk.put(&self.incoming, &name, path, *executable)
+            }
+        }
+    }
+
+    fn read(&mut self, path: &WorkspacePath) -> io::Result<Content> {
+        let mut bytes = Vec::new();
+        self.copy.disk.file(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes.into())
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _ = self.copy.lock.unlock();
+    }
+}
+
+/// The contents of these edits, and how often each is used.
+fn files(edits: &[TreeEdit]) -> BTreeMap<ContentHash, usize> {
+    let mut files = BTreeMap::new();
+    for edit in edits {
+        if let Some(Standing::File { hash, .. }) = &edit.now {
+            *files.entry(*hash).or_default() += 1;
+        }
+    }
+    files
+}
+
+/// All copies: where they are, and what they say of themselves.
+pub(crate) fn all(state: &Path) -> Vec<(PathBuf, About)> {
+    let entries = fs::read_dir(state.join(COPIES)).into_iter().flatten().flatten();
+    let mut copies: Vec<_> =
+        entries.filter_map(|entry| Some((entry.path(), about(&entry.path())?))).collect();
+    copies.sort_by_key(|(_, about)| about.used);
+    copies
+}
+
+/// Removes a copy that nobody uses; whether it is gone.
+pub(crate) fn remove(folder: &Path) -> bool {
+    let used = File::open(folder.join("used"));
+    let is_free = used.as_ref().is_ok_and(|used| used.try_lock().is_ok());
+    is_free && remove_folder(folder).is_ok()
+}
+
+fn about(folder: &Path) -> Option<About> {
+    serde_json::from_slice(&fs::read(folder.join(ABOUT)).ok()?).ok()
+}
+
+fn remove_oldest(copies: &Path, most: u64) {
+    let Some(state) = copies.parent() else { return };
+    let all = all(state);
+    let mut bytes: u64 = all.iter().map(|(_, about)| about.bytes).sum();
+    for (folder, about) in all {
+        if most < bytes && remove(&folder) {
+            bytes -= about.bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_toolbox::exchange::{VERSION, ViewLimits};
+
+    use super::*;
+
+    fn hello(client: &str) -> Hello {
+        Hello {
+            version: VERSION,
+            program: String::new(),
+            client: client.to_owned(),
+            workspace: "/home/../../../../etc".to_owned(),
+            limits: ViewLimits::default(),
+            build: Vec::new(),
+        }
+    }
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::parse(text).unwrap()
+    }
+
+    fn file(content: &str) -> Standing {
+        Standing::File {
+            hash: ContentHash::of(content.as_bytes()),
+            len: content.len() as u64,
+            executable: false,
+        }
+    }
+
+    fn manifest(entries: &[(&str, Standing)]) -> Manifest {
+        let mut manifest = Manifest::default();
+        for (at, standing) in entries {
+            manifest.insert(path(at), standing.clone());
+        }
+        manifest
+    }
+
+    /// Brings the copy there, with these contents for what it lacks.
+    fn bring(copy: &mut Copy, target: &Manifest, contents: &[&str]) -> io::Result<usize> {
+        let mut locked = copy.lock().unwrap();
+        let missing = locked.missing(target).unwrap();
+        let wanted = contents.iter().map(|content| Content::from(*content));
+        for content in wanted.filter(|content| missing.contains(&content.hash())) {
+            locked.keep(&content).unwrap();
+        }
+        locked.apply("/p", target.clone()).map(|()| missing.len())
+    }
+
+    #[test]
+    fn a_copy_follows_every_change_of_its_workspace() {
+        let state = tempfile::tempdir().unwrap();
+        let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        assert!(copy.tree().starts_with(state.path().join(COPIES)), "{:?}", copy.tree());
+        let link = |target: &str| Standing::Link { target: target.into() };
+        let steps: [&[(&str, Standing)]; 6] = [
+            &[("a", Standing::Folder), ("a/b", file("one")), ("c", file("one")), ("l", link("/etc"))],
+            &[("a", file("one")), ("c", Standing::Folder), ("c/d", file("two")), ("l", link("c"))],
+            &[("a", link("c")), ("c", Standing::Folder), ("c/e", file("two")), ("l", file(""))],
+            &[("l", Standing::Folder), ("l/x", Standing::Folder), ("l/x/y", file("two"))],
+            &[],
+            &[("l", file("one"))],
+        ];
+        let asked = steps.map(|entries| bring(&mut copy, &manifest(entries), &["one", "two", ""]).unwrap());
+        assert_eq!(asked, [1, 1, 1, 0, 0, 1], "what another path has is not asked for");
+        let mut disk = Disk::open(&copy.tree()).unwrap();
+        assert_eq!(disk.look().unwrap(), manifest(steps[5]));
+        // Another process reads the log, and knows the same; one that knows an older state follows.
+        let mut second = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        let digest = second.lock().unwrap().digest();
+        assert_eq!(digest, manifest(steps[5]).digest());
+        bring(&mut second, &manifest(steps[0]), &["one"]).unwrap();
+        assert_eq!(copy.lock().unwrap().digest(), manifest(steps[0]).digest());
+        let other = Copy::open(state.path(), &hello("b"), u64::MAX).unwrap();
+        assert_ne!(other.tree(), copy.tree(), "nobody has the copy of another");
+    }
+
+    #[test]
+    fn a_death_in_the_middle_is_found_on_the_disk() {
+        let state = tempfile::tempdir().unwrap();
+        let target = manifest(&[("a", file("one")), ("b", file("two"))]);
+        let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        bring(&mut copy, &target, &["one", "two"]).unwrap();
+        let folder = copy.folder.clone();
+        drop(copy);
+        let log = fs::read(folder.join("log.jsonl")).unwrap();
+        fs::write(folder.join("tree/b"), "half").unwrap();
+        for end in (0..log.len()).rev().step_by(7) {
+            fs::write(folder.join("log.jsonl"), &log[..end]).unwrap();
+            let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+            let missing = copy.lock().unwrap().missing(&target).unwrap();
+            assert_eq!(missing.len(), 1, "with {end} bytes of the log");
+        }
+    }
+
+    /// Whatever stands in the copy, nothing outside it is written or read.
+    #[test]
+    fn no_link_in_a_copy_leads_out_of_it() {
+        let state = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        let mut copy = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
+        bring(&mut copy, &manifest(&[("d", Standing::Folder)]), &[]).unwrap();
+        fs::remove_dir(copy.tree().join("d")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), copy.tree().join("d")).unwrap();
+        let target = manifest(&[("d", Standing::Folder), ("d/new", file("one"))]);
+        assert!(bring(&mut copy, &target, &["one"]).is_err());
+        let mut disk = Disk::open(&copy.tree()).unwrap();
+        assert!(disk.file(&path("d/secret")).is_err() && disk.remove(&path("d/secret")).is_err());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+        // After the failure the copy is what is on the disk.
+        assert_eq!(copy.lock().unwrap().digest(), disk.look().unwrap().digest());
+    }
+
+    #[test]
+    fn the_longest_unused_copy_goes_where_there_is_no_room() {
+        let state = tempfile::tempdir().unwrap();
+        for client in ["a", "b"] {
+            let mut copy = Copy::open(state.path(), &hello(client), 10).unwrap();
+            bring(&mut copy, &manifest(&[("f", file("12345678"))]), &["12345678"]).unwrap();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let used = Copy::open(state.path(), &hello("b"), 10).unwrap();
+        assert_eq!(all(state.path()).len(), 1);
+        assert!(used.tree().join("f").exists());
+    }
+}

@@ -1,0 +1,319 @@
+//! What comes back from another machine, held against what may come back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use headstart_overlay_fs::{
+    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules,
+    Observation, Quota, Tree, TreeError, WorkspacePath,
+};
+
+use super::message::{look, whole};
+use super::{Changed, Pieces, Ran, Seen};
+use crate::{CommandOutput, Refused, Secrets, ViewCost, ViewOutput, ViewRequest};
+
+/// So many paths or remarks of one kind are taken, and so much of each.
+const MOST_NAMED: usize = 100;
+const MOST_WORDS: usize = 500;
+
+/// Why an answer is not taken: nothing of it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Untrusted {
+    /// It holds what no answer may hold.
+    #[error("{0}")]
+    Wrong(String),
+    /// More changed than may be staged.
+    #[error("{0}")]
+    Quota(TreeError),
+    /// The workspace on this side cannot be read.
+    #[error("{0}")]
+    Tree(TreeError),
+}
+
+/// An answer as it comes in.
+#[derive(Debug)]
+pub struct Answer {
+    quota: Quota,
+    pieces: Pieces,
+}
+
+impl Answer {
+    /// One that may stage so much.
+    pub fn new(quota: Quota) -> Self {
+        Self { quota, pieces: Pieces::at_most(quota.bytes) }
+    }
+
+    /// Takes a piece of a content. The error says why it cannot be.
+    pub fn content(&mut self, hash: ContentHash, piece: &[u8], more: bool) -> Result<(), String> {
+        self.pieces.push(hash, piece, more)
+    }
+
+    /// The answer to this request, all contents of which have come: it rests on what the workspace of this side holds.
+    ///
+    /// A path that git ignores here is not staged, unless it was before, and a folder that holds such a path stays. A path at which this side
+    /// has something else than the command found is one that [changed meanwhile](ViewOutput::changed_meanwhile).
+    pub async fn take(mut self, ran: Ran, request: &ViewRequest) -> Result<ViewOutput, Untrusted> {
+        let staged: BTreeMap<ContentHash, Content> =
+            request.staged.changes.iter().filter_map(content_of).collect();
+        let came = self.pieces.take();
+        let mut content = |hash: ContentHash| came.get(&hash).or_else(|| staged.get(&hash)).cloned();
+        self.check(&ran.changes)?;
+        let mut taking = Taking::new(request, &ran);
+        for Changed { path, base, kind } in &ran.changes {
+            let missing = |hash| Untrusted::Wrong(format!("the content of {path} ({hash}) did not come"));
+            let kind = whole(kind, &mut content).map_err(missing)?;
+            if let ChangeKind::Write { content, .. } = &kind
+                && self.quota.file_bytes < content.len() as u64
+            {
+                let (limit, unit) = (self.quota.file_bytes, "bytes in one file");
+                return Err(Untrusted::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
+            }
+            taking.change(path, base.as_ref(), kind).await.map_err(Untrusted::Tree)?;
+        }
+        taking.keep_folders().await.map_err(Untrusted::Tree)?;
+        Ok(taking.finish(ran))
+    }
+
+    fn check(&self, changes: &[Changed]) -> Result<(), Untrusted> {
+        let wrong = |why: String| Err(Untrusted::Wrong(why));
+        let mut seen = BTreeSet::new();
+        for Changed { path, kind, .. } in changes {
+            if path.is_root() {
+                return wrong("it changes the workspace itself".to_owned());
+            }
+            if path.names().any(|name| name.eq_ignore_ascii_case(b".git")) {
+                return wrong(format!("it changes {path}, which is git's own"));
+            }
+            if !seen.insert(path) {
+                return wrong(format!("it changes {path} twice"));
+            }
+            let depth = path.names().count();
+            if let ChangeKindByHash::Link { target, .. } = kind
+                && leads_out(target, depth - 1)
+            {
+                return wrong(format!("it makes {path} a link that leads out of the workspace"));
+            }
+            let rows = [
+                (self.quota.depth, depth as u64, "names in a path"),
+                (self.quota.files, seen.len() as u64, "files"),
+            ];
+            if let Some((limit, _, unit)) = rows.into_iter().find(|(limit, now, _)| limit < now) {
+                return Err(Untrusted::Quota(TreeError::Quota { path: path.clone(), limit, unit }));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn content_of(change: &Change) -> Option<(ContentHash, Content)> {
+    match &change.kind {
+        ChangeKind::Write { content, .. } => Some((content.hash(), content.clone())),
+        _ => None,
+    }
+}
+
+/// Whether a link would lead out of the workspace, or steps up after a name, which may be a link itself.
+fn leads_out(target: &[u8], folders_above: usize) -> bool {
+    let mut names = target.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+    let ups = names.by_ref().take_while(|name| *name == b"..").count();
+    // The first name after them was taken, too, and is none of `..`.
+    let steps_up_later = names.any(|name| name == b"..");
+    target.is_empty()
+        || target.contains(&0)
+        || target.starts_with(b"/")
+        || folders_above < ups
+        || steps_up_later
+}
+
+struct Taking<'a> {
+    request: &'a ViewRequest,
+    base: &'a dyn Tree,
+    /// What was staged before the command.
+    staged: BTreeMap<&'a WorkspacePath, &'a ChangeKind>,
+    ignored: Ignored<'a>,
+    changes: BTreeMap<WorkspacePath, Change>,
+    warm: BTreeSet<WorkspacePath>,
+    changed_meanwhile: BTreeSet<WorkspacePath>,
+    /// Folders that are removed, with the names that they have on this side.
+    listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
+}
+
+impl<'a> Taking<'a> {
+    fn new(request: &'a ViewRequest, ran: &Ran) -> Self {
+        let staged = request.staged.changes.iter().map(|change| (&change.path, &change.kind)).collect();
+        Self {
+            request,
+            base: &*request.base,
+            staged,
+            ignored: Ignored { base: &*request.base, staged: &request.staged, rules: BTreeMap::new() },
+            changes: BTreeMap::new(),
+            warm: ran.warm.iter().take(MOST_NAMED).cloned().collect(),
+            changed_meanwhile: ran.changed_meanwhile.iter().take(MOST_NAMED).cloned().collect(),
+            listed: BTreeMap::new(),
+        }
+    }
+
+    async fn change(
+        &mut self,
+        path: &WorkspacePath,
+        seen: Option<&Seen>,
+        kind: ChangeKind,
+    ) -> Result<(), TreeError> {
+        let is_folder =
+            kind == ChangeKind::CreateDirectory || seen.is_some_and(|seen| seen.kind == EntryKind::Directory);
+        let was_staged = self.staged.keys().any(|staged| staged.starts_with(path));
+        if !was_staged && let Some(ignored) = self.ignored.uppermost(path, is_folder).await {
+            self.warm.insert(ignored);
+            return Ok(());
+        }
+        let ViewRequest { deny, secrets, .. } = self.request;
+        if deny.matching(path).is_some() || *secrets == Secrets::Closed && deny.secret(path).is_some() {
+            // The other side never had what is there. Whoever stages this asks the rules first.
+            self.changes
+                .insert(path.clone(), Change { path: path.clone(), base: None, base_content: None, kind });
+            return Ok(());
+        }
+        let (base, base_content) = look(self.base, path).await?.unzip();
+        let base_content = base_content.flatten();
+        let here = base.as_ref().map(|base| Seen::of(base, base_content.as_ref().map(Content::hash)));
+        let is_gone_already = kind == ChangeKind::Delete && here.is_none();
+        if here.as_ref() != seen || is_gone_already {
+            self.changed_meanwhile.insert(path.clone());
+            return Ok(());
+        }
+        self.changes.insert(path.clone(), Change { path: path.clone(), base, base_content, kind });
+        Ok(())
+    }
+
+    /// A folder that is removed stays where this side has something in it that the other one never had.
+    async fn keep_folders(&mut self) -> Result<(), TreeError> {
+        let is_folder = |change: &Change| {
+            change.kind != ChangeKind::CreateDirectory
+                && ChangeSet::base_kind(change) == Some(EntryKind::Directory)
+        };
+        let mut folders: Vec<_> = self
+            .changes
+            .values()
+            .filter(|change| is_folder(change))
+            .map(|change| change.path.clone())
+            .collect();
+        folders.reverse();
+        for folder in folders {
+            let mut names = Vec::new();
+            let mut stays = false;
+            for entry in self.base.list(&folder).await? {
+                let Ok(path) = folder.join_bytes(&entry.name) else { continue };
+                let is_removed =
+                    self.changes.get(&path).is_some_and(|change| change.kind == ChangeKind::Delete);
+                if !is_removed {
+                    stays = true;
+                    let is_folder = entry.kind == EntryKind::Directory;
+                    let is_kept = self.warm.iter().any(|kept| kept.starts_with(&path));
+                    if !is_kept && self.ignored.uppermost(&path, is_folder).await.is_none() {
+                        self.changed_meanwhile.insert(path);
+                    }
+                }
+                names.push(entry.name);
+            }
+            if !stays {
+                self.listed.insert(folder, names);
+            } else if self.changes.remove(&folder).is_some_and(|change| change.kind != ChangeKind::Delete) {
+                // A file cannot take the place of a folder that stays.
+                self.changed_meanwhile.insert(folder);
+            } else {
+                self.warm.insert(folder);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, ran: Ran) -> ViewOutput {
+        let Self { changes, warm, changed_meanwhile, listed, .. } = self;
+        let reads = listed.into_iter().filter_map(|(path, names)| {
+            let seen = changes.get(&path)?.base.clone();
+            Some(Observation { path, seen, content: None, names: Some(names) })
+        });
+        let reads = reads.collect();
+        let (mut removals, rest): (Vec<_>, Vec<_>) =
+            changes.into_values().partition(|change| change.kind == ChangeKind::Delete);
+        removals.reverse();
+        removals.extend(rest);
+        let output = CommandOutput {
+            output: ran.output,
+            exit_code: ran.exit_code,
+            timed_out: ran.timed_out,
+            truncated: ran.truncated,
+        };
+        let refused = Refused { quota: ran.refused.quota.as_deref().map(words), ..ran.refused };
+        ViewOutput {
+            git_refused: ran.git_refused.as_deref().map(words),
+            warm: warm.into_iter().collect(),
+            outside: ran.outside.iter().take(MOST_NAMED).map(|path| words(path)).collect(),
+            refused,
+            changed_meanwhile: changed_meanwhile.into_iter().collect(),
+            notes: ran.notes.iter().take(MOST_NAMED).map(|note| words(note)).collect(),
+            cost: ViewCost {
+                time: Duration::from_micros(ran.time_us),
+                processor: Duration::from_micros(ran.processor_us),
+                peak_bytes: ran.peak_bytes,
+            },
+            ..ViewOutput::of(output, ChangeSet { changes: removals, reads })
+        }
+    }
+}
+
+/// A remark as one line of printable signs.
+fn words(text: &str) -> String {
+    let plain = |sign: char| if sign.is_control() { ' ' } else { sign };
+    text.chars().take(MOST_WORDS).map(plain).collect()
+}
+
+/// What git ignores in the workspace of this side, with what is staged in it.
+struct Ignored<'a> {
+    base: &'a dyn Tree,
+    staged: &'a ChangeSet,
+    rules: BTreeMap<WorkspacePath, IgnoreRules>,
+}
+
+impl Ignored<'_> {
+    /// The uppermost of a path and the folders it is in that is ignored.
+    async fn uppermost(&mut self, path: &WorkspacePath, is_folder: bool) -> Option<WorkspacePath> {
+        let mut at = WorkspacePath::root();
+        for name in path.names() {
+            let rules = self.of(&at).await;
+            at = at.join_bytes(name).ok()?;
+            let kind = if at != *path || is_folder { EntryKind::Directory } else { EntryKind::File };
+            if rules.ignores(&at, kind) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// The rules that count in a folder; those of the folders above it are known.
+    async fn of(&mut self, folder: &WorkspacePath) -> IgnoreRules {
+        if let Some(known) = self.rules.get(folder) {
+            return known.clone();
+        }
+        let above = folder.parent().and_then(|above| self.rules.get(&above)).cloned().unwrap_or_default();
+        let rules = match self.text(folder).await {
+            Some(text) => above.with(folder, &String::from_utf8_lossy(&text)),
+            None => above,
+        };
+        self.rules.insert(folder.clone(), rules.clone());
+        rules
+    }
+
+    async fn text(&self, folder: &WorkspacePath) -> Option<Vec<u8>> {
+        let file = folder.join(".gitignore").ok()?;
+        match self.staged.changes.iter().find(|change| change.path == file).map(|change| &change.kind) {
+            Some(ChangeKind::Write { content, .. }) => Some(content.to_vec()),
+            Some(_) => None,
+            None => match self.base.look(&file).await.ok()? {
+                (found, content) if found.kind == EntryKind::File => content,
+                _ => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,104 @@
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Greeting, VERSION};
+
+/// A message is at most so long, in bytes.
+pub const MOST_LINE: usize = 16 << 20;
+/// So much of a line that is no message is shown.
+const MOST_SHOWN: usize = 200;
+
+/// Why a stream of bytes is not the exchange.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExchangeError {
+    /// A line goes on for ever.
+    #[error("a message is longer than {MOST_LINE} bytes")]
+    TooLong,
+    /// A line is no message.
+    #[error("{line:?} is no message: {message}")]
+    NoMessage {
+        /// The start of the line.
+        line: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The first line is no greeting.
+    #[error("it began with {line:?}, which is no greeting; does a shell print something when it starts?")]
+    NoGreeting {
+        /// The start of the line.
+        line: String,
+    },
+    /// The other side speaks another version.
+    #[error(
+        "it speaks version {theirs} of the exchange, and this side version {VERSION}; install the same headstart on both"
+    )]
+    Version {
+        /// The version of the other side.
+        theirs: u32,
+    },
+}
+
+/// Cuts a stream of bytes into lines.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// What came after the last whole line.
+    rest: Vec<u8>,
+    /// So much of it is known to hold no end of a line.
+    searched: usize,
+}
+
+impl Lines {
+    /// Takes what came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.rest.extend_from_slice(bytes);
+    }
+
+    /// The next whole line, without its end; `None`: more has to come.
+    pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, ExchangeError> {
+        let end = memchr::memchr(b'\n', &self.rest[self.searched..]).map(|at| self.searched + at);
+        if MOST_LINE < end.unwrap_or(self.rest.len()) {
+            return Err(ExchangeError::TooLong);
+        }
+        let Some(end) = end else {
+            self.searched = self.rest.len();
+            return Ok(None);
+        };
+        let after = self.rest.split_off(end + 1);
+        let mut line = std::mem::replace(&mut self.rest, after);
+        line.truncate(end);
+        self.searched = 0;
+        Ok(Some(line))
+    }
+}
+
+/// A message as it is sent, with the end of its line.
+pub fn line_of(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).expect("works because no map in a message has odd keys");
+    line.push(b'\n');
+    line
+}
+
+/// The message in a line.
+pub fn read_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
+    serde_json::from_slice(line)
+        .map_err(|error| ExchangeError::NoMessage { line: start(line), message: error.to_string() })
+}
+
+/// The first message of the other side, if it speaks this version.
+pub fn read_greeting<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
+    let no_greeting = || ExchangeError::NoGreeting { line: start(line) };
+    let greeting: Greeting = serde_json::from_slice(line).map_err(|_| no_greeting())?;
+    if greeting.r#type != "hello" {
+        return Err(no_greeting());
+    }
+    if greeting.version != VERSION {
+        return Err(ExchangeError::Version { theirs: greeting.version });
+    }
+    read_line(line)
+}
+
+fn start(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&line[..line.len().min(MOST_SHOWN)]).into_owned();
+    if MOST_SHOWN < line.len() { format!("{text}…") } else { text }
+}
