@@ -164,7 +164,7 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
         };
     }
     if let Some(remote) = &table.remote {
-        if remote.get_ref().first().is_none_or(String::is_empty) {
+        if remote.get_ref().first().is_some_and(String::is_empty) {
             let problem = "names no program; write [\"ssh\", \"HOST\", \"headstart\", \"shadow\", \"serve\"], or leave it out";
             return Err(file.refuse(file.line(&remote.span()), "shadow.remote", problem));
         }

@@ -106,7 +106,7 @@ fn a_mistake_in_what_is_said_of_views_is_named() {
             "project/.headstart/config.toml:2: shadow.remote: a project cannot choose where your files are sent; set it in your own file",
         ),
         (
-            "[shadow]\nremote = []\n",
+            "[shadow]\nremote = ['', 'builder']\n",
             "",
             "user/headstart/config.toml:2: shadow.remote: names no program; write [\"ssh\", \"HOST\", \"headstart\", \"shadow\", \"serve\"], or leave it out",
         ),
