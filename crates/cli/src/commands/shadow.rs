@@ -214,18 +214,20 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
     let (workspace, config, state) = configured(&args.workspace, context)?;
     let tree = setup::tree(Path::new(&workspace), state.as_ref().map(Store::state_folder), AcceptedBy::This)?;
     let remote = if args.here { None } else { remote(&workspace, &config, state.as_ref(), context) };
+    // What is applied may lie in a folder of the views: it goes with them.
+    let mut held = None;
     let came = match remote {
         Some(remote) if committed.is_none() && !needs_repository(args) => {
             other_machine::run(args, &workspace, &config, &remote, staged).await?
         }
         _ => {
-            let views = views(&workspace, &config, state.as_ref(), context);
+            let views = &*held.insert(views(&workspace, &config, state.as_ref(), context));
             if let Support::None { why } = views.support() {
                 output::note(&format!("headstart: there is no view here: {why}"));
                 return Ok(ExitStatus::Of(NO_VIEW));
             }
             let rules = config.gate_context(workspace.clone())?;
-            run_here(args, &workspace, &views, &rules.deny, &tree, &staged, committed.as_ref(), context)?
+            run_here(args, &workspace, views, &rules.deny, &tree, &staged, committed.as_ref(), context)?
         }
     };
     let Came { end, millis, said, back, refused, git, git_refused, notes } = came;
