@@ -27,6 +27,7 @@ fn write(content: &str) -> ChangeKindByHash {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the field of an answer is one that may be missing")]
 fn file(content: &str) -> Option<Seen> {
     let content = Some(ContentHash::of(content.as_bytes()));
     Some(Seen { kind: EntryKind::File, content, executable: false })
@@ -404,7 +405,9 @@ fn a_tree_that_cannot_be_is_refused() {
         |at: &str| (path(at), Standing::File { hash: ContentHash::of(b""), len: 0, executable: false });
     let manifest = |entries: Vec<(WorkspacePath, Standing)>| {
         let mut manifest = Manifest::default();
-        entries.into_iter().for_each(|(path, standing)| manifest.insert(path, standing));
+        for (path, standing) in entries {
+            manifest.insert(path, standing);
+        }
         manifest.check()
     };
     assert_eq!(manifest(vec![folder("a"), file("a/b"), link("l")]), Ok(()));
@@ -427,7 +430,9 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
     ];
     proptest::collection::vec(("[ab](/[ab]){0,2}", standing), 0..8).prop_map(|entries| {
         let mut manifest = Manifest::default();
-        entries.into_iter().for_each(|(at, standing)| manifest.insert(path(&at), standing));
+        for (at, standing) in entries {
+            manifest.insert(path(&at), standing);
+        }
         manifest
     })
 }
