@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 5;
 const FILES: usize = 50_000;
 /// Commands of one speculation, over one connection.
-const COMMANDS: u32 = 20;
+const COMMANDS: u32 = 10;
 
 /// A user with a project, and another machine.
 struct World {
@@ -65,10 +65,10 @@ impl World {
     /// Time in the commands of a speculation, for each but the first.
     fn each(&self) -> Duration {
         let time = |count: u32| {
-            let turn = json!({ "toolCalls": [{ "name": "shell", "args": { "command": "bash -c true" } }] });
-            let mut turns: Vec<Value> = vec![turn; count as usize];
-            turns.push(json!({ "text": "Done." }));
-            fs::write(self.at("recording.json"), json!({ "turns": turns }).to_string()).unwrap();
+            let call = json!({ "name": "shell", "args": { "command": "bash -c true" } });
+            let calls = vec![call; count as usize];
+            let recording = json!({ "turns": [{ "toolCalls": calls }, { "text": "Done." }] });
+            fs::write(self.at("recording.json"), recording.to_string()).unwrap();
             let model = format!("replay:{}", self.at("recording.json").display());
             let arguments = ["speculate", "--json", "--mode", "auto-edit", "--model", &model, "x"];
             let (ran, _) = self.run(env!("CARGO_BIN_EXE_headstart"), &arguments);
@@ -110,7 +110,7 @@ fn main() {
         times[2].push(world.in_view());
         fs::write(world.at("project/d0/f0.txt"), format!("{round}\n")).unwrap();
         times[3].push(world.in_view());
-        if round % 3 == 0 {
+        if round % 2 == 0 {
             world.reach_other(false);
             times[4].push(world.each());
             world.reach_other(true);
