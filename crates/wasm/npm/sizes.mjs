@@ -12,7 +12,7 @@ const BUDGETS = {
   core: { limit: 550 },
   gate: { limit: 490 },
   controller: { limit: 112 },
-  "code index": { goal: 60, limit: 248 },
+  "code index": { goal: 60, limit: 255 },
 };
 
 const [whole, core, gate, controller, index, grammar] = ["headstart", "core", "gate", "controller", "code-index", "grammar"].map((module) =>
