@@ -134,6 +134,21 @@ fn a_narrower_terminal_breaks_the_line() {
     has_row(&pty, "  bbcc");
 }
 
+#[test]
+fn a_key_is_not_lost_when_the_window_changes_at_the_same_time() {
+    let mut pty = editor(60, 12);
+    for turn in 0..100 {
+        pty.resize(if turn % 2 == 0 { 40 } else { 60 }, 12);
+        pty.send("k");
+        // The next key would bring a lost one with it, so each is waited for by itself.
+        let line = format!("> {}", "k".repeat(turn % 30 + 1));
+        pty.wait_until(&line, |screen| screen.rows(0, 60).any(|row| row.trim_end() == line));
+        if turn % 30 == 29 {
+            pty.send("\x15");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_terminal_is_given_back() {
