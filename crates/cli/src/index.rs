@@ -1,5 +1,6 @@
 //! The index of a workspace on this machine: where it is, how it follows the files, what past commits add to it.
 
+mod english;
 mod history;
 mod models;
 mod remote;

@@ -171,6 +171,25 @@ impl Models {
     }
 }
 
+/// The model of background work alone, for a question that belongs to no conversation, and whether it is on this machine. There is none
+/// where none is named, and where it is a recording, which answers only what it was asked.
+pub(crate) fn aside(
+    config: &Config,
+    environment: &Environment,
+) -> Result<Option<(BackgroundModel, bool)>, CliError> {
+    let main = config.model.as_ref();
+    let Some((main, spec)) = main.map(|main| (main, config.fast_model.as_ref().unwrap_or(main))) else {
+        return Ok(None);
+    };
+    if spec.provider().is_none() {
+        return Ok(None);
+    }
+    let opened = open(spec, main, config, environment)?;
+    let is_here = matches!(&opened, Opened::Remote(model) if model.is_on_this_machine());
+    let model = opened.asked_by(Priority::Background, None, &Arc::default(), &Waits::default(), config);
+    Ok(Some((BackgroundModel::main(model, name(spec)), is_here)))
+}
+
 /// Nobody waits longer for what only saves a few seconds of storage.
 const GOODBYE: Duration = Duration::from_secs(2);
 

@@ -132,7 +132,7 @@ pub(crate) fn index(
 ) -> Result<Option<Arc<Upkeep>>, CliError> {
     let Some(state) = state.filter(|_| config.index.enabled) else { return Ok(None) };
     let rules = config.gate_context(workspace.to_owned())?;
-    let models = IndexModels::open(&config.index, environment)?;
+    let models = IndexModels::open(config, environment)?;
     Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index.clone(), models)?)))
 }
 

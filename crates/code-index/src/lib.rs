@@ -88,7 +88,7 @@ pub use memory::MemoryIndex;
 pub use ports::{Embedder, ModelFailure, Reach, Reranker, is_for_judges, order_of, passage};
 pub use query::Query;
 pub use score::{FieldWeight, Weights};
-pub use search::{Budget, Hit, Recent, Why, names_definition, search, search_files};
+pub use search::{Budget, Hit, Recent, Why, names_definition, needs_translation, search, search_files};
 #[cfg(feature = "static-embeddings")]
 pub use static_vectors::{StaticVectors, TableError};
 #[cfg(feature = "sqlite")]

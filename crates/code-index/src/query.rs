@@ -108,6 +108,15 @@ impl Query {
         self.names.iter().map(String::as_str)
     }
 
+    /// Whether some of it is in a script without blanks between words: Chinese, Japanese, Korean.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign_terms().next().is_some()
+    }
+
+    pub(crate) fn foreign_terms(&self) -> impl Iterator<Item = &str> {
+        self.terms().filter(|term| term.contains(is_cjk))
+    }
+
     /// The words as they are to be looked up by other means.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|(term, _)| term.as_str())

@@ -1,11 +1,13 @@
 //! From a query to the places that fit it best.
 
 mod deliver;
+mod foreign;
 mod fuse;
 mod rank;
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
+pub use self::foreign::needs_translation;
 use self::rank::Ranking;
 use crate::{IndexError, Query, View, Weights, whole};
 

@@ -1,5 +1,6 @@
 //! The tools `codebase` and `repo_map`: what the project contains, as the call's merged view shows it.
 
+mod english;
 mod find;
 mod look;
 mod map;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use headstart_code_index::{Budget, Hit, Query, View, Weights, search};
 use headstart_overlay_fs::WorkspacePath;
 
+pub use self::english::{EnglishWords, english_words};
 pub use self::port::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served};
 use crate::{Tool, ToolContext, ToolError};
 

@@ -82,7 +82,8 @@ mod walk;
 
 #[cfg(feature = "codebase")]
 pub use codebase::{
-    IndexMoment, IndexStanding, IndexWork, ProjectIndex, ProjectSearch, Served, codebase_tools,
+    EnglishWords, IndexMoment, IndexStanding, IndexWork, ProjectIndex, ProjectSearch, Served, codebase_tools,
+    english_words,
 };
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;

@@ -308,6 +308,9 @@ pub(crate) struct Search {
     /// At most so many places
     #[arg(long, value_name = "COUNT", default_value_t = 25)]
     pub(crate) limit: usize,
+    /// Ask no model for English words where the query is in another language than the code
+    #[arg(long)]
+    pub(crate) no_translate: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use headstart_code_index::{
-    Budget, Hit, NEAREST, Query, Reach, Snapshot as _, View, Weights, is_for_judges, names_definition, search,
+    Budget, Hit, NEAREST, Query, Reach, Snapshot as _, View, Weights, is_for_judges, names_definition,
+    needs_translation, search,
 };
 use headstart_overlay_fs::WorkspacePath;
 use serde::Serialize;
@@ -19,6 +20,9 @@ use crate::{output, workspace};
 
 /// A search brings the index to what the files are for so long, then it answers from what is there.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The note in an index which words a model gave for queries.
+const WORDS: &str = "words";
 
 /// With `--json`, one of these a line, the best first.
 #[derive(Serialize)]
@@ -72,7 +76,7 @@ pub(super) fn open(workspace: &str, context: &Context) -> Result<(Index, IndexMo
         ));
     }
     let gate = config.gate_context(workspace.to_owned())?;
-    let models = IndexModels::open(&config.index, &context.environment)?;
+    let models = IndexModels::open(&config, &context.environment)?;
     let (index, told) = Index::open(context.store()?.state_folder(), workspace, gate, config.index)?;
     if let Some(told) = told {
         output::note(&told);
@@ -85,15 +89,20 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
         WorkspacePath::parse(folder).map_err(|error| CliError::Unavailable(format!("--path: {error}")))
     });
     let below = below.transpose()?;
-    let query = |view: &View<'_>| {
-        let query = Query::parse(&args.query, |path| view.has(path));
+    let query = |view: &View<'_>, text: &str| {
+        let query = Query::parse(text, |path| view.has(path));
         below.iter().fold(query, |query, folder| query.below(folder.clone()))
     };
-    let names = {
+    let (names, is_foreign) = {
         let snapshot = index.store.snapshot()?;
         let view = View::new(&snapshot, []);
-        names_definition(&view, &query(&view))?
+        let query = query(&view, &args.query);
+        (names_definition(&view, &query)?, needs_translation(&view, &query)?)
     };
+    let english = if is_foreign && !args.no_translate { english(index, args, models).await? } else { None };
+    if is_foreign && english.is_none() {
+        output::note("the code has few words of the query's language; English ones find more");
+    }
     let meaning = match index.vector_status(models)? {
         Some((_, status)) if !names => {
             if !status.is_complete() {
@@ -110,7 +119,9 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
     let recent = index.recent()?;
     let snapshot = index.store.snapshot()?;
     let view = View::new(&snapshot, []);
-    let mut query = query(&view);
+    // Words of a model come first, so that none of them is beyond the limit of terms.
+    let text = english.map(|words| format!("{words} {}", args.query));
+    let mut query = query(&view, text.as_deref().unwrap_or(&args.query));
     if let Some(meaning) = &meaning {
         query = query.with_nearest(snapshot.nearest(meaning, NEAREST)?);
     }
@@ -121,6 +132,18 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
         hits = judged(index, args, models, hits).await;
     }
     Ok(hits)
+}
+
+/// English words for the query, of the user's model or as it gave them before.
+async fn english(index: &Index, args: &Search, models: &IndexModels) -> Result<Option<String>, CliError> {
+    models.remember_words(&index.store.note(WORDS)?.unwrap_or_default());
+    let words = models.english(&args.query, Reach::Network).await;
+    if let Some(known) = models.known_words()
+        && let Err(error) = index.store.set_note(WORDS, &known)
+    {
+        output::note(&format!("the words are not kept for the next search: {error}"));
+    }
+    Ok(words)
 }
 
 /// What was found in the order that a model gives it, as far as it can be read.

@@ -14,6 +14,8 @@ pub(crate) struct IndexConfig {
     pub(crate) enabled: bool,
     /// Whether past commits are a part of it.
     pub(crate) history: bool,
+    /// Whether the user's model is asked for English words where a query is in a language that the code is not in.
+    pub(crate) translate: bool,
     /// How large its database may get.
     pub(crate) max_bytes: u64,
     /// The model that makes vectors of its chunks; by default there is none.
@@ -42,7 +44,14 @@ pub(crate) struct Rerank {
 
 impl Default for IndexConfig {
     fn default() -> Self {
-        Self { enabled: true, history: true, max_bytes: 512 << 20, embeddings: None, rerank: None }
+        Self {
+            enabled: true,
+            history: true,
+            translate: true,
+            max_bytes: 512 << 20,
+            embeddings: None,
+            rerank: None,
+        }
     }
 }
 
@@ -52,6 +61,7 @@ impl Default for IndexConfig {
 pub(super) struct IndexTable {
     enabled: Option<Spanned<bool>>,
     history: Option<Spanned<bool>>,
+    translate: Option<Spanned<bool>>,
     max_bytes: Option<Spanned<u64>>,
     embeddings: Option<Spanned<String>>,
     embeddings_url: Option<Spanned<String>>,
@@ -68,6 +78,7 @@ pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Resul
     for (name, value, setting) in [
         ("code-index.enabled", &table.enabled, &mut index.enabled),
         ("code-index.history", &table.history, &mut index.history),
+        ("code-index.translate", &table.translate, &mut index.translate),
     ] {
         let Some(value) = value else { continue };
         if of_project && !*setting && *value.get_ref() {

@@ -1,4 +1,4 @@
-//! The models of an index that compare meanings: what the user's own file names, and nothing else.
+//! The models that a search may ask: those that compare meanings, which the user's own file names, and the one that translates.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -12,9 +12,10 @@ use headstart_code_index::{
 
 use headstart_toolbox::Served;
 
+use super::english::{KnownWords, Translator};
 use super::remote::{RemoteEmbedder, RemoteReranker};
 use super::vectors::other_dimensions;
-use crate::config::{Embeddings, IndexConfig};
+use crate::config::{Config, Embeddings};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -35,15 +36,19 @@ const MOST_TABLE_BYTES: u64 = 1 << 30;
 pub(crate) struct IndexModels {
     embedder: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
+    pub(super) translator: Option<Translator>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Queries whose vectors were asked for, the newest first.
     meanings: VecDeque<(String, Meaning)>,
     embedding: Standing,
     ranking: Standing,
+    pub(super) translating: Standing,
+    /// Queries for which English words were asked.
+    pub(super) words: KnownWords,
     /// How long the vectors of the index are, once that is known.
     dimensions: Option<usize>,
     told: Vec<String>,
@@ -52,7 +57,7 @@ struct State {
 
 /// Whether a model is asked.
 #[derive(Default)]
-struct Standing {
+pub(super) struct Standing {
     /// It is of no use in this process.
     is_unusable: bool,
     /// It failed a moment ago: no search waits for it again before that.
@@ -60,7 +65,7 @@ struct Standing {
 }
 
 impl Standing {
-    fn note(&mut self, failure: &ModelFailure) {
+    pub(super) fn note(&mut self, failure: &ModelFailure) {
         self.is_unusable |= matches!(failure, ModelFailure::Unusable { .. });
         if let ModelFailure::Later { after, .. } = failure {
             self.rests_until = Some(Instant::now() + after.unwrap_or(REST).clamp(REST, LONGEST_REST));
@@ -74,7 +79,9 @@ impl Standing {
 
 impl IndexModels {
     /// Those that the configuration names. Nothing is asked of them yet.
-    pub(crate) fn open(config: &IndexConfig, environment: &Environment) -> Result<Self, CliError> {
+    pub(crate) fn open(config: &Config, environment: &Environment) -> Result<Self, CliError> {
+        let translator = Translator::of(config, environment);
+        let config = &config.index;
         let embedder: Option<Arc<dyn Embedder>> = match &config.embeddings {
             None => None,
             Some(Embeddings::Static(file)) => Some(Arc::new(table(file)?)),
@@ -82,7 +89,7 @@ impl IndexModels {
         };
         let reranker = config.rerank.as_ref().map(|rerank| RemoteReranker::open(rerank, environment));
         let reranker = reranker.transpose()?.map(|it| Arc::new(it) as _);
-        Ok(Self { embedder, reranker, state: Mutex::default() })
+        Ok(Self { embedder, reranker, translator, state: Mutex::default() })
     }
 
     #[cfg(test)]
@@ -100,7 +107,11 @@ impl IndexModels {
         let state = self.lock();
         let embeds = self.embedder.as_ref().is_some_and(|it| is_within(it.reach(), most));
         let ranks = self.reranker.as_ref().is_some_and(|it| is_within(it.reach(), most));
-        Served { embeds: embeds && state.embedding.serves(), ranks: ranks && state.ranking.serves() }
+        Served {
+            embeds: embeds && state.embedding.serves(),
+            ranks: ranks && state.ranking.serves(),
+            translates: self.translator.is_some() && state.translating.serves(),
+        }
     }
 
     /// A query as a vector; `None` where there is none in time, which its user is told once.
@@ -112,10 +123,13 @@ impl IndexModels {
             return Some(meaning);
         }
         let asked = tokio::time::timeout(PATIENCE, embedder.embed(&[text])).await;
-        let vector = asked.unwrap_or_else(|_| Err(too_slow())).and_then(|vectors| match &vectors[..] {
-            [numbers] => Vector::of(numbers),
-            _ => Err(ModelFailure::Unusable { message: format!("{} vectors of one text", vectors.len()) }),
-        });
+        let vector =
+            asked.unwrap_or_else(|_| Err(too_slow(PATIENCE))).and_then(|vectors| match &vectors[..] {
+                [numbers] => Vector::of(numbers),
+                _ => {
+                    Err(ModelFailure::Unusable { message: format!("{} vectors of one text", vectors.len()) })
+                }
+            });
         let expected = self.lock().dimensions;
         let vector = vector.and_then(|vector| match (vector, expected) {
             (Some(vector), Some(before)) if vector.dimensions() != before => {
@@ -142,7 +156,7 @@ impl IndexModels {
     pub(crate) async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
         let reranker = self.reranker.as_ref().filter(|_| self.serve(most).ranks && 1 < passages.len())?;
         let asked = tokio::time::timeout(PATIENCE, reranker.rank(beginning(query), passages)).await;
-        let order = asked.unwrap_or_else(|_| Err(too_slow())).and_then(|scores| {
+        let order = asked.unwrap_or_else(|_| Err(too_slow(PATIENCE))).and_then(|scores| {
             let message = || "numbers that are no judgement of the passages".to_owned();
             order_of(&scores, passages.len()).ok_or_else(|| ModelFailure::Unusable { message: message() })
         });
@@ -180,18 +194,18 @@ impl IndexModels {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // Each change is whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_within(reach: Reach, most: Reach) -> bool {
+pub(super) fn is_within(reach: Reach, most: Reach) -> bool {
     reach == Reach::Machine || most == Reach::Network
 }
 
-fn too_slow() -> ModelFailure {
-    let message = format!("no answer within {} s", PATIENCE.as_secs_f32());
+pub(super) fn too_slow(patience: Duration) -> ModelFailure {
+    let message = format!("no answer within {} s", patience.as_secs_f32());
     ModelFailure::Later { message, after: None }
 }
 

@@ -188,7 +188,7 @@ fn odd(expected: &str, error: &serde_json::Error) -> ModelFailure {
 }
 
 /// What becomes of a failure: whether to ask again, and with what.
-fn failure(error: &ModelError) -> ModelFailure {
+pub(super) fn failure(error: &ModelError) -> ModelFailure {
     let message = error.to_string();
     let after = error.retry_after_ms().map(Duration::from_millis);
     match error {

@@ -131,6 +131,10 @@ impl ProjectIndex for Upkeep {
         self.models.meaning(text, most).await
     }
 
+    async fn english(&self, text: &str, most: Reach) -> Option<String> {
+        self.models.english(text, most).await
+    }
+
     async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
         self.models.order(query, passages, most).await
     }

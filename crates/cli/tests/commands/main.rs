@@ -14,4 +14,5 @@ mod records;
 mod search;
 mod stats;
 mod streams;
+mod translate;
 mod usage;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_code_index::{
     Budget, Hit, IndexError, Meaning, NEAREST, Query, Reach, View, Weights, is_for_judges, names_definition,
-    search,
+    needs_translation, search,
 };
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
@@ -74,7 +74,11 @@ impl Tool for Codebase {
         let look = self.looks.look(context).await?;
         // What work ahead asks stays on this machine.
         let reach = if context.attended { Reach::Network } else { Reach::Machine };
-        let Asks { meaning, ranks } = self.asks(&text, below.as_ref(), &look, reach).await?;
+        let Asks { meaning, ranks, is_foreign, english } =
+            self.asks(&text, below.as_ref(), &look, reach).await?;
+        let question = text;
+        // First, so that none of them is beyond the limit of terms.
+        let text = english.as_ref().map_or_else(|| question.clone(), |words| format!("{words} {question}"));
         let (looks, delta, asked_below) = (Arc::clone(&self.looks), look.delta.clone(), below.clone());
         let asked = text.clone();
         let answer = self.looks.ask(move |moment| {
@@ -111,7 +115,7 @@ impl Tool for Codebase {
             found.extend(places.read(hit, &query).await);
         }
         if ranks {
-            self.rank(&text, &mut found, reach).await;
+            self.rank(&question, &mut found, reach).await;
         }
         for place in found.iter().take(SHOWN) {
             places.show(place).await;
@@ -120,14 +124,26 @@ impl Tool for Codebase {
             let meanwhile = Meanwhile { look: &look, known: &answer.known, below: below.as_ref() };
             places.meanwhile(meanwhile.search(&query, context).await?).await;
         }
+        match english {
+            Some(words) => places.note(format!("searched for these words as well: {words}")),
+            None if is_foreign => {
+                places
+                    .note("the code has few words of the query's language; ask again in English".to_owned());
+            }
+            None => {}
+        }
         Ok(places.finish(answer.percent, answer.trouble.as_deref()))
     }
 }
 
-/// What models are asked about a query.
+/// What models are asked about a query, and what one of them says.
+#[derive(Default)]
 struct Asks {
     meaning: Option<Meaning>,
     ranks: bool,
+    /// Whether the query is in a language that the code is not in.
+    is_foreign: bool,
+    english: Option<String>,
 }
 
 impl Codebase {
@@ -141,21 +157,26 @@ impl Codebase {
     ) -> Result<Asks, ToolError> {
         let served = self.looks.index.serve(reach);
         let ranks = served.ranks && is_for_judges(text);
-        if !served.embeds && !ranks {
-            return Ok(Asks { meaning: None, ranks: false });
+        let may_be_foreign = Query::parse(text, |_| false).is_foreign();
+        if !served.embeds && !ranks && !may_be_foreign {
+            return Ok(Asks::default());
         }
         let (looks, delta) = (Arc::clone(&self.looks), look.delta.clone());
         let (asked, below) = (text.to_owned(), below.cloned());
         let names = self.looks.ask(move |moment| {
             let staged = looks.over(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
-            names_definition(&view, &query(&asked, below.as_ref(), |path| view.has(path)))
+            let query = query(&asked, below.as_ref(), |path| view.has(path));
+            Ok((names_definition(&view, &query)?, needs_translation(&view, &query)?))
         });
-        if names.await?.map_err(|error: IndexError| failed(&error.to_string()))? {
-            return Ok(Asks { meaning: None, ranks: false });
+        let (names, is_foreign) = names.await?.map_err(|error: IndexError| failed(&error.to_string()))?;
+        if names {
+            return Ok(Asks::default());
         }
         let meaning = if served.embeds { self.looks.index.meaning(text, reach).await } else { None };
-        Ok(Asks { meaning, ranks })
+        let is_translated = is_foreign && served.translates;
+        let english = if is_translated { self.looks.index.english(text, reach).await } else { None };
+        Ok(Asks { meaning, ranks, is_foreign, english })
     }
 
     /// Puts what was found in the order that a model gives it. Where it gives none, nothing changes.

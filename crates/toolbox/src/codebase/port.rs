@@ -34,6 +34,12 @@ pub trait ProjectIndex: Send + Sync {
         None
     }
 
+    /// English words for a query in a language that the code is not in, with blanks between them; `None` where no model gives
+    /// any in time, which the host tells its user. [`english_words`](crate::english_words) asks one.
+    async fn english(&self, _text: &str, _most: Reach) -> Option<String> {
+        None
+    }
+
     /// The places of these passages in the order in which they answer a query best; `None` where they stay as they are.
     async fn order(&self, _query: &str, _passages: &[&str], _most: Reach) -> Option<Vec<usize>> {
         None
@@ -51,6 +57,8 @@ pub struct Served {
     pub embeds: bool,
     /// One that judges passages.
     pub ranks: bool,
+    /// One that translates queries.
+    pub translates: bool,
 }
 
 /// What is done with an index at one moment.

@@ -96,6 +96,11 @@ impl<'a> Places<'a> {
         self.notes.extend(Some(note).filter(|note| !note.is_empty()));
     }
 
+    /// Something to say after the places.
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
     pub(super) fn finish(mut self, percent: u64, trouble: Option<&str>) -> String {
         if self.shown + self.lines == 0 {
             self.output.note("nothing fits; grep finds what is spelled in another way");

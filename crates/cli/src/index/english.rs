@@ -1,0 +1,133 @@
+//! English words for queries in other languages, from the model that the user named for background work.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use headstart_code_index::{ModelFailure, Reach};
+use headstart_forked_query::BackgroundModel;
+use headstart_toolbox::english_words;
+use tokio::sync::OnceCell;
+
+use super::models::{IndexModels, is_within, too_slow};
+use super::remote::failure;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::models;
+
+/// So long a search waits for them; then it goes on without.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Queries whose words are kept.
+const MOST_KEPT: usize = 64;
+/// As many requests one process makes.
+const MOST_ASKED: usize = 200;
+
+/// The model that gives them. It is opened when the first query needs it: most never do.
+pub(super) struct Translator {
+    config: Config,
+    environment: Environment,
+    opened: OnceCell<Option<(BackgroundModel, Reach)>>,
+}
+
+/// What was asked before, the newest first: model and query, and the words.
+#[derive(Debug, Default)]
+pub(super) struct KnownWords {
+    list: VecDeque<(String, String)>,
+    asked: usize,
+}
+
+impl Translator {
+    /// The model of background work; `None` where the user has turned this off.
+    pub(super) fn of(config: &Config, environment: &Environment) -> Option<Self> {
+        let (config, environment) = (config.clone(), environment.clone());
+        config.index.translate.then_some(Self { config, environment, opened: OnceCell::new() })
+    }
+
+    async fn opened(&self) -> Result<Option<&(BackgroundModel, Reach)>, ModelFailure> {
+        let open = || async {
+            let model = models::aside(&self.config, &self.environment)
+                .map_err(|error| ModelFailure::Unusable { message: error.to_string() })?;
+            Ok(model.map(|(model, is_here)| (model, if is_here { Reach::Machine } else { Reach::Network })))
+        };
+        Ok(self.opened.get_or_try_init(open).await?.as_ref())
+    }
+}
+
+impl IndexModels {
+    /// English words for a query, with blanks between them. Where there are none in time, its user is told why.
+    pub(crate) async fn english(&self, query: &str, most: Reach) -> Option<String> {
+        let translator = self.translator.as_ref().filter(|_| self.serve(most).translates)?;
+        match self.asked_for_words(translator, query.trim(), most).await {
+            Ok(words) => words,
+            Err(failure) => {
+                self.tell(&format!("the query is compared as it is written: {failure}"));
+                self.lock().translating.note(&failure);
+                None
+            }
+        }
+    }
+
+    async fn asked_for_words(
+        &self,
+        translator: &Translator,
+        query: &str,
+        most: Reach,
+    ) -> Result<Option<String>, ModelFailure> {
+        let unusable = |message: &str| ModelFailure::Unusable { message: message.to_owned() };
+        let Some((model, reach)) = translator.opened().await? else {
+            return Err(unusable(
+                "it is in a language that the code is not in, and no model is named that could translate it",
+            ));
+        };
+        let key = format!("{}\n{query}", model.name);
+        if let Some(words) = self.lock().words.get(&key) {
+            return Ok(Some(words));
+        }
+        if !is_within(*reach, most) {
+            return Ok(None);
+        }
+        if !self.lock().words.may_ask() {
+            return Err(unusable("as many queries were translated as one process may have translated"));
+        }
+        let asked = tokio::time::timeout(PATIENCE, english_words(model, query)).await;
+        let answer = asked.map_err(|_| too_slow(PATIENCE))?.map_err(|failed| failure(&failed.error))?;
+        let usage = answer.usage;
+        let Some(words) = answer.words else {
+            let message = format!("{} gave no English words for it", model.name);
+            return Err(ModelFailure::Refused { message });
+        };
+        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+        self.tell(&format!("searched for these words as well: {words} (of {}, {tokens} tokens)", model.name));
+        self.lock().words.keep(key, words.clone());
+        Ok(Some(words))
+    }
+
+    /// What is known of earlier processes, as [`known_words`](Self::known_words) gave it.
+    pub(crate) fn remember_words(&self, text: &str) {
+        let known: VecDeque<(String, String)> = serde_json::from_str(text).unwrap_or_default();
+        self.lock().words.list.extend(known.into_iter().take(MOST_KEPT));
+    }
+
+    /// All words that are known, to be kept for later processes; `None` where nothing was asked.
+    pub(crate) fn known_words(&self) -> Option<String> {
+        let state = self.lock();
+        let is_new = 0 < state.words.asked;
+        is_new.then(|| serde_json::to_string(&state.words.list).expect("works because texts are always JSON"))
+    }
+}
+
+impl KnownWords {
+    fn get(&self, key: &str) -> Option<String> {
+        self.list.iter().find(|(known, _)| known == key).map(|(_, words)| words.clone())
+    }
+
+    fn keep(&mut self, key: String, words: String) {
+        self.list.truncate(MOST_KEPT - 1);
+        self.list.push_front((key, words));
+    }
+
+    /// Counts a request; whether it is within the limit.
+    fn may_ask(&mut self) -> bool {
+        self.asked += 1;
+        self.asked <= MOST_ASKED
+    }
+}

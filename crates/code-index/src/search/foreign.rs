@@ -1,0 +1,72 @@
+use std::collections::HashMap;
+
+use crate::{IndexError, Language, Query, View};
+
+/// A place of code that has one of so many of a query's pairs of signs speaks of the same thing in the same language. The words of a
+/// question that are about it are some third of its pairs: the others are of two words, or of the question alone.
+const PART: usize = 3;
+
+/// Whether a query is in Chinese, Japanese or Korean and the code of the view is not, so that English words may find what it asks for. Of a
+/// query that names a definition nothing needs to be translated.
+pub fn needs_translation(view: &View<'_>, query: &Query) -> Result<bool, IndexError> {
+    if !query.is_foreign() || super::names_definition(view, query)? {
+        return Ok(false);
+    }
+    let terms: Vec<&str> = query.foreign_terms().collect();
+    let mut found: HashMap<(usize, u32), usize> = HashMap::new();
+    for term in &terms {
+        for (at, layer) in view.layers.iter().enumerate() {
+            let catalogue = layer.catalogue();
+            layer.snapshot.chunk_postings(term, &mut |posting| {
+                let content = catalogue.content(catalogue.chunk(posting.chunk).content);
+                let files = content.map(|content| content.files.as_slice()).unwrap_or_default();
+                let is_code = files.iter().filter(|file| layer.shows(**file)).any(|file| {
+                    let path = catalogue.file(*file).map(|entry| &entry.path);
+                    path.is_some_and(|path| {
+                        query.allows(path)
+                            && Language::of_name(path.file_name().unwrap_or_default()).is_code()
+                    })
+                });
+                if is_code {
+                    *found.entry((at, posting.chunk)).or_default() += 1;
+                }
+            })?;
+        }
+    }
+    Ok(!found.values().any(|count| terms.len() <= PART * count))
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_overlay_fs::WorkspacePath;
+
+    use super::*;
+    use crate::MemoryIndex;
+
+    #[test]
+    fn what_the_code_says_in_its_own_language_is_not_translated() {
+        let english = ("src/auth/login.ts", "// Checks the password.\nexport function login() {}\n");
+        let commented = ("src/auth/登录.ts", "// 用户登录：验证用户名和密码\nexport class AuthService {}\n");
+        let readme = ("README.zh.md", "# 用户登录验证流程\n\n请帮我理解用户登录验证流程在哪里实现的\n");
+        let cases: [(&[(&str, &str)], &str, bool); 9] = [
+            (&[english], "用户登录验证流程", true),
+            (&[english], "请帮我理解用户登录验证流程在哪里实现的", true),
+            (&[english], "ログイン処理はどこですか", true),
+            (&[english], "로그인 처리는 어디에 있습니까", true),
+            // What is written about the code is not the code.
+            (&[english, readme], "用户登录验证流程", true),
+            (&[english, commented], "用户登录验证流程", false),
+            (&[english], "AuthService", false),
+            (&[english], "`login` 在哪里定义", false),
+            (&[english], "where are passwords checked", false),
+        ];
+        for (files, text, expected) in cases {
+            let paths: Vec<_> = files.iter().map(|(path, _)| WorkspacePath::parse(path).unwrap()).collect();
+            let index =
+                MemoryIndex::of(paths.iter().zip(files).map(|(path, (_, text))| (path, text.as_bytes())));
+            let view = View::new(&index, []);
+            let query = Query::parse(text, |path| view.has(path));
+            assert_eq!(needs_translation(&view, &query).unwrap(), expected, "{text}: {query:?}");
+        }
+    }
+}
