@@ -115,7 +115,7 @@ impl ProjectIndex for Kept {
     }
 
     fn serve(&self, most: Reach) -> Served {
-        Served { embeds: false, ranks: most == Reach::Network && self.order.lock().unwrap().is_some() }
+        Served { ranks: most == Reach::Network && self.order.lock().unwrap().is_some(), ..Served::default() }
     }
 
     async fn order(&self, _query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
