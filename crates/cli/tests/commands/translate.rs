@@ -155,10 +155,8 @@ fn agent(request: &Request) -> Answer {
     if request.body.contains("\\\"words\\\"") {
         return says(WORDS);
     }
-    match messages.iter().any(|message| message["role"] == "tool") {
-        false => calls(&[("codebase", json!({"query": QUERY}))]),
-        true => says("Done."),
-    }
+    let has_searched = messages.iter().any(|message| message["role"] == "tool");
+    if has_searched { says("Done.") } else { calls(&[("codebase", json!({"query": QUERY}))]) }
 }
 
 #[test]
