@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use headstart_code_index::{
-    Hit, IndexError, Progress, Store, StoreLimits, Updated, VectorStatus, passage, update, update_paths,
+    Hit, IndexError, Progress, Step, Store, StoreLimits, Updated, VectorStatus, passage, update, update_paths,
 };
 use headstart_overlay_fs::{ContentHash, OsOptions, OsTree, Tree as _, WorkspacePath};
 use headstart_tool_gate::{Declaration, GateContext};
@@ -34,6 +34,9 @@ pub(crate) const PAUSED: &str = "paused";
 
 /// The note how many files are current, and how many there are.
 const PROGRESS: &str = "progress";
+
+/// What changed is read for so long, however long it took to find it.
+const LEAST_READING: Duration = Duration::from_millis(500);
 
 /// What the gate is told of the tools of an index: they read, and name no path that a rule closes.
 pub(crate) fn declarations() -> Vec<Declaration> {
@@ -75,11 +78,18 @@ impl Index {
     /// what is there answers.
     pub(crate) async fn follow(&self, most: Option<Duration>) -> Result<Updated, CliError> {
         self.follow_history()?;
-        // From the first file that is read: in a project where the walk alone takes longer, each call still comes further.
-        let mut start = None;
-        let mut keep_going = |_| match most {
-            Some(most) if most < start.get_or_insert_with(Instant::now).elapsed() => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+        let began = Instant::now();
+        let mut reading = None;
+        let mut keep_going = |step| {
+            let is_over = |most: Duration| match step {
+                Step::Walk(_) => most < began.elapsed(),
+                // Something is read even where the walk took all the time: so each call comes further.
+                Step::Read(_) => {
+                    let since = *reading.get_or_insert_with(Instant::now);
+                    most < began.elapsed() && LEAST_READING < since.elapsed()
+                }
+            };
+            if most.is_some_and(is_over) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         match self.update(&mut keep_going).await {
             Err(error) if error.is_full() => {
@@ -92,7 +102,7 @@ impl Index {
     /// Compares all files with the index, and writes what is another.
     async fn update(
         &self,
-        keep_going: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+        keep_going: &mut (dyn FnMut(Step) -> ControlFlow<()> + Send),
     ) -> Result<Updated, IndexError> {
         let updated = update(&self.store, &self.tree, &|path| self.gate.denies(path), keep_going).await?;
         let Progress { current, all } = updated.progress;

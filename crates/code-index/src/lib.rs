@@ -99,7 +99,7 @@ pub use store::{
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 #[cfg(feature = "sqlite")]
-pub use update::{Progress, Updated, update, update_paths};
+pub use update::{Progress, Step, Updated, update, update_paths};
 pub use vector::{Meaning, NEAREST, Near, Vector, nearest};
 pub use view::{Staged, View};
 pub use walk::{DEFAULT_IGNORED, Files, IGNORE_FILE, is_rule_file, project_files};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headstart_overlay_fs::{ContentHash, EntryKind, Fingerprint, Tree, WorkspacePath};
 
 use crate::fields::LARGEST_FILE;
-use crate::walk::{ProjectRules, is_rule_file, project_files};
+use crate::walk::{ProjectRules, is_rule_file, walk};
 use crate::{Applied, ContentFields, Entry, IndexError, Snapshot as _, Store};
 
 /// So many files are written at once.
@@ -29,11 +29,22 @@ impl Progress {
     }
 }
 
+/// What an update is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It looks for the files, and found so many.
+    Walk(u64),
+    /// It reads those that changed.
+    Read(Progress),
+}
+
 /// What an update came to.
 #[derive(Debug, Clone, Default)]
 pub struct Updated {
     /// How much the index holds now.
     pub progress: Progress,
+    /// Whether all folders were looked into.
+    pub is_whole: bool,
     /// What was written.
     pub applied: Applied,
     /// The folders in which the files are.
@@ -45,23 +56,28 @@ pub struct Updated {
 /// Compares the index with the files of a tree, and writes what is new, changed or gone.
 ///
 /// A file is read where what the tree shows of it (inode, length, times) is not what it showed when it was indexed, or may
-/// hide an edit. `keep_going` is asked after each file: a break ends the update after what was read so far, and the next one goes
-/// on from there. So nobody has to wait for a whole project.
+/// hide an edit. `keep_going` is asked again and again: a break ends the update after what was read so far, and the next one goes
+/// on from there. So nobody has to wait for a whole project. A break while the files are looked for leaves what was not found as it is.
 pub async fn update(
     store: &Store,
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
-    keep_going: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    keep_going: &mut (dyn FnMut(Step) -> ControlFlow<()> + Send),
 ) -> Result<Updated, IndexError> {
-    let found = project_files(tree, closes).await?;
+    let found = walk(tree, closes, &mut |files| keep_going(Step::Walk(files))).await?;
     let known = store.stamps()?;
-    let mut updated = Updated { folders: found.folders, told: found.told, ..Updated::default() };
+    let mut updated =
+        Updated { folders: found.folders, told: found.told, is_whole: found.is_whole, ..Updated::default() };
     updated.progress.all = found.files.len() as u64;
+    if !found.is_whole {
+        updated.progress.all = updated.progress.all.max(known.len() as u64) + 1;
+        updated.told.push(format!("only {} files were looked for in this time", found.files.len()));
+    }
 
     let there: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
     let gone: Vec<Entry> = known
         .keys()
-        .filter(|path| !there.contains(path))
+        .filter(|path| found.is_whole && !there.contains(path))
         .map(|path| Entry::Remove { path: path.clone() })
         .collect();
     for batch in gone.chunks(BATCH) {
@@ -77,7 +93,7 @@ pub async fn update(
 
     let mut batch = Vec::new();
     for (path, _) in changed {
-        if keep_going(updated.progress).is_break() {
+        if keep_going(Step::Read(updated.progress)).is_break() {
             break;
         }
         let Some((content, stamp)) = read(tree, path, known.get(path).map(|known| known.digest)).await else {

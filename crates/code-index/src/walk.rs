@@ -1,6 +1,7 @@
 //! The files of a project that are indexed.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use headstart_overlay_fs::{EntryKind, Fingerprint, IgnoreRules, Tree, TreeError, WorkspacePath};
 
@@ -39,7 +40,12 @@ pub struct Files {
     pub folders: Vec<WorkspacePath>,
     /// Why some are not among them, for the user.
     pub told: Vec<String>,
+    /// Whether the walk came to its end.
+    pub is_whole: bool,
 }
+
+/// After so many files of one folder a walk asks again whether it goes on.
+const ASKED_AFTER: usize = 256;
 
 /// The files below the root of a tree that are indexed: those that neither a `.gitignore`, nor [`DEFAULT_IGNORED`], nor the
 /// project's [`IGNORE_FILE`] leaves out, and that `closes` does not. Links are not followed; what is closed is not looked at.
@@ -47,8 +53,18 @@ pub async fn project_files(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
 ) -> Result<Files, TreeError> {
+    walk(tree, closes, &mut |_| ControlFlow::Continue(())).await
+}
+
+/// The same as long as `keep_going` says so, which is asked with the number of files that were found: the walk of a large project, or one
+/// over a network, takes seconds.
+pub(crate) async fn walk(
+    tree: &dyn Tree,
+    closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
+    keep_going: &mut (dyn FnMut(u64) -> ControlFlow<()> + Send),
+) -> Result<Files, TreeError> {
     let project = ProjectRules::of(tree, closes).await;
-    let mut found = Files::default();
+    let mut found = Files { is_whole: true, ..Files::default() };
     let mut unreadable = 0;
     let mut open = vec![(WorkspacePath::root(), IgnoreRules::default())];
     'folders: while let Some((folder, above)) = open.pop() {
@@ -62,7 +78,11 @@ pub async fn project_files(
         };
         let has_rules = entries.iter().any(|entry| entry.name == GITIGNORE);
         let rules = if has_rules { project.enter(&folder, &above).await } else { above };
-        for entry in entries {
+        for (number, entry) in entries.into_iter().enumerate() {
+            if number % ASKED_AFTER == 0 && keep_going(found.files.len() as u64).is_break() {
+                found.is_whole = false;
+                break 'folders;
+            }
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
             if project.leaves_out(&path, entry.kind, &rules) {
                 continue;

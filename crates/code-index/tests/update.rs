@@ -6,7 +6,7 @@ mod edits;
 use std::ops::ControlFlow;
 
 use futures::executor::block_on;
-use headstart_code_index::{Budget, Progress, Snapshot, Store, StoreLimits, Updated, View, update};
+use headstart_code_index::{Budget, Progress, Snapshot, Step, Store, StoreLimits, Updated, View, update};
 use headstart_overlay_fs::{MemoryTree, WorkspacePath};
 
 use self::edits::{hits, path};
@@ -99,13 +99,43 @@ fn an_update_that_is_stopped_is_gone_on_with() {
     let mut seen = Vec::new();
     for _ in 0..10 {
         let mut left = 10;
-        let updated = block_on(update(&store, &tree, &|_| false, &mut |_| {
-            left -= 1;
+        let updated = block_on(update(&store, &tree, &|_| false, &mut |step| {
+            left -= i32::from(matches!(step, Step::Read(_)));
             if left < 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }));
         seen.push(updated.unwrap().progress.percent());
     }
     assert_eq!(seen, [20, 40, 60, 80, 100, 100, 100, 100, 100, 100]);
+}
+
+#[test]
+fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let files: Vec<(String, String)> =
+        (0..600).map(|at| (format!("{}/{at}.rs", at / 300), format!("fn word_{at}() {{}}\n"))).collect();
+    let tree =
+        MemoryTree::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str()))).unwrap();
+    let stopped_at = |most: u64| {
+        let mut keep_going = |step| match step {
+            Step::Walk(found) if most <= found => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        block_on(update(&store, &tree, &|_| false, &mut keep_going)).unwrap()
+    };
+    // What was found by then is read.
+    let first = stopped_at(256);
+    assert!(!first.is_whole && first.applied.put == 256 && first.progress.percent() < 100, "{first:?}");
+    assert_eq!(first.told, ["only 256 files were looked for in this time"]);
+    let whole = bring_up(&store, &tree);
+    assert!(whole.is_whole && whole.told.is_empty(), "{whole:?}");
+    assert_eq!((whole.applied.put, whole.progress.percent()), (344, 100));
+    // What was not found this time is still there.
+    tree.remove(&path("1/599.rs"));
+    let stopped = stopped_at(0);
+    assert_eq!((stopped.applied.put, stopped.applied.removed, stopped.progress.percent()), (0, 0, 0));
+    assert_eq!(paths(&store).len(), 600);
+    assert_eq!(bring_up(&store, &tree).applied.removed, 1);
 }
 
 #[test]

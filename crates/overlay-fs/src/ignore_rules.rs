@@ -25,6 +25,8 @@ struct Line {
     folders_only: bool,
     /// Whether it is for the name alone, at any depth.
     name_only: bool,
+    /// What a path that it is for ends with, where that is one letter or digit: of a hundred lines most are passed over by it.
+    last: Option<u8>,
 }
 
 impl IgnoreRules {
@@ -82,11 +84,15 @@ impl Line {
             return None;
         }
         let glob = Glob::without_braces(&without_further_stars(pattern)).ok()?;
-        Some(Self { glob, negated, folders_only, name_only })
+        let last = pattern.bytes().last().filter(u8::is_ascii_alphanumeric);
+        Some(Self { glob, negated, folders_only, name_only, last })
     }
 
     fn is_for(&self, path: &WorkspacePath, kind: EntryKind) -> bool {
         if self.folders_only && kind != EntryKind::Directory {
+            return false;
+        }
+        if self.last.is_some() && path.as_bytes().last().copied() != self.last {
             return false;
         }
         self.glob.is_match(if self.name_only {
@@ -130,5 +136,26 @@ mod tests {
         {
             assert_eq!(ignores(path), is_ignored, "{path}");
         }
+    }
+
+    #[test]
+    fn the_last_letter_of_a_pattern_is_only_a_short_cut() {
+        let text = "*.rs\n!keep.rs\n[xy]z\nend\\s\n*[0-9]\nq?\nlogs/\n";
+        let rules = IgnoreRules::default().with(&WorkspacePath::root(), text);
+        let decides = |path: &str, kind| rules.decide(&WorkspacePath::parse(path).expect("a path"), kind);
+        for (path, expected) in [
+            ("a.rs", Some(true)),
+            ("keep.rs", Some(false)),
+            ("xz", Some(true)),
+            ("zz", None),
+            ("ends", Some(true)),
+            ("a7", Some(true)),
+            ("qs", Some(true)),
+            ("a.rst", None),
+        ] {
+            assert_eq!(decides(path, EntryKind::File), expected, "{path}");
+        }
+        assert_eq!(decides("logs", EntryKind::Directory), Some(true));
+        assert_eq!(decides("logs", EntryKind::File), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::executor::block_on;
-use headstart_code_index::{IndexError, Progress};
+use headstart_code_index::{IndexError, Step};
 use headstart_overlay_fs::WorkspacePath;
 
 use super::Plan;
@@ -180,9 +180,11 @@ impl<'a> Keeper<'a> {
         let began = Instant::now();
         let (shared, index, owner) = (Arc::clone(self.shared), self.index, self.owner.clone());
         let mut beat_at = Instant::now();
-        let mut keep_going = |progress: Progress| {
+        let mut keep_going = |step| {
             let mut goes_on = shared.change(|state| {
-                state.progress = Some(progress);
+                if let Step::Read(progress) = step {
+                    state.progress = Some(progress);
+                }
                 !state.over
             });
             if HEARTBEAT / 5 < beat_at.elapsed() {
@@ -195,7 +197,7 @@ impl<'a> Keeper<'a> {
         let updated = block_on(index.update(&mut keep_going))?;
         self.leased_at = Some(beat_at);
         let is_complete = updated.progress.percent() == 100;
-        let is_new = self.watch(&updated.folders);
+        let is_new = updated.is_whole && self.watch(&updated.folders);
         // What changed before a folder was watched is only seen by another look.
         self.rests_until = Instant::now() + if is_new { Duration::ZERO } else { began.elapsed() * REST };
         let watched = self.watch.is_some();
