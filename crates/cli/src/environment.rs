@@ -32,6 +32,11 @@ impl Environment {
         fitting.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect()
     }
 
+    /// The names of all that are there, also of empty ones. One that is not UTF-8 is left out.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().filter_map(|name| name.to_str())
+    }
+
     /// All of them.
     pub(crate) fn all(&self) -> BTreeMap<OsString, OsString> {
         self.0.clone()

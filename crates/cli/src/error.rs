@@ -139,7 +139,7 @@ pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NA
      (openai:NAME with --base-url for any compatible server)";
 
 /// A text as one word of a command line.
-fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -86,7 +86,8 @@ impl Ledger {
     }
 }
 
-fn append(path: &Path, lines: String) -> io::Result<()> {
+/// Adds whole lines at the end of a file that several processes write.
+pub(crate) fn append(path: &Path, lines: String) -> io::Result<()> {
     let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
     let locked = lock(&file);
     let mut text = lines;

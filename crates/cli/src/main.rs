@@ -22,6 +22,7 @@ mod exit;
 mod habits;
 mod history;
 mod host;
+mod hosts;
 mod index;
 mod intel;
 mod ledger;
@@ -54,6 +55,7 @@ use crate::args::{Cli, Global};
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
+use crate::hosts::hooks::contract::contract;
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -92,12 +94,22 @@ fn is_start(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && std::io::stdout().is_terminal()
 }
 
+/// Whether this is the hook of a product that is known. Such a product takes 2 for a refusal of the call, whatever is wrong with the
+/// hook's own arguments.
+fn is_hook() -> bool {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    arguments.windows(2).any(|two| two[0] == "hook" && two[1].to_str().and_then(contract).is_some())
+}
+
 /// Help and version are no errors; all else is.
 fn usage(error: &clap::Error) -> ExitStatus {
     // Whoever reads the help may have gone: nothing to do about it.
     let _ = error.print();
     if !error.use_stderr() {
         return ExitStatus::Done;
+    }
+    if is_hook() {
+        return ExitStatus::Failed;
     }
     if std::env::args_os().any(|argument| argument == "--json") {
         let text = error.to_string();

@@ -22,18 +22,20 @@ use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Support, Surroundings, ToolError, ViewId, ViewOutput,
     ViewRequest,
 };
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 pub(crate) use clean_environment::clean_environment;
-pub(crate) use confinement::{ENTRY, enter};
-use confinement::{NOT_CONFINED, NOT_CONFINED_MARK};
+use confinement::NOT_CONFINED_MARK;
+pub(crate) use confinement::{ENTRY, NOT_CONFINED, can_confine, enter};
 use kept_output::KeptOutput;
 
 use crate::remote::Places;
+use crate::signals::Signals;
 use machine::InstalledGit;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
@@ -119,22 +121,27 @@ impl BashRunner {
     }
 }
 
-#[async_trait]
-impl CommandRunner for BashRunner {
-    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        let deadline = Instant::now().checked_add(request.time_limit);
+/// A command that can be started.
+struct Ready {
+    process: Command,
+    directory: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    /// Gone with its content when the command is over.
+    _scratch: TempDir,
+}
+
+impl BashRunner {
+    /// The process that a request comes to, with all that it rests on looked at.
+    async fn ready(&self, request: &CommandRequest) -> Result<Ready, ToolError> {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.surroundings);
         let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean).await;
         let proven = proven.map_err(|need| ToolError::Failed { message: need.to_string() })?;
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
-        let failed = |error: io::Error| ToolError::Failed {
-            message: format!("the command cannot be started: {error}"),
-        };
-        // Gone with its content when the command is over.
-        let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(failed)?;
+        let scratch =
+            tempfile::Builder::new().prefix("headstart-").tempdir().map_err(|error| not_started(&error))?;
         let unasked = request.surroundings == Surroundings::Clean;
-        let bash = Self::bash(&environment).map_err(failed)?;
+        let bash = Self::bash(&environment).map_err(|error| not_started(&error))?;
         let process = match &self.confiner {
             Some(confiner) if unasked => {
                 environment.extend(confinement::environment(scratch.path()));
@@ -154,10 +161,50 @@ impl CommandRunner for BashRunner {
                 process
             }
         };
-        let mut running = start(process, &directory, &environment).map_err(failed)?;
+        Ok(Ready { process, directory, environment, _scratch: scratch })
+    }
+
+    /// Runs a command with the output of this process, and as a part of its process group, so that whoever ends that ends the command, too.
+    /// A signal that asks this process to end is passed on. The limits of the request do not count.
+    pub(crate) async fn run_attached(&self, request: &CommandRequest) -> Result<ExitStatus, ToolError> {
+        let mut ready = self.ready(request).await?;
+        let mut signals = Signals::new().map_err(|error| not_started(&error))?;
+        ready.process.current_dir(&ready.directory).env_clear().envs(&ready.environment).stdin(Stdio::null());
+        let mut child = ready.process.spawn().map_err(|error| not_started(&error))?;
+        loop {
+            tokio::select! {
+                exited = child.wait() => return exited.map_err(|error| lost(&error)),
+                signal = signals.next() => {
+                    // Not waited for yet, so the id is its own. Where it ended meanwhile, there is nothing to pass on.
+                    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+                    let _ = pid.map(|pid| kill_process(pid, signal.signal()));
+                }
+            }
+        }
+    }
+}
+
+fn not_started(error: &io::Error) -> ToolError {
+    ToolError::Failed { message: format!("the command cannot be started: {error}") }
+}
+
+fn lost(error: &io::Error) -> ToolError {
+    ToolError::Failed { message: format!("the command was lost: {error}") }
+}
+
+#[async_trait]
+impl CommandRunner for BashRunner {
+    async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        let deadline = Instant::now().checked_add(request.time_limit);
+        let ready = self.ready(&request).await?;
+        let mut running = start(ready.process, &ready.directory, &ready.environment)
+            .map_err(|error| not_started(&error))?;
         let done = running.finish(deadline, KeptOutput::new(request.output_limit)).await?;
         match done.output.strip_prefix(NOT_CONFINED_MARK) {
-            Some(reason) if unasked && done.exit_code == Some(NOT_CONFINED.into()) => {
+            Some(reason)
+                if request.surroundings == Surroundings::Clean
+                    && done.exit_code == Some(NOT_CONFINED.into()) =>
+            {
                 Err(ToolError::Failed {
                     message: format!(
                         "the command was not run: it cannot be confined here: {}",
@@ -251,8 +298,7 @@ impl Running {
         deadline: Option<Instant>,
         mut kept: KeptOutput,
     ) -> Result<CommandOutput, ToolError> {
-        let failed =
-            |error: io::Error| ToolError::Failed { message: format!("the command was lost: {error}") };
+        let failed = |error: io::Error| lost(&error);
         let Self { group, child, output } = self;
         let mut buffer = vec![0; 64 * 1024];
         let mut status: Option<ExitStatus> = None;

@@ -33,7 +33,22 @@ impl Signals {
     }
 }
 
+/// Ends this process by the signal that ended a child of it, so that whoever waits for this process is told the same.
+pub(crate) fn end_as(signal: i32) {
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
 impl Ending {
+    /// As something that can be sent.
+    pub(crate) fn signal(self) -> rustix::process::Signal {
+        use rustix::process::Signal;
+        match self.0 {
+            kind if kind == SignalKind::interrupt() => Signal::INT,
+            kind if kind == SignalKind::terminate() => Signal::TERM,
+            _ => Signal::HUP,
+        }
+    }
+
     /// Ends this process as the signal would have without us, so that a shell's loop ends with it and a script can tell.
     pub(crate) fn end_process(self) {
         // Where that fails, the exit code says at least that something did.

@@ -25,6 +25,19 @@ thread_local! {
     static WITNESS: RefCell<Witness> = RefCell::default();
 }
 
+/// The verdict on a command that the shell of another program would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ElsewhereVerdict {
+    /// What becomes of the call.
+    pub verdict: Verdict,
+    /// The names of the programs that the command names, each once, in order; some may be commands of the shell's own. What another shell's
+    /// search path finds under such a name has to be the program that the gate means.
+    pub programs: Vec<String>,
+    /// Whether the command may take its shell to another folder (`cd src && ls`). Where it runs in a shell of its own instead, that shell
+    /// stays where it was, and a later command of the same conversation finds itself elsewhere than its author meant.
+    pub leaves_folder: bool,
+}
+
 /// When a command would run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -72,7 +85,7 @@ impl Gate {
             return files::judge_declared(declared, call.args, context, context.mode);
         }
         match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context, Asked::Now),
+            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, ".", context, Asked::Now).verdict,
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 files::judge_write(tool, call.args, context, context.mode)
             }
@@ -101,7 +114,7 @@ impl Gate {
     /// connection, a path outside, no end, a service of the host); and at a path or a program that a rule is about.
     pub fn judge_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, context, Asked::Ahead),
+            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, ".", context, Asked::Ahead).verdict,
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 files::ahead(tool.name(), context, |mode| files::judge_write(tool, call.args, context, mode))
             }
@@ -121,20 +134,39 @@ impl Gate {
         files::judge_path(access, path, context)
     }
 
+    /// The verdict on the arguments of a call of another program's shell tool, whose shell is in `directory` where they name no folder.
+    ///
+    /// A verdict is about the [clean environment](crate::clean_environment); whether the shell of that program is one, its host
+    /// has to know.
+    pub fn judge_elsewhere(
+        &self,
+        args: &Map<String, Value>,
+        directory: &str,
+        context: &GateContext,
+    ) -> ElsewhereVerdict {
+        Self::judge_shell(args, directory, context, Asked::Now)
+    }
+
     /// The verdict on a shell command in the workspace root.
     pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
-        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Now)
+        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Now).verdict
     }
 
     /// The same for work that runs ahead: it may be [`Decision::Shadow`](crate::Decision::Shadow).
     pub fn judge_command_ahead(&self, command: &str, context: &GateContext) -> Verdict {
-        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Ahead)
+        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Ahead).verdict
     }
 
-    fn judge_shell(args: &Map<String, Value>, context: &GateContext, asked: Asked) -> Verdict {
+    fn judge_shell(
+        args: &Map<String, Value>,
+        directory: &str,
+        context: &GateContext,
+        asked: Asked,
+    ) -> ElsewhereVerdict {
         let invalid = |detail: String| {
             Verdict::boundary(Reason::InvalidArgument, detail)
                 .with_effect(EffectKind::Unknown, "no command that the gate can read")
+                .into()
         };
         let command = match one_text(args, &["command", "cmd"]) {
             Ok(Some(command)) => command,
@@ -147,16 +179,16 @@ impl Gate {
                     Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
                         .with_effect(EffectKind::NonTerminating, "runs in the background");
                 verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
-                return verdict;
+                return verdict.into();
             }
         }
         let directory = match BuiltinTool::Shell.path_argument(args) {
-            Ok(directory) => directory.unwrap_or("."),
-            Err(error) => return files::path_error(&error),
+            Ok(named) => named.unwrap_or(directory),
+            Err(error) => return files::path_error(&error).into(),
         };
         match context.resolve(directory) {
             Ok(directory) => Self::judge_shell_in(command, directory, context, asked),
-            Err(error) => files::outside(&error),
+            Err(error) => files::outside(&error).into(),
         }
     }
 
@@ -166,23 +198,34 @@ impl Gate {
         directory: WorkspacePath,
         context: &GateContext,
         asked: Asked,
-    ) -> Verdict {
-        let findings =
+    ) -> ElsewhereVerdict {
+        let mut findings =
             WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
-        if asked == Asked::Ahead && shadow::is_possible(context) {
+        let programs = std::mem::take(&mut findings.judged.programs).into_iter().collect();
+        let leaves_folder = findings.judged.leaves_folder;
+        let verdict = if asked == Asked::Ahead && shadow::is_possible(context) {
             let facts = shadow::Facts::of(&findings, context);
-            return shadow::instead_of_boundary(decide::decide(findings, context), facts, command, context);
-        }
-        decide::decide(findings, context)
+            shadow::instead_of_boundary(decide::decide(findings, context), facts, command, context)
+        } else {
+            decide::decide(findings, context)
+        };
+        ElsewhereVerdict { verdict, programs, leaves_folder }
     }
 
     #[cfg(not(feature = "shell"))]
-    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext, _: Asked) -> Verdict {
+    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext, _: Asked) -> ElsewhereVerdict {
         let detail = "this program was built without the shell gate, so no command can be judged";
         let mut verdict =
             Verdict::boundary(Reason::NotUnderstood, detail).with_effect(EffectKind::Unknown, detail);
         verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
-        verdict
+        verdict.into()
+    }
+}
+
+impl From<Verdict> for ElsewhereVerdict {
+    /// That of a call of which no command was read.
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, programs: Vec::new(), leaves_folder: false }
     }
 }
 

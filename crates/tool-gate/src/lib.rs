@@ -75,7 +75,7 @@ pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use files::{Access, PROTECTED_FOLDERS};
-pub use gate::Gate;
+pub use gate::{ElsewhereVerdict, Gate};
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};

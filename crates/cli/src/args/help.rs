@@ -184,6 +184,27 @@ Examples:
   echo '{\"cmd\":\"cargo test\"}' | headstart gate --shadow
   headstart gate --mode auto-edit --workspace /srv/site < calls.jsonl";
 
+pub(super) const HOOK: &str = "\
+A product that asks before it runs a command starts this, and gets \"allow\" where the gate proves that the command only reads. All else
+gets no answer, and the product asks as it always did. Nothing is ever allowed that the gate does not allow. Claude Code is told to
+run the command through `headstart run --read-only`; the others run it as it is, which is allowed only where no variable, no folder on
+PATH and no other shell than bash can make something else of it. What remains there: aliases and functions of your own shell.
+
+Examples:
+  headstart hook claude-code --install
+  headstart hook claude-code --check 'git log -1'
+  headstart hook gemini-cli --install --deny
+  headstart hook codex --uninstall";
+
+pub(super) const RUN: &str = "\
+The gate judges the command as it judges work ahead. One that only reads runs in a clean environment, below Landlock, git in its
+hardened form; its exit code, output and signals are the command's. Any other does not run: the exit code is 125, and standard
+error says why. It runs in the current folder, which has to be in the workspace.
+
+Examples:
+  headstart run --read-only -- 'grep -rn TODO src | head'
+  headstart run --read-only -- git log -1";
+
 pub(super) const SHADOW: &str = "\
 Work that runs ahead may run commands that write (tests, builds, formatters) in a view: a copy-on-write \
 picture of the workspace at its own path, without a network, a socket or a secret. What they wrote is \

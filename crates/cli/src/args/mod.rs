@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use headstart_tool_gate::ApprovalMode;
 
 use crate::config::{self, Flags};
+use crate::hosts::hooks::contract::CONTRACTS;
 use crate::model_spec::ModelSpec;
 
 /// Predicts the next prompt of a coding agent's user, runs it while they read, hands the work over on Tab.
@@ -73,6 +74,12 @@ pub(crate) enum Command {
     /// Judge tool calls: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::GATE)]
     Gate(Gate),
+    /// Answer another agent's question before a command, where the command provably only reads
+    #[command(after_help = help::HOOK)]
+    Hook(Hook),
+    /// Run a command that provably only reads, below the kernel's walls; any other does not run
+    #[command(after_help = help::RUN)]
+    Run(Run),
     /// Run a command in a copy-on-write view, or see whether there are views here
     #[command(subcommand, after_help = help::SHADOW)]
     Shadow(Shadow),
@@ -220,6 +227,53 @@ pub(crate) struct Gate {
     pub(crate) mode: ModeArg,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct Hook {
+    /// The product whose message is on standard input
+    #[arg(value_name = "HOST", value_parser = hosts())]
+    pub(crate) host: String,
+    /// Refuse a command that touches what a deny rule covers or what holds a secret, where the product would ask
+    #[arg(long)]
+    pub(crate) deny: bool,
+    /// Allow commands as they are, also where the product would run a confined one; aliases and functions of your shell are not seen
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// Keep the commands, too, and not only what was answered
+    #[arg(long)]
+    pub(crate) log_content: bool,
+    /// Register the hook in the product's settings; everything else in them stays as it is
+    #[arg(long, group = "instead")]
+    pub(crate) install: bool,
+    /// Take exactly that out again
+    #[arg(long, group = "instead")]
+    pub(crate) uninstall: bool,
+    /// Print what --install would write, and where
+    #[arg(long, group = "instead")]
+    pub(crate) print: bool,
+    /// Show what the answer to this command would be here, and why
+    #[arg(long, value_name = "COMMAND", group = "instead")]
+    pub(crate) check: Option<String>,
+    /// In your own settings, as without either
+    #[arg(long, conflicts_with = "project")]
+    pub(crate) user: bool,
+    /// In the settings of the project in the current folder
+    #[arg(long)]
+    pub(crate) project: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Run the command only if it provably reads and does nothing else; there is no other way here
+    #[arg(long, required = true)]
+    pub(crate) read_only: bool,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+    /// One argument: a command line, as for `bash -c`. Several: a program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -395,6 +449,10 @@ fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
     use clap::builder::TypedValueParser as _;
     PossibleValuesParser::new(["default", "plan", "auto-edit", "yolo"])
         .try_map(|name| config::parse_mode(&name))
+}
+
+fn hosts() -> PossibleValuesParser {
+    PossibleValuesParser::new(CONTRACTS.iter().map(|contract| contract.name))
 }
 
 fn prompt(text: &str) -> Result<String, String> {

@@ -9,8 +9,10 @@ mod diff;
 mod doctor;
 mod filter;
 mod gate;
+mod hook;
 mod index;
 mod list;
+mod run;
 mod scope;
 mod search;
 mod shadow;
@@ -46,6 +48,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Sweep(args) => sweep::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),
+        Command::Hook(args) => hook::run(&args, context),
+        Command::Run(args) => block_on(run::run(args, context)),
         Command::Shadow(args) => block_on(shadow::run(args, context)),
         Command::Filter => filter::run(),
         Command::Doctor(args) => block_on(doctor::run(args, context)),

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::habits::HabitsFile;
+use crate::hosts::hooks::record::{Records, Unasked};
 use crate::ledger::Ledger;
 use crate::machine::Machine;
 use crate::{clock, output, workspace};
@@ -65,6 +66,11 @@ enum Line<'a> {
         runs: bool,
         run_hold: Option<&'static str>,
     },
+    /// Of other products, in all projects.
+    Hooks {
+        #[serde(flatten)]
+        unasked: &'a Unasked,
+    },
     Damaged {
         line: usize,
         message: &'a str,
@@ -93,6 +99,8 @@ struct Report {
     room: Room,
     asks: Result<(), Hold>,
     runs: Result<(), Hold>,
+    /// What hooks of other products answered.
+    unasked: Unasked,
 }
 
 /// Shows the ledger of a project.
@@ -114,7 +122,12 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
     });
     let machine = config.works_here().then(|| Machine::of(&context.environment));
     let busy = machine.as_ref().and_then(Machine::trouble);
-    let report = Report::of(workspace, book, habits, &config, busy);
+    let unasked = Records::of(context).and_then(|records| records.unasked(clock::unix_ms()));
+    let unasked = unasked.unwrap_or_else(|error| {
+        output::note(&format!("what hooks answered is unknown: {error}"));
+        Unasked::default()
+    });
+    let report = Report { unasked, ..Report::of(workspace, book, habits, &config, busy) };
     if let Some(damage) = report.damage() {
         output::note(&format!("{}: {damage}", ledger.file().display()));
     }
@@ -141,6 +154,7 @@ impl Report {
             asks: spared(policy.ask(&experience, now)),
             runs: spared(policy.run(&experience, "go on", now).map(drop)),
             experience,
+            unasked: Unasked::default(),
         }
     }
 
@@ -192,6 +206,9 @@ impl Report {
             runs: self.runs.is_ok(),
             run_hold: self.runs.err().map(|hold| hold.code()),
         });
+        if self.unasked.week != 0 {
+            lines.push(Line::Hooks { unasked: &self.unasked });
+        }
         let damaged = &self.book.damaged;
         lines.extend(
             damaged.iter().map(|damage| Line::Damaged { line: damage.line, message: &damage.message }),

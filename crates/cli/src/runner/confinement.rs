@@ -24,7 +24,7 @@ use super::readable::Readable;
 pub(crate) const ENTRY: &str = "__confined";
 
 /// The exit code of a command that was not run because it could not be confined.
-pub(super) const NOT_CONFINED: u8 = 125;
+pub(crate) const NOT_CONFINED: u8 = 125;
 /// What such a command prints, before the reason.
 pub(super) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command here, and did not run it: ";
 
@@ -170,6 +170,21 @@ fn restrict(workspace: &Path, scratch: &Path, secrets: Secrets) -> io::Result<()
     }
     // Landlock has no rule for `chmod` and the like.
     headstart_shadow::keep_attributes().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// Whether the kernel can confine a command, as far as can be told without one.
+#[cfg(target_os = "linux")]
+pub(crate) fn can_confine() -> bool {
+    use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V1))
+        .is_ok_and(|rules| rules.create().is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn can_confine() -> bool {
+    false
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,5 +1,7 @@
 //! Which commands a text holds, and who decided about them.
 
+use std::collections::BTreeSet;
+
 use super::value::Arg;
 use super::{Access, Span};
 use crate::shadow::needs_host;
@@ -9,6 +11,8 @@ use crate::shadow::needs_host;
 pub(crate) struct Judged {
     /// Where they stand; what a wrapper starts is part of it.
     pub(crate) commands: Vec<Span>,
+    /// The programs that the shell or one of them starts, or that are commands of the shell's own, by their names.
+    pub(crate) programs: BTreeSet<String>,
     /// The first program, as the shell spells it, that needs the machine itself ([`needs_host`]).
     pub(crate) on_host: Option<(String, Span)>,
     pub(crate) allowed: Vec<usize>,
@@ -19,6 +23,8 @@ pub(crate) struct Judged {
     pub(crate) closed: Vec<Access>,
     /// What holds a secret by its name and is named as a part of what a repository keeps (`HEAD:.env`).
     pub(crate) kept: Vec<Access>,
+    /// Whether one of them may take the shell to another folder.
+    pub(crate) leaves_folder: bool,
     /// How many there are, with those that wrappers start.
     pub(super) count: usize,
     /// How often a policy vouched for one.
@@ -28,6 +34,9 @@ pub(crate) struct Judged {
 impl Judged {
     /// Remembers a command by its program, where that stands, and its arguments.
     pub(super) fn command(&mut self, program: &str, name: Span, args: &[Arg]) {
+        if !self.programs.contains(program) {
+            self.programs.insert(program.to_owned());
+        }
         if self.on_host.is_none() && needs_host::is_listed(program) {
             self.on_host = Some((program.to_owned(), name));
         }

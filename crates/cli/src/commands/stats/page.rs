@@ -45,6 +45,7 @@ pub(super) fn page(report: &Report, look: Look) -> String {
         sections.push(days(report, look));
     }
     sections.push(policy(report, look));
+    sections.extend(hooks(report));
     let text = sections.join("\n");
     let lines: Vec<_> = text.lines().map(|line| broken(line, look)).collect();
     lines.join("\n") + "\n"
@@ -186,6 +187,21 @@ fn policy(report: &Report, look: Look) -> String {
     rows.extend(report.runs.err().map(|hold| format!("nothing runs ahead now, for {hold}")));
     text += &rows.join("\n");
     text + "\n" + &kinds(report, look)
+}
+
+/// What hooks of other products answered.
+fn hooks(report: &Report) -> Option<String> {
+    let unasked = &report.unasked;
+    let by_host: Vec<_> =
+        unasked.by_host.iter().map(|(host, count)| format!("{host} {}", grouped(*count))).collect();
+    (unasked.week != 0).then(|| {
+        format!(
+            "hooks of other products, in all projects: {} questions not asked today, {} in the last seven days ({})\n",
+            grouped(unasked.today),
+            grouped(unasked.week),
+            by_host.join(", ")
+        )
+    })
 }
 
 fn kinds(report: &Report, look: Look) -> String {

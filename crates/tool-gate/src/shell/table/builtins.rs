@@ -34,7 +34,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
             [folder] if !folder.dash && !folder.prefix.starts_with(b"+") => cd(judge, args, span),
             _ => judge.unknown("a stack of folders that nobody keeps", span),
         },
-        "popd" if args.is_empty() => judge.state.folders = vec![Folder::Outside],
+        "popd" if args.is_empty() => {
+            judge.state.folders = vec![Folder::Outside];
+            judge.judged.leaves_folder = true;
+        }
         "read" => variables::read(judge, args, span),
         "mapfile" | "readarray" => variables::mapfile(judge, args, span),
         "export" => variables::export(judge, args, span),
@@ -130,6 +133,7 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         [] => vec![Folder::Outside],
         _ => return judge.unknown("cd to several places", span),
     };
+    judge.judged.leaves_folder |= new != folders;
     judge.state.folders = new;
     judge.failed_folders = Some(folders);
 }

@@ -1,0 +1,161 @@
+//! `headstart hook HOST`: permission hooks of other products.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::Hook;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::hosts::hooks::answer::Answer;
+use crate::hosts::hooks::contract::{Contract, contract};
+use crate::hosts::hooks::judge::{self, Ways};
+use crate::hosts::hooks::message::Call;
+use crate::hosts::hooks::serve;
+use crate::hosts::hooks::settings::{self, Problem, Scope};
+use crate::output::printable;
+use crate::{output, runner, workspace};
+
+/// The answer to a command, with `--json`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "hookCheck")]
+struct Checked<'a> {
+    host: &'a str,
+    answer: &'a str,
+    why: &'a str,
+    verdict: headstart_tool_gate::Decision,
+    reason: headstart_tool_gate::Reason,
+    /// What runs in the command's place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+}
+
+/// What became of the settings, with `--json`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "hookSettings")]
+struct Settings<'a> {
+    host: &'a str,
+    file: &'a Path,
+    changed: bool,
+    /// What the product starts; nothing where it starts it no longer.
+    command: Option<&'a str>,
+}
+
+pub(crate) fn run(args: &Hook, context: &Context) -> Result<ExitStatus, CliError> {
+    let contract = contract(&args.host).expect("works because the command line takes no other");
+    let ways = Ways { denies: args.deny, as_text: args.text };
+    match &args.check {
+        Some(command) => check(contract, command, ways, context)?,
+        None if args.install || args.print => install(contract, args, context)?,
+        None if args.uninstall => uninstall(contract, args, context)?,
+        None => serve(contract, ways, args.log_content, context),
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Result<(), CliError> {
+    if !contract.takes_allow && !args.deny {
+        return Err(CliError::Unavailable(format!(
+            "{} asks whatever a hook allows, so this one can only refuse: use --deny as well",
+            contract.product
+        )));
+    }
+    let flags = [(args.deny, "--deny"), (args.text, "--text"), (args.log_content, "--log-content")];
+    let flags: Vec<_> = flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag)).collect();
+    let command = settings::command(contract, scope(args), &flags, &context.environment);
+    let file = settings::file(&contract.settings, scope(args), &context.environment)?;
+    let refused = |problem: Problem| problem.of_file(&file);
+    let entry = settings::with_entry(contract, "", &command).map_err(refused)?.unwrap_or_default();
+    if args.print {
+        return output::print(&format!(
+            "{}:\n{}",
+            output::one_line(&file.display().to_string()),
+            printable(&entry)
+        ));
+    }
+    let before = settings::read(&file)?;
+    let after = settings::with_entry(contract, &before, &command).map_err(refused)?;
+    if let Some(after) = &after {
+        settings::replace(&file, &before, after)?;
+    }
+    if context.output.is_json() {
+        return told(contract, &file, after.is_some(), Some(&command));
+    }
+    let shown = output::one_line(&file.display().to_string());
+    let mut lines = vec![match after {
+        Some(_) => format!("written to {shown}:\n{}", printable(&entry)),
+        None => format!("{shown} has it already\n"),
+    }];
+    lines.extend(contract.settings.remark.map(|remark| format!("{remark}\n")));
+    if contract.takes_other_command && !args.text && !runner::can_confine() {
+        let remark = "This system cannot confine a command, so nothing will be allowed. --text allows commands as they are.";
+        lines.push(format!("{remark}\n"));
+    }
+    output::print(&lines.concat())
+}
+
+fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Result<(), CliError> {
+    let file = settings::file(&contract.settings, scope(args), &context.environment)?;
+    let before = settings::read(&file)?;
+    let after = settings::without_entry(contract, &before).map_err(|problem| problem.of_file(&file))?;
+    match &after {
+        // A file that is headstart's alone.
+        Some(after)
+            if settings::is_bare(after) && file.file_stem().is_some_and(|name| name == "headstart") =>
+        {
+            std::fs::remove_file(&file).map_err(CliError::io("remove", &file))?;
+        }
+        Some(after) => settings::replace(&file, &before, after)?,
+        None => {}
+    }
+    if context.output.is_json() {
+        return told(contract, &file, after.is_some(), None);
+    }
+    let shown = output::one_line(&file.display().to_string());
+    output::print(&match after {
+        Some(_) => format!("taken out of {shown}\n"),
+        None => format!("{shown} has no hook of headstart's\n"),
+    })
+}
+
+fn told(contract: &Contract, file: &Path, changed: bool, command: Option<&str>) -> Result<(), CliError> {
+    output::print_json(&Settings { host: contract.name, file, changed, command })
+}
+
+fn scope(args: &Hook) -> Scope {
+    if args.project { Scope::Project } else { Scope::User }
+}
+
+fn check(contract: &'static Contract, command: &str, ways: Ways, context: &Context) -> Result<(), CliError> {
+    let (event, shape) = contract.events[0];
+    let args = json!({ "command": command }).as_object().cloned().unwrap_or_default();
+    let directory = workspace::resolve(None)?;
+    let call = Call { event, shape, args, directory, roots: Vec::new() };
+    let judged = judge::judge(contract, &call, ways, context)?;
+    let (why, line) = match &judged.answer {
+        Answer::Allow { why, line } => (why, line.as_deref()),
+        Answer::Deny { why } | Answer::Silent { why } => (why, None),
+    };
+    let verdict = &judged.elsewhere.verdict;
+    if context.output.is_json() {
+        return output::print_json(&Checked {
+            host: contract.name,
+            answer: judged.answer.name(),
+            why,
+            verdict: verdict.decision,
+            reason: verdict.reason,
+            command: line,
+        });
+    }
+    let product = contract.product;
+    let mut lines = vec![match &judged.answer {
+        Answer::Allow { .. } => format!("allow: {product} does not ask\n"),
+        Answer::Deny { .. } => format!("deny: {product} does not run it\n"),
+        Answer::Silent { .. } => format!("no answer: {product} does as it does without this hook\n"),
+    }];
+    lines.push(format!("  {}\n", output::one_line(why)));
+    lines.extend(line.map(|line| format!("  it runs: {}\n", output::one_line(line))));
+    output::print(&lines.concat())
+}

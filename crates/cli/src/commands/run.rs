@@ -1,0 +1,65 @@
+//! `headstart run --read-only`: a command that provably only reads, run as work ahead would run it.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::time::Duration;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::{ConditionalCommand, Decision, Gate};
+use headstart_toolbox::{CommandRequest, Secrets, Surroundings};
+use serde_json::{Map, Value};
+
+use crate::args::Run;
+use crate::config::Flags;
+use crate::context::Context;
+use crate::error::{CliError, shell_word};
+use crate::exit::ExitStatus;
+use crate::runner::{BashRunner, NOT_CONFINED};
+use crate::{output, signals, workspace};
+
+pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliError> {
+    let command = line(args.command);
+    let directory = workspace::resolve(None)?;
+    let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let config = context.config(&Flags::default(), Path::new(&workspace))?;
+    let rules = config.gate_context(workspace.clone())?;
+    let call = Map::from_iter([("command".to_owned(), Value::from(command.clone()))]);
+    let verdict = Gate::new().judge_elsewhere(&call, &directory, &rules).verdict;
+    let directory = match WorkspacePath::resolve(&directory, &workspace) {
+        Ok(directory) if verdict.decision == Decision::Allow => directory,
+        Ok(_) => return Ok(not_run(&format!("{}: {}", verdict.reason.as_str(), verdict.detail))),
+        Err(error) => return Ok(not_run(&error.to_string())),
+    };
+    let request = CommandRequest {
+        command: ConditionalCommand::allowed(&command, verdict.hardened.as_ref()),
+        directory,
+        surroundings: Surroundings::Clean,
+        secrets: if rules.deny.closes_secrets() { Secrets::Closed } else { Secrets::Open },
+        time_limit: Duration::MAX,
+        output_limit: usize::MAX,
+    };
+    let ended = match BashRunner::new(workspace.into()).run_attached(&request).await {
+        Ok(ended) => ended,
+        Err(error) => return Ok(not_run(&error.to_string())),
+    };
+    let Some(signal) = ended.signal() else {
+        let code = ended.code().and_then(|code| u8::try_from(code).ok());
+        return Ok(ExitStatus::Of(code.unwrap_or(u8::MAX)));
+    };
+    signals::end_as(signal);
+    // What a shell says where that did not end this process.
+    Ok(ExitStatus::Of(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
+}
+
+/// A single argument is a command line already.
+fn line(mut words: Vec<String>) -> String {
+    if words.len() == 1 {
+        return words.remove(0);
+    }
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn not_run(why: &str) -> ExitStatus {
+    output::note(&format!("headstart: the command was not run: {why}"));
+    ExitStatus::Of(NOT_CONFINED)
+}

@@ -1,0 +1,123 @@
+//! From the gate's verdict to the answer of a hook. It allows what the gate allows, or less, never more.
+
+use headstart_tool_gate::{Decision, ElsewhereVerdict, Reason};
+use serde_json::Value;
+
+use super::contract::{Contract, Shape};
+use super::message::Call;
+
+/// In which form an allowed command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// In the place of the command this line runs, which confines it.
+    Confined { line: String },
+    /// As it is, in the product's own shell.
+    AsText,
+}
+
+/// What a hook says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The command runs without a question; `line` in its place.
+    Allow { why: String, line: Option<String> },
+    /// The command does not run.
+    Deny { why: String },
+    /// Nothing: the product does as it always did.
+    Silent { why: String },
+}
+
+impl Answer {
+    /// Its name in JSON.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Allow { .. } => "allow",
+            Self::Deny { .. } => "deny",
+            Self::Silent { .. } => "silent",
+        }
+    }
+}
+
+/// The answer to a call that the gate has judged. `hindrance` is what of the product's surroundings speaks against an "allow".
+pub(crate) fn decide(
+    contract: &Contract,
+    judged: &ElsewhereVerdict,
+    form: Form,
+    denies: bool,
+    hindrance: Option<String>,
+) -> Answer {
+    let verdict = &judged.verdict;
+    let silent = |why: &str| Answer::Silent { why: why.to_owned() };
+    if denies && matches!(verdict.reason, Reason::DeniedPath | Reason::SecretPath) {
+        return Answer::Deny { why: format!("headstart: {}", verdict.detail) };
+    }
+    if verdict.decision != Decision::Allow || verdict.reason != Reason::ReadOnly {
+        return silent(&verdict.detail);
+    }
+    if !contract.takes_allow {
+        return silent("the command only reads, and this product asks whatever a hook says");
+    }
+    let line = match form {
+        Form::Confined { .. } if judged.leaves_folder => {
+            return silent("the command takes the shell to another folder, and a confined one could not");
+        }
+        Form::AsText if verdict.hardened.is_some() => {
+            return silent(
+                "the command only reads in a hardened form, and the product's shell would run the plain one",
+            );
+        }
+        Form::Confined { line } => Some(line),
+        Form::AsText => None,
+    };
+    match hindrance {
+        Some(why) => Answer::Silent { why },
+        None => Answer::Allow { why: format!("headstart: {}", verdict.detail), line },
+    }
+}
+
+/// The JSON of an answer to `call`; nothing where there is nothing to say.
+pub(crate) fn render(answer: &Answer, call: &Call) -> Option<Value> {
+    let (behavior, why, line) = match answer {
+        Answer::Allow { why, line } => ("allow", why, line.as_deref()),
+        Answer::Deny { why } => ("deny", why, None),
+        // What this product is documented to take for nothing.
+        Answer::Silent { .. } if call.shape == Shape::Permission => return Some(object([])),
+        Answer::Silent { .. } => return None,
+    };
+    let why = Some(Value::from(why.as_str()));
+    let message = if behavior == "deny" { why.clone() } else { None };
+    let behavior = Some(Value::from(behavior));
+    let updated = line.map(|line| {
+        let mut args = call.args.clone();
+        args.insert("command".to_owned(), line.into());
+        Value::Object(args)
+    });
+    let event = ("hookEventName", Some(Value::from(call.event)));
+    let specific = |output| object([("hookSpecificOutput", Some(output))]);
+    Some(match call.shape {
+        Shape::PreToolUse => specific(object([
+            event,
+            ("permissionDecision", behavior),
+            ("permissionDecisionReason", why),
+            ("updatedInput", updated),
+        ])),
+        Shape::PermissionRequest => {
+            let decision = object([("behavior", behavior), ("message", message), ("updatedInput", updated)]);
+            specific(object([event, ("decision", Some(decision))]))
+        }
+        Shape::Behavior => object([("behavior", behavior), ("message", message)]),
+        Shape::PermissionDecision => {
+            object([("permissionDecision", behavior), ("permissionDecisionReason", why)])
+        }
+        Shape::Permission => {
+            let told = message.clone();
+            object([("permission", behavior), ("user_message", told), ("agent_message", message)])
+        }
+        Shape::Decision => object([("decision", behavior), ("reason", why)]),
+    })
+}
+
+/// An object of the fields that there are.
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+    let there = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(there.collect())
+}

@@ -1,0 +1,94 @@
+//! The verdict on a call, and the answer: the gate's word, and what of this machine it rests on.
+
+use std::path::{Path, PathBuf};
+
+use headstart_budget::policy::Mode;
+use headstart_tool_gate::{ElsewhereVerdict, Gate};
+
+use super::answer::{Answer, Form, decide};
+use super::contract::Contract;
+use super::message::Call;
+use super::surroundings;
+use crate::config::{Flags, Keep};
+use crate::context::Context;
+use crate::error::{CliError, shell_word};
+use crate::runner;
+
+/// What the flags of a hook say.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ways {
+    /// Whether what a deny rule covers is refused, and not only asked about.
+    pub(crate) denies: bool,
+    /// Whether an allowed command runs as it is, also where the product would take a confined one.
+    pub(crate) as_text: bool,
+}
+
+/// A call that was judged.
+pub(crate) struct Judged {
+    pub(crate) elsewhere: ElsewhereVerdict,
+    pub(crate) answer: Answer,
+    /// Whether the user has records kept.
+    pub(crate) is_kept: bool,
+}
+
+/// Judges a call by the rules of its user and its project.
+pub(crate) fn judge(
+    contract: &Contract,
+    call: &Call,
+    ways: Ways,
+    context: &Context,
+) -> Result<Judged, CliError> {
+    let directory = Path::new(&call.directory);
+    if !directory.is_dir() {
+        return Err(CliError::NoWorkspace { path: directory.to_owned() });
+    }
+    let workspace = surroundings::workspace(contract, call, &context.environment);
+    let named =
+        workspace.to_str().ok_or_else(|| CliError::WorkspaceNotUtf8 { path: workspace.clone() })?.to_owned();
+    let config = context.config(&Flags::default(), &workspace)?;
+    let rules = config.gate_context(named)?;
+    let elsewhere = Gate::new().judge_elsewhere(&call.args, &call.directory, &rules);
+    let confines = contract.takes_other_command && !ways.as_text;
+    let is_off = (config.background.mode == Mode::Off)
+        .then(|| "what headstart does unasked is switched off".to_owned());
+    let hindrance = is_off.or_else(|| surroundings::of_folder(directory, &workspace));
+    let (form, hindrance) = if confines {
+        let program = program();
+        let hindrance = hindrance.or_else(|| of_confined(&program, &workspace, context));
+        (Form::Confined { line: confined_line(&program, call, &workspace) }, hindrance)
+    } else {
+        let of_text =
+            || surroundings::of_text(contract, &context.environment, &workspace, &elsewhere.programs);
+        (Form::AsText, hindrance.or_else(of_text))
+    };
+    let answer = decide(contract, &elsewhere, form, ways.denies, hindrance);
+    Ok(Judged { elsewhere, answer, is_kept: config.ledger != Keep::Nothing })
+}
+
+fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<String> {
+    if !runner::can_confine() {
+        return Some(
+            "this system cannot confine a command (Linux 5.13 and later can); --text allows it as it is"
+                .to_owned(),
+        );
+    }
+    if program.to_str().is_none() || !program.is_file() {
+        return Some("the file of headstart was moved, and nothing else could run the command".to_owned());
+    }
+    surroundings::of_confined(&context.environment, workspace, program)
+}
+
+/// This program by its path, which no alias and no search path changes.
+fn program() -> PathBuf {
+    std::env::current_exe().unwrap_or_default()
+}
+
+/// The command line that judges the command again, and runs it confined.
+fn confined_line(program: &Path, call: &Call, workspace: &Path) -> String {
+    let mut words = vec![program.to_string_lossy().into_owned(), "run".to_owned(), "--read-only".to_owned()];
+    if workspace != Path::new(&call.directory) {
+        words.extend(["--workspace".to_owned(), workspace.to_string_lossy().into_owned()]);
+    }
+    words.extend(["--".to_owned(), call.command().to_owned()]);
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,163 @@
+//! What a product says before it runs a command, in whichever of its forms.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::contract::{Contract, Shape};
+
+/// Most bytes that a message may have.
+pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// Names of the field that holds a tool's arguments.
+const ARGUMENTS: [&str; 4] = ["tool_input", "toolInput", "toolArgs", "tool_args"];
+/// Modes of an approval in which nothing is asked, so that there is nothing to answer.
+const NEVER_ASKS: [&str; 2] = ["bypassPermissions", "yolo"];
+/// Names by which a call gives its own folder.
+const FOLDERS: [&str; 4] = ["directory", "dir_path", "cwd", "workdir"];
+
+/// A call of a shell, about which a product may ask its user.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    /// As the message names it.
+    pub(crate) event: &'static str,
+    pub(crate) shape: Shape,
+    /// All arguments, as they came.
+    pub(crate) args: Map<String, Value>,
+    /// The folder in which the command would run, an absolute path.
+    pub(crate) directory: String,
+    /// Folders that the message calls those of the project.
+    pub(crate) roots: Vec<String>,
+}
+
+impl Call {
+    /// What would run.
+    pub(crate) fn command(&self) -> &str {
+        self.args.get("command").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// Why a message gets no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// It is not about a command that a user is asked about: nothing is wrong with it.
+    NotMeant(String),
+    /// It is not understood.
+    NotUnderstood(String),
+}
+
+/// Reads a message.
+pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Unanswered> {
+    let wrong = |problem: &str| Unanswered::NotUnderstood(problem.to_owned());
+    if MAX_BYTES < bytes.len() {
+        return Err(wrong("the message has more than 16 MiB"));
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(wrong("the message is empty"));
+    }
+    let message: Value = serde_json::from_slice(bytes)
+        .map_err(|error| Unanswered::NotUnderstood(format!("the message is not JSON: {error}")))?;
+    let Value::Object(message) = message else {
+        return Err(wrong("the message is not a JSON object"));
+    };
+    let (event, shape) = event(contract, &message)?;
+    match text(&message, &["tool_name", "toolName"])? {
+        Some(tool) if contract.tools.contains(&tool) => {}
+        Some(tool) => return Err(Unanswered::NotMeant(format!("{tool:?} is no shell for Unix"))),
+        None if contract.tools.is_empty() => {}
+        None => return Err(wrong("the tool has no name")),
+    }
+    if let Some(mode) = text(&message, &["permission_mode", "permissionMode"])?
+        && NEVER_ASKS.contains(&mode)
+    {
+        return Err(Unanswered::NotMeant(format!("nothing is asked in the mode {mode:?}")));
+    }
+    let args = arguments(&message)?;
+    match args.get("command") {
+        Some(Value::String(command)) if command.contains('\0') => {
+            return Err(wrong("the command holds a NUL character"));
+        }
+        Some(Value::String(_)) => {}
+        Some(_) => return Err(wrong("the command is not text")),
+        None => return Err(wrong("there is no command")),
+    }
+    let description = args.get("description").and_then(Value::as_str).unwrap_or_default();
+    if contract.other_question.is_some_and(|start| description.starts_with(start)) {
+        return Err(Unanswered::NotMeant("it asks for something else than running the command".to_owned()));
+    }
+    let cwd = text(&message, &["cwd"])?.ok_or_else(|| wrong("\"cwd\" is missing"))?;
+    let named = FOLDERS.iter().filter_map(|name| args.get(*name)).find(|folder| !folder.is_null());
+    let directory = match named {
+        None => cwd,
+        Some(folder) => folder.as_str().ok_or_else(|| wrong("the folder of the command is not text"))?,
+    };
+    if !directory.starts_with('/') {
+        return Err(wrong("the folder of the command is no absolute path"));
+    }
+    let roots = message.get("workspace_roots").and_then(Value::as_array);
+    let roots = roots.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let directory = directory.to_owned();
+    Ok(Call { event, shape, args: args.into_owned(), directory, roots })
+}
+
+/// The event by the message, for one product may register one program for several.
+fn event(
+    contract: &'static Contract,
+    message: &Map<String, Value>,
+) -> Result<(&'static str, Shape), Unanswered> {
+    let Some(named) = text(message, &["hook_event_name", "hookEventName"])? else {
+        return contract
+            .events
+            .first()
+            .copied()
+            .ok_or_else(|| Unanswered::NotMeant("no event is known".to_owned()));
+    };
+    let known = contract.events.iter().find(|(name, _)| *name == named);
+    known.copied().ok_or_else(|| Unanswered::NotMeant(format!("{named:?} is no event to answer")))
+}
+
+/// The arguments of the call: in one of the fields for them, as an object or as its text, or the message itself.
+fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>, Unanswered> {
+    let wrong = |problem: &str| Unanswered::NotUnderstood(problem.to_owned());
+    let mut fields = ARGUMENTS.iter().filter_map(|name| message.get(*name)).filter(|value| !value.is_null());
+    let field = fields.next();
+    if fields.next().is_some() || (field.is_some() && message.contains_key("command")) {
+        return Err(wrong("the command is in several places"));
+    }
+    match field {
+        // The message's own folder is where the command runs.
+        None => {
+            let of_call = |name: &str| !FOLDERS.contains(&name);
+            let args = message.iter().filter(|(name, _)| of_call(name));
+            Ok(Cow::Owned(args.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        Some(Value::Object(args)) => Ok(Cow::Borrowed(args)),
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(args)) => Ok(Cow::Owned(args)),
+            Ok(_) => Err(wrong("the tool's arguments are no JSON object")),
+            Err(error) => {
+                Err(Unanswered::NotUnderstood(format!("the tool's arguments are not JSON: {error}")))
+            }
+        },
+        Some(_) => Err(wrong("the tool's arguments are no object")),
+    }
+}
+
+/// The text under one of several names, which must not say different things.
+fn text<'a>(message: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, Unanswered> {
+    let mut found = None;
+    for name in names {
+        match message.get(*name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if found.is_none_or(|other| other == text) => found = Some(text),
+            Some(Value::String(_)) => {
+                return Err(Unanswered::NotUnderstood(format!(
+                    "{} say different things",
+                    names.join(" and ")
+                )));
+            }
+            Some(_) => return Err(Unanswered::NotUnderstood(format!("{name:?} is not text"))),
+        }
+    }
+    Ok(found.map(String::as_str))
+}

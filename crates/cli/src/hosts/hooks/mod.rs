@@ -1,0 +1,75 @@
+//! Permission hooks: a product asks before it runs a command, and one that provably only reads is allowed.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | `contract` | what is different from product to product, a row each |
+//! | `message` | reads what a product says |
+//! | `answer` | the answer to a verdict, and its JSON |
+//! | `surroundings` | what of the product's surroundings a verdict rests on |
+//! | `judge` | the verdict and the answer, with the rules of the user and the project |
+//! | `record` | what was answered, in the state folder |
+//! | `settings` | the entry in a product's settings |
+//!
+//! The first three do no IO, and are what the fuzz target in `crates/cli/fuzz` feeds.
+
+pub(crate) mod answer;
+pub(crate) mod contract;
+pub(crate) mod judge;
+pub(crate) mod message;
+pub(crate) mod record;
+pub(crate) mod settings;
+mod surroundings;
+
+use std::io::Read;
+use std::time::Instant;
+
+use self::answer::render;
+use self::contract::Contract;
+use self::judge::Ways;
+use self::message::{MAX_BYTES, Unanswered};
+use self::record::{Records, Told};
+use crate::context::Context;
+use crate::output;
+
+/// Answers the message on standard input. Whatever goes wrong is a line on standard error, and no answer: the product then does
+/// as it always did.
+pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool, context: &Context) {
+    let started = Instant::now();
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    if let Err(error) = std::io::stdin().lock().take(most).read_to_end(&mut bytes) {
+        return note(&format!("the message cannot be read: {error}"));
+    }
+    let call = match message::read(contract, &bytes) {
+        Ok(call) => call,
+        Err(Unanswered::NotMeant(_)) => return,
+        Err(Unanswered::NotUnderstood(why)) => return note(&why),
+    };
+    let judged = match judge::judge(contract, &call, ways, context) {
+        Ok(judged) => judged,
+        Err(error) => return note(&error.to_string()),
+    };
+    if let Some(answer) = render(&judged.answer, &call)
+        && let Err(error) = output::print_json(&answer)
+    {
+        return note(&error.to_string());
+    }
+    if !judged.is_kept {
+        return;
+    }
+    let told = Told {
+        host: contract.name,
+        answer: judged.answer.name(),
+        verdict: judged.elsewhere.verdict.decision,
+        reason: judged.elsewhere.verdict.reason,
+        took: started.elapsed(),
+        command: with_command.then(|| call.command()),
+    };
+    if let Err(error) = Records::of(context).and_then(|records| records.add(&told)) {
+        note(&format!("this answer is not on record: {error}"));
+    }
+}
+
+fn note(why: &str) {
+    output::note(&format!("headstart hook: {}", output::one_line(why)));
+}

@@ -1,0 +1,137 @@
+//! What hooks answered: one file of JSON Lines in the folder of the ledgers, for all projects.
+//!
+//! ```text
+//! STATE/ledgers/hooks.jsonl       one line an answer
+//! STATE/ledgers/hooks.old.jsonl   the lines before those, once there were many
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headstart_budget::ledger::Day;
+use headstart_tool_gate::{Decision, Reason};
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::error::CliError;
+use crate::{clock, ledger, store};
+
+/// From this size on the file becomes the old one: some 40,000 answers.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// The records below one state folder.
+pub(crate) struct Records {
+    file: PathBuf,
+}
+
+/// An answer, to be put on record.
+pub(crate) struct Told<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) answer: &'a str,
+    pub(crate) verdict: Decision,
+    pub(crate) reason: Reason,
+    pub(crate) took: Duration,
+    /// Only where the user wants it kept.
+    pub(crate) command: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: u64,
+    host: &'a str,
+    answer: &'a str,
+    verdict: Decision,
+    reason: Reason,
+    ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+}
+
+/// What counts of a line.
+#[derive(Deserialize)]
+struct Counted {
+    at: u64,
+    host: String,
+    answer: String,
+}
+
+/// How many questions were not asked.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Unasked {
+    /// On this day, in universal time, as all days of the statistics.
+    pub(crate) today: u64,
+    /// On this day and the six before it.
+    pub(crate) week: u64,
+    /// Of the week's, by product.
+    pub(crate) by_host: BTreeMap<String, u64>,
+}
+
+impl Records {
+    pub(crate) fn of(context: &Context) -> Result<Self, CliError> {
+        Ok(Self { file: context.store()?.state_folder().join("ledgers/hooks.jsonl") })
+    }
+
+    /// Adds an answer at the end.
+    pub(crate) fn add(&self, told: &Told<'_>) -> Result<(), CliError> {
+        let folder = self.file.parent().expect("works because the file is in a folder of the state folder");
+        store::create_private_folder(folder)?;
+        let line = Line {
+            at: clock::unix_ms(),
+            host: told.host,
+            answer: told.answer,
+            verdict: told.verdict,
+            reason: told.reason,
+            ms: u64::try_from(told.took.as_millis()).unwrap_or(u64::MAX),
+            command: told.command,
+        };
+        let line =
+            serde_json::to_string(&line).expect("works because a line is an object of plain values") + "\n";
+        if fs::metadata(&self.file).is_ok_and(|file| MAX_BYTES < file.len()) {
+            fs::rename(&self.file, self.old()).map_err(CliError::io("rename", &self.file))?;
+        }
+        ledger::append(&self.file, line).map_err(CliError::io("write", &self.file))
+    }
+
+    /// Counts the questions that were not asked in the week that ends at `now`. A line that cannot be read does not count.
+    pub(crate) fn unasked(&self, now: u64) -> Result<Unasked, CliError> {
+        let mut unasked = Unasked::default();
+        for file in [&self.old(), &self.file] {
+            for line in read(file)?.lines() {
+                let Ok(line) = serde_json::from_str::<Counted>(line) else { continue };
+                if line.answer == "allow" {
+                    unasked.count(&line, now);
+                }
+            }
+        }
+        Ok(unasked)
+    }
+
+    fn old(&self) -> PathBuf {
+        self.file.with_file_name("hooks.old.jsonl")
+    }
+}
+
+impl Unasked {
+    fn count(&mut self, line: &Counted, now: u64) {
+        let first = Day::of(now.saturating_sub(6 * DAY_MS));
+        if Day::of(line.at) < first || Day::of(now) < Day::of(line.at) {
+            return;
+        }
+        self.week += 1;
+        self.today += u64::from(Day::of(line.at) == Day::of(now));
+        *self.by_host.entry(line.host.clone()).or_default() += 1;
+    }
+}
+
+fn read(file: &Path) -> Result<String, CliError> {
+    match fs::read(file) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(CliError::io("read", file)(error)),
+    }
+}

@@ -1,0 +1,311 @@
+//! The entry of a hook in a product's settings. Everything else in the file stays as it is, comments and blanks among it.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{
+    CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode, CstStringLit,
+};
+
+use super::contract::{Contract, EntryForm, Settings};
+use crate::environment::Environment;
+use crate::error::{CliError, shell_word};
+
+/// Whose settings are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    User,
+    Project,
+}
+
+/// Why a text is left as it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    line: usize,
+    message: String,
+}
+
+/// The file that holds the settings.
+pub(crate) fn file(
+    settings: &Settings,
+    scope: Scope,
+    environment: &Environment,
+) -> Result<PathBuf, CliError> {
+    let absolute = |name| environment.get(name).map(Path::new).filter(|path| path.is_absolute());
+    match scope {
+        Scope::Project => std::path::absolute(settings.project).map_err(CliError::io("find", Path::new("."))),
+        Scope::User => {
+            let below = Path::new(settings.user);
+            if let Some(folder) = settings.user_variable.and_then(absolute) {
+                return Ok(folder.join(below.components().skip(1).collect::<PathBuf>()));
+            }
+            let home = absolute("HOME").ok_or_else(|| CliError::Environment {
+                variable: "HOME".to_owned(),
+                message: "it names no folder, so there are no settings of a user; use --project".to_owned(),
+            })?;
+            Ok(home.join(below))
+        }
+    }
+}
+
+/// The command that a product has to start. The user's own settings name this program by its path, so that no other takes its place;
+/// those of a project are for several machines.
+pub(crate) fn command(
+    contract: &Contract,
+    scope: Scope,
+    flags: &[&str],
+    environment: &Environment,
+) -> String {
+    let program = match scope {
+        Scope::Project => "headstart".to_owned(),
+        Scope::User => own_path(environment).to_string_lossy().into_owned(),
+    };
+    let words = [program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied());
+    words.map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
+/// Where the search path finds this program, for that stays when a newer version is installed; else where it is.
+fn own_path(environment: &Environment) -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    let path = environment.get("PATH").unwrap_or_default();
+    let found = std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("headstart"))
+        .find(|file| file.canonicalize().is_ok_and(|real| real == own));
+    found.unwrap_or(own)
+}
+
+/// The text with an entry that starts `command`; `None`: it has that already. An entry for another command of headstart's is changed.
+pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Result<Option<String>, Problem> {
+    let root = parse(text)?;
+    let object = match root.value() {
+        None => root.object_value_or_set(),
+        Some(value) => value.as_object().ok_or_else(|| of_no_use("the file", "an object"))?,
+    };
+    check_names(&object)?;
+    let hooks = object.object_value_or_create("hooks").ok_or_else(|| of_no_use("\"hooks\"", "an object"))?;
+    check_names(&hooks)?;
+    let event = contract.events[0].0;
+    let list = hooks
+        .array_value_or_create(event)
+        .ok_or_else(|| of_no_use(&format!("\"hooks.{event}\""), "a list"))?;
+    if let Some(own) = own_entries(contract, &list).first() {
+        if own.text.decoded_value().is_ok_and(|text| text == command) {
+            return Ok(None);
+        }
+        let text = serde_json::to_string(command).expect("works because text is JSON");
+        own.text.set_raw_value(text);
+        return Ok(Some(root.to_string()));
+    }
+    if contract.settings.versioned && object.get("version").is_none() {
+        object.insert(0, "version", number(1));
+    }
+    list.append(entry(contract, command));
+    list.ensure_multiline();
+    let text = root.to_string();
+    Ok(Some(if text.ends_with('\n') { text } else { text + "\n" }))
+}
+
+/// The text without any entry of headstart's for this product, and without what is empty then; `None`: there is none.
+pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<String>, Problem> {
+    let root = parse(text)?;
+    let Some(object) = root.object_value() else { return Ok(None) };
+    check_names(&object)?;
+    let Some(hooks) = object.object_value("hooks") else { return Ok(None) };
+    check_names(&hooks)?;
+    let mut found = false;
+    for event in contract.events.iter().filter_map(|(event, _)| hooks.get(event)) {
+        let Some(list) = event.array_value() else { continue };
+        for own in own_entries(contract, &list) {
+            found = true;
+            own.entry.remove();
+            if let Some((group, hooks)) = own.group.filter(|(_, hooks)| hooks.elements().is_empty()) {
+                drop(hooks);
+                group.remove();
+            }
+        }
+        if found && list.elements().is_empty() {
+            event.remove();
+        }
+    }
+    if !found {
+        return Ok(None);
+    }
+    if hooks.properties().is_empty()
+        && let Some(hooks) = object.get("hooks")
+    {
+        hooks.remove();
+    }
+    Ok(Some(root.to_string()))
+}
+
+/// Whether nothing stands in the text that anybody could miss.
+pub(crate) fn is_bare(text: &str) -> bool {
+    let bare: String = text.chars().filter(|sign| !sign.is_whitespace()).collect();
+    matches!(bare.as_str(), "" | "{}" | "{\"version\":1}")
+}
+
+/// An entry of ours.
+struct Own {
+    /// The command.
+    text: CstStringLit,
+    entry: CstObject,
+    /// The group in which it stands, and that group's list.
+    group: Option<(CstObject, CstArray)>,
+}
+
+fn own_entries(contract: &Contract, list: &CstArray) -> Vec<Own> {
+    let mut found = Vec::new();
+    for entry in list.elements().iter().filter_map(CstNode::as_object) {
+        match contract.settings.form {
+            EntryForm::Grouped => {
+                let Some(hooks) = entry.array_value("hooks") else { continue };
+                for inner in hooks.elements().iter().filter_map(CstNode::as_object) {
+                    let group = Some((entry.clone(), hooks.clone()));
+                    found.extend(own(contract, inner, "command", group));
+                }
+            }
+            EntryForm::Plain => found.extend(own(contract, entry, "command", None)),
+            EntryForm::Bash => found.extend(own(contract, entry, "bash", None)),
+        }
+    }
+    found
+}
+
+fn own(
+    contract: &Contract,
+    entry: CstObject,
+    field: &str,
+    group: Option<(CstObject, CstArray)>,
+) -> Option<Own> {
+    let text = entry.get(field)?.value()?.as_string_lit()?;
+    let command = text.decoded_value().ok()?;
+    let (program, rest) = first_word(&command)?;
+    let is_ours = Path::new(&program).file_name().is_some_and(|name| name == "headstart");
+    let mut rest = rest.split_whitespace();
+    (is_ours && rest.next() == Some("hook") && rest.next() == Some(contract.name)).then_some(Own {
+        text,
+        entry,
+        group,
+    })
+}
+
+/// The first word of a command line as [`shell_word`] writes it, and what follows.
+fn first_word(line: &str) -> Option<(String, &str)> {
+    let line = line.trim_start();
+    if !line.starts_with('\'') {
+        return line.split_once(char::is_whitespace).map(|(word, rest)| (word.to_owned(), rest));
+    }
+    let (quoted, rest) = line.split_at(line.find("' ")? + 1);
+    Some((quoted[1..quoted.len() - 1].replace(r"'\''", "'"), rest))
+}
+
+fn entry(contract: &Contract, command: &str) -> CstInputValue {
+    let settings = &contract.settings;
+    let field = |name: &str, value: CstInputValue| (name.to_owned(), value);
+    let matcher = settings.matcher.map(|matcher| field("matcher", matcher.into()));
+    let limit = settings.time_limit.map(|(name, value)| field(name, number(value)));
+    let kind = field("type", "command".into());
+    match settings.form {
+        EntryForm::Grouped => {
+            let hook = [kind, field("command", command.into())].into_iter().chain(limit);
+            let hooks = CstInputValue::Array(vec![CstInputValue::Object(hook.collect())]);
+            CstInputValue::Object(matcher.into_iter().chain([field("hooks", hooks)]).collect())
+        }
+        EntryForm::Plain => {
+            CstInputValue::Object([field("command", command.into())].into_iter().chain(limit).collect())
+        }
+        EntryForm::Bash => {
+            let entry = [kind].into_iter().chain(matcher).chain([field("bash", command.into())]).chain(limit);
+            CstInputValue::Object(entry.collect())
+        }
+    }
+}
+
+fn number(value: u32) -> CstInputValue {
+    CstInputValue::Number(value.to_string())
+}
+
+fn parse(text: &str) -> Result<CstRootNode, Problem> {
+    // Comments and commas at the end are what most of these products take.
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    CstRootNode::parse(text, &options).map_err(|error| Problem {
+        line: error.line_display(),
+        message: format!("this is not JSON ({}); mend it, and try again", error.kind()),
+    })
+}
+
+fn of_no_use(what: &str, wanted: &str) -> Problem {
+    Problem { line: 1, message: format!("{what} is not {wanted}; make it one, and try again") }
+}
+
+/// Of a name that stands twice the product takes one, and an entry might stand in the other.
+fn check_names(object: &CstObject) -> Result<(), Problem> {
+    let names: Vec<_> = object.properties().iter().filter_map(CstObjectProp::decoded_name).collect();
+    match names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
+        None => Ok(()),
+        Some((_, name)) => Err(Problem {
+            line: 1,
+            message: format!("{name:?} stands twice in one object; take one out, and try again"),
+        }),
+    }
+}
+
+impl Problem {
+    pub(crate) fn of_file(self, file: &Path) -> CliError {
+        let message = self.message + "; the file was left as it is";
+        CliError::Configuration { file: file.to_owned(), line: self.line, message }
+    }
+}
+
+/// What a file holds. No file: nothing.
+pub(crate) fn read(file: &Path) -> Result<String, CliError> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(CliError::io("read", file)(error)),
+    }
+}
+
+/// Puts `text` in place of what the file held when it was read, whole or not at all. A link stays one. Where somebody has changed the
+/// file since, nothing is written.
+pub(crate) fn replace(file: &Path, before: &str, text: &str) -> Result<(), CliError> {
+    let failed = |error| CliError::io("write", file)(error);
+    let real = if file.is_symlink() { file.canonicalize().map_err(failed)? } else { file.to_owned() };
+    let folder = real.parent().expect("works because a file is in a folder");
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut temporary = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    temporary.write_all(text.as_bytes()).map_err(failed)?;
+    if let Ok(metadata) = fs::metadata(&real) {
+        temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
+    }
+    temporary.as_file().sync_all().map_err(failed)?;
+    if read(&real)? != before {
+        return Err(CliError::Unavailable(format!(
+            "{} has changed just now and was left as it is; try again",
+            file.display()
+        )));
+    }
+    temporary.persist(&real).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

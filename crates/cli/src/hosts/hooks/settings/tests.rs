@@ -1,0 +1,87 @@
+use super::super::contract::{CONTRACTS, contract};
+use super::*;
+
+const COMMAND: &str = "/usr/bin/headstart hook claude-code";
+
+fn with(text: &str) -> Result<Option<String>, Problem> {
+    with_entry(contract("claude-code").unwrap(), text, COMMAND)
+}
+
+fn without(text: &str) -> Result<Option<String>, Problem> {
+    without_entry(contract("claude-code").unwrap(), text)
+}
+
+#[test]
+fn what_is_there_stays() {
+    let before = r#"{
+    // my own
+    "model": "opus", /* and this */
+    "hooks": {
+        "PreToolUse": [
+            {
+                "matcher": "Bash",
+                "hooks": [
+                    { "type": "command", "command": "./check.sh" }, // first of all
+                ]
+            }
+        ],
+        "Stop": []
+    },
+    "permissions": {"allow": ["Bash(ls:*)"]}
+}
+"#;
+    let after = with(before).unwrap().unwrap();
+    insta::assert_snapshot!(after);
+    assert_eq!(with(&after), Ok(None), "a second time changes nothing");
+    assert_eq!(without(&after).unwrap().unwrap(), before);
+    assert_eq!(without(before), Ok(None));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_made() {
+    let all: Vec<_> = CONTRACTS
+        .iter()
+        .map(|contract| {
+            let command = format!("headstart hook {}", contract.name);
+            let text = with_entry(contract, "", &command).unwrap().unwrap();
+            serde_json::from_str::<serde_json::Value>(&text).unwrap();
+            assert_eq!(with_entry(contract, &text, &command), Ok(None));
+            let rest = without_entry(contract, &text).unwrap().unwrap();
+            assert!(is_bare(&rest), "{rest}");
+            format!("{} ({}):\n{text}", contract.settings.user, contract.settings.project)
+        })
+        .collect();
+    insta::assert_snapshot!(all.concat());
+}
+
+#[test]
+fn an_older_entry_is_changed_and_others_are_left() {
+    let older = "'/home/it'\\''s me/headstart' hook claude-code --deny";
+    let text = with_entry(contract("claude-code").unwrap(), "{}", older).unwrap().unwrap();
+    let changed = with(&text).unwrap().unwrap();
+    assert_eq!(changed, text.replace(&serde_json::to_string(older).unwrap(), &format!("{COMMAND:?}")));
+    for others in
+        ["headstart hook codex", "headstart-x hook claude-code", "echo headstart hook claude-code", ""]
+    {
+        let text = with_entry(contract("claude-code").unwrap(), "{}", others).unwrap().unwrap();
+        assert_eq!(without(&text), Ok(None), "{others}");
+    }
+}
+
+#[test]
+fn what_is_no_settings_file_is_refused_with_its_line() {
+    for (text, line, why) in [
+        ("{\n  \"a\": 1,\n  oops\n}", 3, "not JSON"),
+        ("{\n  'a': 1\n}", 2, "not JSON"),
+        ("{ \"a\": 1", 1, "not JSON"),
+        ("{} {}", 1, "not JSON"),
+        ("[]", 1, "the file is not an object"),
+        ("{\"hooks\": []}", 1, "\"hooks\" is not an object"),
+        ("{\"hooks\": {\"PreToolUse\": {}}}", 1, "\"hooks.PreToolUse\" is not a list"),
+        ("{\"hooks\": {}, \"hooks\": {}}", 1, "twice"),
+    ] {
+        let problem = with(text).unwrap_err();
+        assert_eq!(problem.line, line, "{text}: {problem:?}");
+        assert!(problem.message.contains(why), "{text}: {problem:?}");
+    }
+}

@@ -1,0 +1,244 @@
+//! What of the product's surroundings a verdict rests on: where its project is, and what its shell would do with a text.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::contract::Contract;
+use super::message::Call;
+use crate::config::PROJECT_FILE;
+use crate::environment::Environment;
+
+/// Variables that change what a shell, the loader of programs or git does with a text, or begin so.
+const CHANGE_EVERYTHING: [&str; 6] = ["BASH_ENV", "ENV", "LD_*", "DYLD_*", "BASH_FUNC_*", "GIT_*"];
+
+/// Variables that choose programs, files or options for programs that the gate knows.
+const CHANGE_PROGRAMS: [&str; 30] = [
+    "POSIXLY_CORRECT",
+    "GREP_*",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "BASH_XTRACEFD",
+    "CDPATH",
+    "GLOBIGNORE",
+    "EXECIGNORE",
+    "IFS",
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "NLSPATH",
+    "MALLOC_TRACE",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "GAWK_*",
+    "PERL5*",
+    "PERLLIB",
+    "PERL_*",
+    "TAR_OPTIONS",
+    "GZIP",
+    "BZIP*",
+    "XZ_*",
+    "ZSTD_*",
+    "ZIP*",
+    "UNZIP*",
+    "RIPGREP_CONFIG_PATH",
+    "BAT_*",
+    "MAGIC",
+];
+
+/// Folders of programs that belong to the system, which nobody but its owner fills.
+const SYSTEM_FOLDERS: [&str; 8] = [
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/run/current-system/sw/bin",
+];
+
+/// The folder that counts as the workspace of a call: the product's project where it says so and the command runs in it, else the
+/// command's own folder. Where a folder above that, up to the repository's, has a project file of headstart's, that one, so that
+/// its rules count.
+pub(crate) fn workspace(contract: &Contract, call: &Call, environment: &Environment) -> PathBuf {
+    let directory = Path::new(&call.directory);
+    let holds_it = |folder: &&Path| folder.is_absolute() && is_real(folder) && directory.starts_with(folder);
+    let of_variables = contract.project_variables.iter().filter_map(|name| environment.get(name));
+    let told = of_variables.map(Path::new).chain(call.roots.iter().map(Path::new)).find(holds_it);
+    let project = told.unwrap_or(directory);
+    for folder in project.ancestors() {
+        if folder.join(PROJECT_FILE).is_file() {
+            return folder.to_owned();
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    project.to_owned()
+}
+
+/// What speaks against running a command in `directory` at all, if anything does.
+pub(crate) fn of_folder(directory: &Path, workspace: &Path) -> Option<String> {
+    if !is_real(directory) || !is_real(workspace) {
+        return Some(format!(
+            "the folder {} is reached through a link, or spelt in another way than the system does",
+            directory.display()
+        ));
+    }
+    (!directory.starts_with(workspace))
+        .then(|| format!("the folder {} is outside the workspace", directory.display()))
+}
+
+/// What speaks against having a confined command started by the product's shell.
+pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: &Path) -> Option<String> {
+    if program.starts_with(workspace) {
+        return Some(
+            "headstart itself lies in the workspace, where whoever writes the project can change it"
+                .to_owned(),
+        );
+    }
+    let leads_here = |value: &OsStr| {
+        std::env::split_paths(value).any(|path| !path.is_absolute() || path.starts_with(workspace))
+    };
+    let found = environment
+        .names()
+        .find(|name| fits(name, &CHANGE_EVERYTHING[..4]) && environment.get(name).is_some_and(leads_here))?;
+    Some(format!("the variable {found} leads into the workspace"))
+}
+
+/// What speaks against having the product's shell run the text as it is, which names these programs.
+pub(crate) fn of_text(
+    contract: &Contract,
+    environment: &Environment,
+    workspace: &Path,
+    programs: &[String],
+) -> Option<String> {
+    let changes = |name: &&str| fits(name, &CHANGE_EVERYTHING) || fits(name, &CHANGE_PROGRAMS);
+    if let Some(found) = environment.names().find(changes) {
+        return Some(format!("the variable {found} may change what the command does"));
+    }
+    if !contract.runs_bash {
+        let shell = environment.get("SHELL").map(Path::new).and_then(Path::file_name).and_then(OsStr::to_str);
+        if shell != Some("bash") {
+            return Some(format!(
+                "the shell is {}, and the gate reads a text as bash does",
+                shell.unwrap_or("not known")
+            ));
+        }
+    }
+    let path = environment.get("PATH").unwrap_or_default();
+    let of_workspace = |folder: &PathBuf| {
+        !folder.is_absolute()
+            || folder.starts_with(workspace)
+            || folder.canonicalize().is_ok_and(|real| real.starts_with(workspace))
+    };
+    // Not only where it comes first: a program may be a script that starts others by their names.
+    if let Some(folder) = std::env::split_paths(path).find(of_workspace) {
+        return Some(format!("PATH has a folder that the project fills: {:?}", folder.display().to_string()));
+    }
+    let other = programs.iter().find(|name| !is_what_it_is_called(name, path))?;
+    Some(format!("what PATH finds as {other} may be something that starts another program"))
+}
+
+/// Whether a name leads to the program of that name, and not to a script or a version manager's stand-in for it, which a file of the
+/// project could tell what to start. A name that is not found is the shell's own.
+fn is_what_it_is_called(name: &str, path: &OsStr) -> bool {
+    let Some(file) = std::env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file())
+    else {
+        return true;
+    };
+    if file.parent().is_some_and(|folder| SYSTEM_FOLDERS.iter().any(|system| folder == Path::new(system))) {
+        return true;
+    }
+    let Ok(real) = file.canonicalize() else { return false };
+    let mut start = [0; 2];
+    let is_script =
+        File::open(&real).and_then(|mut file| file.read_exact(&mut start)).is_err() || start == *b"#!";
+    !is_script && real.file_name().and_then(OsStr::to_str).is_some_and(|real| real.starts_with(name))
+}
+
+/// Whether a folder is there, and spelt as the system spells it.
+fn is_real(folder: &Path) -> bool {
+    folder.is_dir() && folder.canonicalize().is_ok_and(|real| real.as_os_str() == folder.as_os_str())
+}
+
+fn fits(name: &str, patterns: &[&str]) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *pattern,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contract::contract;
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    #[test]
+    fn what_changes_a_text_keeps_it_from_running_as_it_is() {
+        let bash = [("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/bash")];
+        let (codex, qwen) = (contract("codex").unwrap(), contract("qwen-code").unwrap());
+        let project = Path::new("/home/me/project");
+        assert_eq!(of_text(codex, &environment(&bash), project, &[]), None);
+        for (name, value) in [
+            ("BASH_ENV", "/home/me/.env.sh"),
+            ("LD_PRELOAD", "x.so"),
+            ("BASH_FUNC_awk%%", "() { touch x; }"),
+            ("GIT_PAGER", "x"),
+            ("GREP_OPTIONS", "-f/etc/passwd"),
+            ("PERL5OPT", "-Mx"),
+            ("TAR_OPTIONS", "--to-command=x"),
+            ("PATH", "/home/me/project/node_modules/.bin:/usr/bin"),
+            ("PATH", "/usr/bin:/home/me/project/.venv/bin"),
+            ("PATH", "bin:/usr/bin"),
+            ("PATH", "/usr/bin::/bin"),
+            ("SHELL", "/bin/zsh"),
+            ("SHELL", "/usr/bin/fish"),
+        ] {
+            let others = bash.iter().filter(|(other, _)| *other != name).copied();
+            let variables: Vec<_> = others.chain([(name, value)]).collect();
+            assert!(of_text(codex, &environment(&variables), project, &[]).is_some(), "{name}={value}");
+        }
+        let zsh = [("PATH", "/usr/bin"), ("SHELL", "/bin/zsh")];
+        assert_eq!(of_text(qwen, &environment(&zsh), project, &[]), None, "its shell is bash in any case");
+    }
+
+    #[test]
+    fn a_name_leads_to_its_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().as_os_str();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("manager"), b"\x7fELF").unwrap();
+        std::fs::write(at("rg"), b"\x7fELF").unwrap();
+        std::fs::write(at("python3.13"), b"\x7fELF").unwrap();
+        std::fs::write(at("ruby"), b"#!/bin/sh\nexec ./evil\n").unwrap();
+        std::os::unix::fs::symlink("manager", at("node")).unwrap();
+        std::os::unix::fs::symlink("python3.13", at("python3")).unwrap();
+        for (name, is_it) in
+            [("rg", true), ("python3", true), ("ruby", false), ("node", false), ("no-such-program", true)]
+        {
+            assert_eq!(is_what_it_is_called(name, path), is_it, "{name}");
+        }
+        assert!(is_what_it_is_called("sh", OsStr::new("/usr/bin:/bin")));
+    }
+
+    #[test]
+    fn a_confined_command_is_started_by_nothing_of_the_project() {
+        let project = Path::new("/home/me/project");
+        let program = Path::new("/usr/bin/headstart");
+        assert_eq!(of_confined(&environment(&[("LD_LIBRARY_PATH", "/opt/cuda")]), project, program), None);
+        for (name, value) in
+            [("LD_PRELOAD", "/home/me/project/x.so"), ("LD_LIBRARY_PATH", "lib:/usr/lib"), ("BASH_ENV", "x")]
+        {
+            assert!(of_confined(&environment(&[(name, value)]), project, program).is_some(), "{name}");
+        }
+        let own = Path::new("/home/me/project/target/headstart");
+        assert!(of_confined(&environment(&[]), project, own).is_some());
+    }
+}

@@ -1,0 +1,3 @@
+//! How headstart serves programs that people already use.
+
+pub(crate) mod hooks;

@@ -1,0 +1,46 @@
+//! Permission hooks of other products, and the command that they have run in place of one.
+#![expect(clippy::unwrap_used, reason = "a test that fails stops")]
+
+mod bad_input;
+mod messages;
+mod read_only;
+mod records;
+mod settings;
+#[path = "../support/mod.rs"]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::{Outcome, Session};
+
+/// A loop that only reads, and that the products ask about.
+const LOOP: &str = r#"for f in *.txt; do awk 'END{print NR}' "$f"; done"#;
+
+/// A user whose shell is bash, and who has nothing else that would speak against a text.
+fn session() -> Session {
+    Session::new().variable("SHELL", "/bin/bash").variable("PATH", "/usr/bin:/bin")
+}
+
+/// What Claude Code says before it runs a command.
+fn asks(session: &Session, command: &str) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse",
+        "cwd": session.workspace().canonicalize().unwrap(),
+        "permission_mode": "default",
+        "tool_name": "Bash",
+        "tool_input": { "command": command, "description": "what it is for" },
+    })
+}
+
+fn hook(session: &Session, arguments: &[&str], message: &Value) -> Outcome {
+    let arguments: Vec<_> = ["hook"].into_iter().chain(arguments.iter().copied()).collect();
+    session.run_with_input(&arguments, message.to_string())
+}
+
+/// The line that runs in place of a command, if the answer allows one.
+fn line_of(outcome: &Outcome) -> Option<String> {
+    let answer = outcome.json().into_iter().next()?;
+    let output = &answer["hookSpecificOutput"];
+    assert_eq!(output["permissionDecision"], "allow", "{outcome}");
+    Some(output["updatedInput"]["command"].as_str()?.to_owned())
+}

@@ -1,0 +1,132 @@
+//! `headstart run --read-only`, by itself and as what a hook has run.
+
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{LOOP, asks, hook, line_of, session};
+use crate::support::Session;
+
+#[test]
+fn output_exit_code_and_signals_are_the_commands() {
+    let session = session();
+    session.write("project/a.txt", "one\ntwo\n").write("project/b.txt", "one\n");
+    let ran = session.run(&["run", "--read-only", "--", &format!("{LOOP}; ls missing; exit 7")]);
+    assert_eq!((ran.stdout.as_str(), ran.code), ("2\n1\n", Some(7)), "{ran}");
+    assert!(ran.stderr.contains("missing"), "{ran}");
+    let words = session.run(&["run", "--read-only", "--", "grep", "-c", "o", "a.txt"]);
+    assert_eq!((words.stdout.as_str(), words.code), ("2\n", Some(0)), "{words}");
+
+    let arguments = ["run", "--read-only", "--", "echo ready; sleep 20"];
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut child = session.command(&arguments).spawn().unwrap();
+        let mut ready = [0; 6];
+        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+        let started = Instant::now();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = child.wait().unwrap();
+        assert_eq!(ended.signal(), Some(signal.as_raw()), "{ended}");
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn what_does_more_than_read_does_not_run() {
+    let session = session();
+    session.write("project/.env", "KEY=1").write("home/x", "");
+    let before = session.tree();
+    for command in
+        ["touch x", "cat /etc/passwd", "cat .env", "curl example.org", "python3 x.py", "cat ../home/x"]
+    {
+        let ran = session.run(&["run", "--read-only", "--", command]);
+        assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(125)), "{ran}");
+        assert!(ran.stderr.contains("was not run"), "{ran}");
+    }
+    assert_eq!(session.tree(), before);
+    let other = session.home();
+    let outside = session.run(&["run", "--read-only", "--workspace", other.to_str().unwrap(), "--", "ls"]);
+    assert_eq!(outside.code, Some(125), "{outside}");
+    assert!(outside.stderr.contains("outside"), "{outside}");
+    assert_eq!(session.run(&["run", "--", "ls"]).code, Some(2));
+}
+
+#[test]
+fn rules_of_both_files_count() {
+    let session = session();
+    session.write("project/a.txt", "a").write("project/b.txt", "b").write("project/c.txt", "c");
+    session.write("home/.config/headstart/config.toml", "deny = ['a.txt']");
+    session.write("project/.headstart/config.toml", "deny = ['b.txt']");
+    for (file, allowed) in [("a.txt", false), ("b.txt", false), ("c.txt", true)] {
+        let command = format!("cat {file}");
+        let ran = session.run(&["run", "--read-only", "--", &command]);
+        assert_eq!(ran.code == Some(0), allowed, "{ran}");
+        let answer = hook(&session, &["claude-code"], &asks(&session, &command));
+        assert_eq!(line_of(&answer).is_some(), allowed, "{answer}");
+    }
+}
+
+/// What the product's shell would do: read its user's files, and then run the line.
+fn in_users_shell(session: &Session, line: &str) -> std::process::Output {
+    let mut shell = Command::new("bash");
+    shell.args([
+        "-O",
+        "expand_aliases",
+        "-c",
+        &format!(". \"$HOME/.bashrc\"\neval '{}'", line.replace('\'', r"'\''")),
+    ]);
+    shell.current_dir(session.workspace()).env("HOME", session.home()).stdin(Stdio::null());
+    shell.output().unwrap()
+}
+
+#[test]
+fn aliases_and_functions_of_the_users_shell_do_nothing() {
+    let session = session();
+    session.write("project/a.txt", "one\ntwo\n");
+    session.write(
+        "home/.bashrc",
+        "alias awk='touch pwned; awk'\nalias headstart='touch pwned; headstart'\n\
+         wc() { touch pwned; }\n",
+    );
+    let before = session.tree();
+    for (command, printed) in [(LOOP, "2\n"), ("wc -l < a.txt", "2\n")] {
+        let line = line_of(&hook(&session, &["claude-code"], &asks(&session, command))).unwrap();
+        let ran = in_users_shell(&session, &line);
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), printed, "{ran:?}");
+        assert_eq!(session.tree(), before, "{command}");
+    }
+    // What the hook is there for: the text itself would have written.
+    in_users_shell(&session, "wc -l < a.txt");
+    assert_ne!(session.tree(), before);
+}
+
+#[test]
+fn git_runs_hardened() {
+    let session = session();
+    let project = session.workspace();
+    session.write("project/a.txt", "one\n").make_repository(&["init", "-q"]);
+    // What the repository's own configuration would start.
+    session.git(&["config", "core.fsmonitor", "touch pwned; false"]);
+    session.git(&["config", "core.pager", "touch pwned; cat"]);
+    session.git(&["config", "pager.log", "touch pwned; cat"]);
+    session.git(&["config", "alias.st", "!touch pwned"]);
+    for (command, printed) in [("git log -1", "first"), ("git status --short", "")] {
+        let answer = hook(&session, &["claude-code"], &asks(&session, command));
+        let line = line_of(&answer).unwrap_or_else(|| panic!("{answer}"));
+        let ran = in_users_shell_without_files(&session, &line);
+        assert!(String::from_utf8_lossy(&ran.stdout).contains(printed), "{ran:?}");
+        assert!(ran.status.success(), "{ran:?}");
+        assert!(!project.join("pwned").exists(), "{command}");
+    }
+    let plain = hook(&session, &["claude-code", "--text"], &asks(&session, "git log -1"));
+    assert_eq!((plain.stdout.as_str(), plain.code), ("", Some(0)), "{plain}");
+    let alias = hook(&session, &["claude-code"], &asks(&session, "git st"));
+    assert_eq!(alias.stdout, "", "{alias}");
+}
+
+fn in_users_shell_without_files(session: &Session, line: &str) -> std::process::Output {
+    session.write("home/.bashrc", "");
+    in_users_shell(session, line)
+}

@@ -1,0 +1,100 @@
+//! The entry in a product's settings, as a user has it made and taken out.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::Value;
+
+use super::session;
+
+const SETTINGS: &str = ".claude/settings.json";
+
+#[test]
+fn one_line_registers_and_one_takes_out() {
+    let session = session();
+    let file = session.home().join(SETTINGS);
+    let before = "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n";
+    session.write(&format!("home/{SETTINGS}"), before);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+
+    let shown = session.run(&["hook", "claude-code", "--print"]);
+    assert_eq!((shown.code, fs::read_to_string(&file).unwrap().as_str()), (Some(0), before));
+    let written = session.run(&["hook", "claude-code", "--install"]);
+    assert!(written.stdout.starts_with("written to") && written.stdout.contains("PreToolUse"), "{written}");
+    let after = fs::read_to_string(&file).unwrap();
+    let settings: Value = serde_json::from_str(&after).unwrap();
+    let command = &settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"];
+    assert_eq!(*command, format!("{} hook claude-code", env!("CARGO_BIN_EXE_headstart")));
+    assert_eq!(settings["model"], "opus");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let again = session.run(&["hook", "claude-code", "--install"]);
+    assert!(again.stdout.contains("has it already"), "{again}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), after);
+    let denies = session.run(&["--json", "hook", "claude-code", "--install", "--deny"]).json().remove(0);
+    assert_eq!((&denies["type"], &denies["changed"]), (&"hookSettings".into(), &true.into()));
+    assert_eq!(fs::read_to_string(&file).unwrap(), after.replace("claude-code\"", "claude-code --deny\""));
+
+    session.run(&["hook", "claude-code", "--uninstall"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    let none = session.run(&["hook", "claude-code", "--uninstall"]);
+    assert!(none.stdout.contains("no hook of headstart's"), "{none}");
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn a_projects_settings_name_no_folder_of_this_machine() {
+    let session = session();
+    let written = session.run(&["hook", "copilot", "--install", "--project"]);
+    let file = session.workspace().join(".github/hooks/headstart.json");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"headstart hook copilot\"") && text.contains("\"version\": 1"), "{text}");
+    assert!(written.stdout.contains("does not count"), "{written}");
+    session.run(&["hook", "copilot", "--uninstall", "--project"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn settings_that_are_kept_elsewhere_stay_there() {
+    let session = session();
+    session.write("home/dotfiles/claude.json", "{}").write("home/.claude/x", "");
+    symlink("../dotfiles/claude.json", session.home().join(SETTINGS)).unwrap();
+    session.run(&["hook", "claude-code", "--install"]);
+    assert!(session.home().join(SETTINGS).is_symlink());
+    let kept = fs::read_to_string(session.home().join("dotfiles/claude.json")).unwrap();
+    assert!(kept.contains("hook claude-code"), "{kept}");
+    let elsewhere = session.home().join("elsewhere");
+    let session = session.variable("CLAUDE_CONFIG_DIR", elsewhere.to_str().unwrap());
+    session.run(&["hook", "claude-code", "--install"]);
+    assert!(elsewhere.join("settings.json").exists());
+}
+
+#[test]
+fn what_cannot_be_edited_is_named_and_left() {
+    let session = session();
+    let file = session.home().join(SETTINGS);
+    for (text, why) in [
+        ("{\n  \"a\": ,\n}\n", "settings.json:2: this is not JSON"),
+        ("{\"hooks\":[]}", "\"hooks\" is not an object"),
+    ] {
+        session.write(&format!("home/{SETTINGS}"), text);
+        for action in ["--install", "--uninstall"] {
+            let outcome = session.run(&["hook", "claude-code", action]);
+            if text.contains("[]") && action == "--uninstall" {
+                assert!(outcome.stdout.contains("no hook"), "{outcome}");
+                continue;
+            }
+            assert_eq!(outcome.code, Some(1), "{outcome}");
+            assert!(outcome.stderr.contains(why) && outcome.stderr.contains("left as it is"), "{outcome}");
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+    let useless = session.run(&["hook", "gemini-cli", "--install"]);
+    assert!(useless.code == Some(1) && useless.stderr.contains("--deny"), "{useless}");
+    let both = session.run(&["hook", "codex", "--install", "--uninstall"]);
+    assert_eq!(both.code, Some(1), "{both}");
+    assert_eq!(session.run(&["hook", "nothing", "--install"]).code, Some(2));
+    let homeless = session.variable("HOME", "");
+    let outcome = homeless.run(&["hook", "codex", "--install"]);
+    assert!(outcome.stderr.contains("HOME"), "{outcome}");
+}
