@@ -31,7 +31,7 @@ pub fn repo_map(
     let files = files(view)?;
     let ranks = ranks(view, &files)?;
     let mut order: Vec<usize> = (0..files.len()).filter(|at| files[*at].path.starts_with(below)).collect();
-    order.sort_by(|one, other| {
+    order.sort_unstable_by(|one, other| {
         ranks[*other].total_cmp(&ranks[*one]).then_with(|| files[*one].path.cmp(&files[*other].path))
     });
     let mut text = String::new();

@@ -1,8 +1,8 @@
 //! How well a document fits a query: BM25 over weighted fields.
 //!
 //! `x = Σ weight · tf / (1 − b + b · length / mean length)` over the fields of a document, and its score is the sum over the
-//! query's terms of `weight · idf · x / (k + x)`. Chunks and files are scored apart; a file's score is that of its best chunk plus
-//! [`FILE_SHARE`] of its own.
+//! query's terms of `weight · idf · x / (k + x)`. Chunks and files are scored apart; a file's score is that of its best chunk, plus
+//! a share of its own, plus a share of what each term adds to the chunk that it fits best, and a little more the more chunks it has.
 
 use crate::View;
 
@@ -28,6 +28,11 @@ pub struct Weights {
     pub file_k: f32,
     /// How much of the file's own score is added to that of its best chunk.
     pub file_share: f32,
+    /// How much a file gets for terms that stand in different chunks of it: this share of the sum, over the terms, of what each adds to the
+    /// chunk that it fits best.
+    pub spread: f32,
+    /// How much more a long file is likely to be meant than a short one: its score times one plus this share of the logarithm of its chunks.
+    pub size: f32,
     /// What a file that was changed a moment ago gets, as a share of the best score.
     pub recent: f32,
     /// How much the order by vectors counts beside that by words, where a query has both.
@@ -44,9 +49,11 @@ impl Weights {
     pub fn without_history() -> Self {
         let of = |weight, b| FieldWeight { weight, b };
         Self {
-            chunk: [of(1.0, 0.8), of(3.0, 0.69)],
-            file: [of(1.2, 0.72), of(1.2, 0.9), of(0.18, 0.24), of(0.6, 0.17)],
+            chunk: [of(1.0, 0.64), of(2.4, 0.69)],
+            file: [of(1.5, 0.72), of(1.5, 0.9), of(0.14, 0.19), of(0.6, 0.17)],
             chunk_k: 1.44,
+            file_share: 2.0,
+            recent: 0.09,
             ..Self::default()
         }
     }
@@ -56,12 +63,14 @@ impl Default for Weights {
     fn default() -> Self {
         let of = |weight, b| FieldWeight { weight, b };
         Self {
-            chunk: [of(1.0, 0.4), of(1.5, 0.54)],
-            file: [of(1.2, 0.45), of(2.0, 0.45), of(0.3, 0.5), of(0.6, 0.17)],
+            chunk: [of(1.0, 0.64), of(1.9, 0.86)],
+            file: [of(1.9, 0.72), of(2.6, 0.72), of(0.24, 0.62), of(0.36, 0.17)],
             chunk_k: 1.8,
             file_k: 1.9,
-            file_share: 2.0,
-            recent: 0.09,
+            file_share: 3.2,
+            spread: 0.18,
+            size: 0.05,
+            recent: 0.14,
             vectors: 0.1,
         }
     }
@@ -128,7 +137,7 @@ mod tests {
         assert!(at([1, 0], [50, 4]) > at([1, 0], [200, 4]));
         assert!(at([1, 1], [100, 4]) > at([1, 0], [100, 4]));
         assert!(at([0, 0], [0, 0]).abs() < f32::EPSILON);
-        let by_hand = 1.0 * 2.0 / (1.0 - 0.4 + 0.4 * 0.5);
+        let by_hand = 1.0 * 2.0 / (1.0 - 0.64 + 0.64 * 0.5);
         assert!((at([2, 0], [50, 4]) - by_hand).abs() < 1e-6);
     }
 }

@@ -41,7 +41,7 @@ pub struct Why {
     pub term: String,
     /// The field in which it counts most.
     pub field: &'static str,
-    /// What it adds to the score.
+    /// What it adds to the score of the place, or of the file's names and past, by itself.
     pub part: f32,
 }
 

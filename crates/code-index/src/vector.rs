@@ -109,11 +109,11 @@ pub fn nearest(all: impl IntoIterator<Item = Near>, most: usize) -> Vec<Near> {
     for near in all {
         best.push(near);
         if best.len() == 2 * most {
-            best.sort_by(order);
+            best.sort_unstable_by(order);
             best.truncate(most);
         }
     }
-    best.sort_by(order);
+    best.sort_unstable_by(order);
     best.truncate(most);
     best
 }

@@ -105,7 +105,7 @@ pub(crate) async fn walk(
     if 0 < unreadable {
         found.told.push(format!("files and folders that could not be read: {unreadable}"));
     }
-    found.files.sort_by(|one, other| one.0.cmp(&other.0));
+    found.files.sort_unstable_by(|one, other| one.0.cmp(&other.0));
     Ok(found)
 }
 

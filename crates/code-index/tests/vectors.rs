@@ -163,7 +163,7 @@ fn found(view: &View<'_>, text: &str, near: &[u32]) -> Vec<String> {
 fn vectors_move_what_words_found_and_add_a_little() {
     let names: Vec<String> = (0..12).map(|number| format!("other/{number:02}.txt")).collect();
     let mut files = vec![
-        ("login.txt", "login of users\n"),
+        ("first.txt", "login of users\n"),
         ("later.txt", "a login much later of many many more words\n"),
     ];
     files.extend(names.iter().map(|name| (name.as_str(), "nothing of it\n")));
@@ -172,12 +172,12 @@ fn vectors_move_what_words_found_and_add_a_little() {
     let index = MemoryIndex::of(list.iter().map(|(path, text)| (path, *text)));
     let chunk = |name: &str| index.catalogue().chunks_of(&path(name)).next().unwrap().0;
     let view = View::new(&index, []);
-    assert_eq!(found(&view, "login", &[]), ["login.txt", "later.txt"]);
+    assert_eq!(found(&view, "login", &[]), ["first.txt", "later.txt"]);
     // The closest file goes before one that is not close at all, and five at most come from nowhere.
     let others: Vec<u32> = names.iter().map(|name| chunk(name)).collect();
     let near: Vec<u32> = [chunk("later.txt")].into_iter().chain(others.iter().copied()).collect();
     let moved = found(&view, "the login", &near);
-    assert_eq!(moved[..2], ["later.txt", "login.txt"]);
+    assert_eq!(moved[..2], ["later.txt", "first.txt"]);
     assert_eq!(moved[2..], names[..5]);
     // Where the query says where to look, the rest is not there.
     assert_eq!(found(&view, "the login in other", &near), names[..5]);
@@ -186,7 +186,7 @@ fn vectors_move_what_words_found_and_add_a_little() {
     assert_eq!(found(&view, "how does `parse_query` read words", &near), ["code.rs"]);
     // What is staged hides what vectors know.
     let staged = Staged { index: MemoryIndex::new(), hidden: vec![path("other"), path("later.txt")] };
-    assert_eq!(found(&View::new(&index, [&staged]), "the login", &near), ["login.txt"]);
+    assert_eq!(found(&View::new(&index, [&staged]), "the login", &near), ["first.txt"]);
 }
 
 #[test]

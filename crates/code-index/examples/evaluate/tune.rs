@@ -1,4 +1,4 @@
-use headstart_code_index::Weights;
+use headstart_code_index::{View, Weights};
 
 use crate::corpus::Corpus;
 use crate::{cells, measure};
@@ -9,7 +9,7 @@ const ROUNDS: usize = 2;
 /// A number of the weights, by name.
 type Knob = (&'static str, fn(&mut Weights) -> &mut f32);
 
-const KNOBS: [Knob; 15] = [
+const KNOBS: [Knob; 17] = [
     ("header", |weights| &mut weights.chunk[1].weight),
     ("folder", |weights| &mut weights.file[0].weight),
     ("name", |weights| &mut weights.file[1].weight),
@@ -24,12 +24,15 @@ const KNOBS: [Knob; 15] = [
     ("chunk k", |weights| &mut weights.chunk_k),
     ("file k", |weights| &mut weights.file_k),
     ("file share", |weights| &mut weights.file_share),
+    ("spread", |weights| &mut weights.spread),
+    ("size", |weights| &mut weights.size),
     ("recent", |weights| &mut weights.recent),
 ];
 
 /// Changes one number after the other as long as the tuning queries gain by it, and prints what comes out of it for both halves.
 pub(crate) fn tune(corpora: &[Corpus]) {
-    let mut best = Weights::default();
+    let view = corpora.first().map(|corpus| View::new(&corpus.index, []));
+    let mut best = view.map_or_else(Weights::default, |view| Weights::for_view(&view));
     let mut top = value(corpora, &best);
     for _ in 0..ROUNDS {
         for (name, knob) in KNOBS {

@@ -108,7 +108,9 @@ fn further(ranking: &Ranking<'_>, files: &[Ranked], budget: Budget) -> Vec<(usiz
             }
         }
     }
-    more.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)).then(one.1.cmp(&other.1)));
+    more.sort_unstable_by(|one, other| {
+        other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)).then(one.1.cmp(&other.1))
+    });
     more.into_iter().map(|(rank, chunk, _)| (rank, chunk)).collect()
 }
 
@@ -150,8 +152,9 @@ impl<'a> Reasons<'a> {
         let of_file = self.files.get(&(layer, file.file));
         let mut why: Vec<Why> = of_chunk.into_iter().chain(of_file).flatten().cloned().collect();
         let place = |term: &str| self.query.terms().position(|known| known == term);
-        why.sort_by(|one, other| {
-            other.part.total_cmp(&one.part).then_with(|| place(&one.term).cmp(&place(&other.term)))
+        why.sort_unstable_by(|one, other| {
+            let terms = || place(&one.term).cmp(&place(&other.term));
+            other.part.total_cmp(&one.part).then_with(terms).then_with(|| one.field.cmp(other.field))
         });
         why.truncate(MOST_WHY);
         if file.near {

@@ -33,7 +33,9 @@ pub(super) fn fuse(ranking: &Ranking<'_>, query: &Query, words: Vec<Ranked>) -> 
         Some(Ranked { path, layer: 0, file: *file, score, chunk: Some(*chunk), near: true })
     });
     let mut files: Vec<Ranked> = joined.chain(added).collect();
-    files.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path)));
+    files.sort_unstable_by(|one, other| {
+        other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path))
+    });
     files
 }
 

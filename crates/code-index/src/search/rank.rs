@@ -21,6 +21,10 @@ pub(super) struct Ranking<'a> {
 pub(super) struct Scores {
     pub(super) chunks: Vec<f32>,
     pub(super) files: Vec<f32>,
+    /// Of a content: the sum, over the terms, of what each adds to the chunk that it fits best.
+    contents: Vec<f32>,
+    /// Of a content: what the term that is looked at adds to the chunk that it fits best; nothing between two terms.
+    best: Vec<f32>,
 }
 
 /// What a term adds to a document.
@@ -82,9 +86,20 @@ impl<'a> Ranking<'a> {
             })?;
         }
         let idf = weight * idf(found, totals.chunks);
+        let view = self.view;
+        let content_of =
+            |part: &Part| view.layers[part.layer as usize].catalogue().chunk(part.document).content as usize;
         for part in &mut self.chunk_parts[start..] {
             part.score = idf * part.score / (self.weights.chunk_k + part.score);
-            self.scores[part.layer as usize].chunks[part.document as usize] += part.score;
+            let content = content_of(part);
+            let scores = &mut self.scores[part.layer as usize];
+            scores.chunks[part.document as usize] += part.score;
+            scores.best[content] = scores.best[content].max(part.score);
+        }
+        for part in &self.chunk_parts[start..] {
+            let (content, scores) = (content_of(part), &mut self.scores[part.layer as usize]);
+            // The first chunk of a content takes it, the others find nothing.
+            scores.contents[content] += std::mem::take(&mut scores.best[content]);
         }
         Ok(())
     }
@@ -128,10 +143,11 @@ impl<'a> Ranking<'a> {
         let best = |list: &[Candidate]| list.iter().map(|it| it.score).fold(0.0, f32::max);
         let top = best(&candidates);
         for (path, share) in recent {
-            let path_of =
-                |it: &Candidate| self.view.layers[it.layer].catalogue().file(it.file).map(|it| &it.path);
-            if let Some(candidate) = candidates.iter_mut().find(|it| path_of(it) == Some(path)) {
-                candidate.score += top * self.weights.recent * share.clamp(0.0, 1.0);
+            for (at, layer) in self.view.layers.iter().enumerate() {
+                let file = layer.catalogue().by_path.get(path);
+                if let Some(candidate) = file.and_then(|file| candidate_of(&mut candidates, at, *file)) {
+                    candidate.score += top * self.weights.recent * share.clamp(0.0, 1.0);
+                }
             }
         }
         if query.only_names {
@@ -152,15 +168,19 @@ impl<'a> Ranking<'a> {
         let (catalogue, scores) = (layer.catalogue(), &self.scores[at]);
         for (file, entry) in catalogue.files.iter().enumerate() {
             let Some(entry) = entry else { continue };
-            let chunks = catalogue.contents.get(entry.content as usize).map(|content| content.chunks.clone());
+            let content = entry.content as usize;
+            let chunks = catalogue.contents.get(content).map(|content| content.chunks.clone());
+            let chunks = chunks.unwrap_or_default();
+            let size = 1.0 + self.weights.size * score::number(1 + (chunks.end - chunks.start)).ln();
             let mut best: Option<(u32, f32)> = None;
-            for chunk in chunks.unwrap_or_default() {
+            for chunk in chunks {
                 let score = scores.chunks[chunk as usize];
                 if best.map_or(0.0, |(_, best)| best) < score {
                     best = Some((chunk, score));
                 }
             }
-            let score = best.map_or(0.0, |(_, score)| score) + scores.files[file];
+            let spread = scores.contents.get(content).map_or(0.0, |score| self.weights.spread * score);
+            let score = size * (best.map_or(0.0, |(_, score)| score) + scores.files[file] + spread);
             if score <= 0.0 {
                 continue;
             }
@@ -195,8 +215,7 @@ impl<'a> Ranking<'a> {
                     };
                     let chunk = content.chunks.clone().find(holds);
                     for file in content.files.iter().copied().filter(|file| layer.shows(*file)) {
-                        let same = |it: &&mut Candidate| it.layer == at && it.file == file;
-                        if let Some(known) = candidates.iter_mut().find(same) {
+                        if let Some(known) = candidate_of(candidates, at, file) {
                             known.define(top * share, chunk);
                         }
                     }
@@ -220,13 +239,19 @@ impl<'a> Ranking<'a> {
             candidates.select_nth_unstable_by(count - 1, order);
             candidates.truncate(count);
         }
-        candidates.sort_by(order);
+        candidates.sort_unstable_by(order);
         let ranked = candidates.into_iter().filter_map(|Candidate { layer, file, score, chunk }| {
             let path = self.view.layers[layer].catalogue().file(file)?.path.clone();
             Some(Ranked { path, layer, file, score, chunk, near: false })
         });
         ranked.collect()
     }
+}
+
+/// The candidate for a file, if it is one: they are in the order of their layers and files.
+fn candidate_of(candidates: &mut [Candidate], layer: usize, file: u32) -> Option<&mut Candidate> {
+    let at = candidates.binary_search_by_key(&(layer, file), |it| (it.layer, it.file)).ok()?;
+    candidates.get_mut(at)
 }
 
 struct Candidate {
@@ -246,7 +271,14 @@ impl Candidate {
 impl Scores {
     fn of(layer: &Layer<'_>) -> Self {
         let catalogue = layer.catalogue();
-        Self { chunks: vec![0.0; catalogue.chunks.len()], files: vec![0.0; catalogue.files.len()] }
+        let none = |count| vec![0.0; count];
+        let (chunks, contents) = (catalogue.chunks.len(), catalogue.contents.len());
+        Self {
+            chunks: none(chunks),
+            files: none(catalogue.files.len()),
+            contents: none(contents),
+            best: none(contents),
+        }
     }
 }
 

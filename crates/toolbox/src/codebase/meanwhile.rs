@@ -70,7 +70,7 @@ impl Meanwhile<'_> {
             let there = finders.iter().filter(|finder| finder.find(&searched).is_some()).count();
             if 0 < there {
                 found.push((there, path, text, searched));
-                found.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+                found.sort_unstable_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
                 found.truncate(MOST_LINES);
             }
         }
