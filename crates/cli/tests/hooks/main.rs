@@ -3,6 +3,9 @@
 
 mod bad_input;
 mod messages;
+mod products;
+#[path = "../support/pty.rs"]
+mod pty;
 mod read_only;
 mod records;
 mod settings;

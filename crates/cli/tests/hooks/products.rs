@@ -1,0 +1,196 @@
+//! The products themselves, which `.ci/install hosts` puts beside the build, against a model that says what it is told. Nothing of this
+//! leaves the machine, and no home but an empty one is touched.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{LOOP, session};
+use crate::pty::Pty;
+use crate::support::Session;
+use crate::support::server::{Answer, Request, Server, Step, calls, says};
+
+/// A product that has to start and to ask a model twice.
+const PATIENCE: Duration = Duration::from_secs(90);
+const PROMPT: &str = "look at the files";
+
+/// Where the products are.
+fn installed(program: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let file = target.join("hosts/node_modules").join(program);
+    assert!(file.exists(), "{} is not there; `.ci/install hosts` installs it", file.display());
+    file.canonicalize().unwrap()
+}
+
+/// What a command that the model asked for came to, as the model was told.
+fn result_in(request: &Request) -> Option<String> {
+    let messages = request.json()["messages"].as_array()?.clone();
+    let parts = messages.iter().flat_map(|message| match (&message["role"], &message["content"]) {
+        (role, content) if role == "tool" => vec![content.clone()],
+        (_, Value::Array(parts)) => {
+            parts.iter().filter(|part| part["type"] == "tool_result").cloned().collect()
+        }
+        _ => Vec::new(),
+    });
+    parts.map(|part| part.to_string()).next()
+}
+
+/// A model that has its first question about the prompt answered by a command, and then has done.
+fn model(tool: &'static str, command: &str) -> Server {
+    let asked = Mutex::new(false);
+    let args = json!({ "command": command, "description": "to see" });
+    Server::answering(move |request| {
+        if !request.head.contains("/messages") && !request.head.contains("/chat/completions") {
+            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+        }
+        let body = request.json();
+        let offers = |offered: &Value| offered["name"] == tool || offered["function"]["name"] == tool;
+        let offered = body["tools"].as_array().is_some_and(|tools| tools.iter().any(offers));
+        let mut asked = asked.lock().unwrap();
+        let begins = offered && !*asked && body["messages"].to_string().contains(PROMPT);
+        *asked |= begins;
+        match (request.head.contains("/messages"), begins) {
+            (false, true) => calls(&[(tool, args.clone())]),
+            (false, false) => says("Done."),
+            (true, begins) => messages_answer(begins.then_some((tool, &args))),
+        }
+    })
+}
+
+/// An answer of the messages API: a call, or a word.
+fn messages_answer(call: Option<(&str, &Value)>) -> Answer {
+    let (block, delta, reason) = match call {
+        Some((tool, args)) => (
+            json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": {} }),
+            json!({ "type": "input_json_delta", "partial_json": args.to_string() }),
+            "tool_use",
+        ),
+        None => (
+            json!({ "type": "text", "text": "" }),
+            json!({ "type": "text_delta", "text": "Done." }),
+            "end_turn",
+        ),
+    };
+    let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
+    let message = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": usage,
+    });
+    let events = [
+        json!({ "type": "message_start", "message": message }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": usage }),
+        json!({ "type": "message_stop" }),
+    ];
+    let raw =
+        |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
+    Answer::Stream(events.iter().map(raw).collect())
+}
+
+/// A user with a file, and with the hook or without.
+fn user(host: Option<&str>) -> Session {
+    let session = session();
+    session.write("project/a.txt", "one\n");
+    session.git(&["init", "-q"]);
+    session.git(&["-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qm", "first", "--allow-empty"]);
+    if let Some(host) = host {
+        let written = session.run(&["hook", host, "--install"]);
+        assert_eq!(written.code, Some(0), "{written}");
+    }
+    session
+}
+
+fn environment(command: &mut Command, session: &Session) {
+    let node = installed("node/bin");
+    command.current_dir(session.workspace()).env_clear().env("HOME", session.home());
+    command
+        .env("PATH", format!("{}:/usr/bin:/bin", node.display()))
+        .env("SHELL", "/bin/bash")
+        .env("LANG", "C.UTF-8");
+}
+
+/// What the model of Claude Code is told of a command. Where nobody can be asked, what would be a question is refused.
+fn in_claude_code(session: &Session, command: &str) -> String {
+    let model = model("Bash", command);
+    let mut claude = Command::new(installed(".bin/claude"));
+    environment(&mut claude, session);
+    claude.args(["-p", PROMPT]).stdin(std::process::Stdio::null());
+    claude.env("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1")).env("ANTHROPIC_API_KEY", "none");
+    claude.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+    let output = claude.output().unwrap();
+    let result = model.requests().iter().find_map(result_in);
+    let result = result.unwrap_or_else(|| panic!("nothing was run: {output:?}"));
+    assert!(!result.contains("tool_use_error"), "the call is not one of this version's: {result}");
+    result
+}
+
+#[test]
+#[ignore = "needs Claude Code; .ci/long installs it"]
+fn claude_code_asks_about_what_writes_and_not_about_what_reads() {
+    let without = in_claude_code(&user(None), LOOP);
+    assert!(without.contains("\"is_error\":true"), "{without}");
+    let hooked = user(Some("claude-code"));
+    let with = in_claude_code(&hooked, LOOP);
+    assert!(with.contains("\"content\":\"1\"") && !with.contains("\"is_error\":true"), "{with}");
+    for session in [user(None), user(Some("claude-code"))] {
+        let writes = in_claude_code(&session, "touch x");
+        assert!(writes.contains("\"is_error\":true") && !session.workspace().join("x").exists(), "{writes}");
+    }
+    // The product runs this one without a question, and what its user's shell calls so writes. (Not awk, which the product itself
+    // runs in that shell.)
+    for (session, writes) in [(&hooked, false), (&user(None), true)] {
+        session.write("home/.bashrc", "tac() { touch pwned; }\nalias tac='touch pwned'\n");
+        let result = in_claude_code(session, "tac a.txt");
+        assert_eq!(session.workspace().join("pwned").exists(), writes, "{result}");
+        assert_eq!(result.contains("\"content\":\"one\""), !writes, "{result}");
+    }
+    let git = in_claude_code(&hooked, "git log -1 --format=%s");
+    assert!(git.contains("\"content\":\"first\""), "{git}");
+    let stats = hooked.run(&["stats"]).stdout;
+    assert!(stats.contains("3 questions not asked today"), "{stats}");
+}
+
+/// What came of a command in Qwen Code: what the model was told, or the question.
+fn in_qwen_code(session: &Session, command: &str) -> Result<String, String> {
+    let model = model("run_shell_command", command);
+    let mut qwen = Command::new(installed("node/bin/node"));
+    environment(&mut qwen, session);
+    let home = session.home();
+    qwen.arg(installed("@qwen-code/qwen-code/cli-entry.js")).args(["--auth-type", "openai", "-i", PROMPT]);
+    qwen.env("HOME", home).env("OPENAI_BASE_URL", &model.base_url).env("OPENAI_API_KEY", "none");
+    qwen.env("OPENAI_MODEL", "scripted");
+    let screen = Pty::of(&qwen, 120, 50);
+    let started = Instant::now();
+    loop {
+        if let Some(result) = model.requests().iter().find_map(result_in) {
+            return Ok(result);
+        }
+        let shown = screen.contents();
+        if shown.contains("Yes, allow once") {
+            return Err(shown);
+        }
+        assert!(started.elapsed() < PATIENCE, "neither a question nor an answer; the screen is:\n{shown}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+#[ignore = "needs Qwen Code; .ci/long installs it"]
+fn qwen_code_asks_about_what_writes_and_not_about_what_reads() {
+    in_qwen_code(&user(None), LOOP).unwrap_err();
+    let hooked = user(Some("qwen-code"));
+    let with = in_qwen_code(&hooked, LOOP).unwrap_or_else(|screen| panic!("{screen}"));
+    assert!(with.contains("Output: 1"), "{with}");
+    for session in [user(None), user(Some("qwen-code"))] {
+        in_qwen_code(&session, "touch x").unwrap_err();
+        assert!(!session.workspace().join("x").exists());
+    }
+    let stats = hooked.run(&["stats"]).stdout;
+    assert!(stats.contains("1 questions not asked today"), "{stats}");
+}
