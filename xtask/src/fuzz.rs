@@ -1,14 +1,18 @@
-//! Runs the fuzz targets of the gate and of the overlay for a while; the gate's from seeds that are written first.
+//! Runs the fuzz targets of the gate, the overlay and the hooks for a while; those of the gate and the hooks from seeds that are written first.
 //!
 //! The crates forbid unsafe code, so no sanitizer is needed, and without one cargo-fuzz builds with the stable toolchain.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
 const DATA: &str = "crates/tool-gate/tests/data";
+/// Words of the shell, for every target that begins with commands.
+const DICTIONARY: &str = "crates/tool-gate/fuzz/shell.dict";
 
 /// A fuzz target.
 struct Target {
@@ -27,14 +31,17 @@ enum Seeds {
     Commands,
     /// What these commands give a program between single quotes.
     Programs(&'static str),
+    /// Messages of products that ask about these commands.
+    Messages,
 }
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
     Target { name: "parse", room: "crates/tool-gate", seeds: Seeds::Commands, longest: 2048 },
     Target { name: "sed", room: "crates/tool-gate", seeds: Seeds::Programs("sed"), longest: 2048 },
     Target { name: "awk", room: "crates/tool-gate", seeds: Seeds::Programs("awk"), longest: 2048 },
     Target { name: "classify", room: "crates/tool-gate", seeds: Seeds::Commands, longest: 2048 },
     Target { name: "histories", room: "crates/overlay-fs", seeds: Seeds::Nothing, longest: 300 },
+    Target { name: "hook", room: "crates/cli", seeds: Seeds::Messages, longest: 2048 },
 ];
 /// An input that takes so many seconds is a hang.
 const HANG: &str = "-timeout=5";
@@ -46,7 +53,7 @@ const MEMORY: &str = "-rss_limit_mb=1024";
 pub(crate) enum FuzzError {
     #[error("{text:?} is no number of seconds")]
     Seconds { text: String },
-    #[error("{target} is no fuzz target; there are parse, sed, awk, classify and histories")]
+    #[error("{target} is no fuzz target; there are parse, sed, awk, classify, histories and hook")]
     Target { target: String },
     #[error("cargo-fuzz is not installed; run: cargo install cargo-fuzz --locked")]
     NoTool,
@@ -90,7 +97,7 @@ pub(crate) fn run(repository: &Path, seconds: &str, only: Option<&str>) -> Resul
         command.args([HANG, MEMORY, "-print_final_stats=1", "-verbosity=0"]);
         if let Some(seeds) = seeds(&commands, &target.seeds) {
             write_seeds(repository, target, &seeds)?;
-            command.arg(format!("-dict={}", repository.join(&folder).join("shell.dict").display()));
+            command.arg(format!("-dict={}", repository.join(DICTIONARY).display()));
         }
         if !command.status().map_err(FuzzError::Start)?.success() {
             return Err(FuzzError::Found { target: target.name, room: target.room });
@@ -128,19 +135,39 @@ fn commands(repository: &Path) -> Result<Vec<String>, FuzzError> {
     Ok(commands)
 }
 
-fn seeds<'a>(commands: &'a [String], seeds: &Seeds) -> Option<BTreeSet<&'a str>> {
+fn seeds<'a>(commands: &'a [String], seeds: &Seeds) -> Option<BTreeSet<Cow<'a, str>>> {
     match seeds {
         Seeds::Nothing => None,
-        Seeds::Commands => Some(commands.iter().map(String::as_str).collect()),
+        Seeds::Commands => Some(commands.iter().map(|command| command.as_str().into()).collect()),
         Seeds::Programs(program) => {
             let commands = commands.iter().filter(|command| command.contains(program));
-            Some(commands.flat_map(|command| command.split('\'').skip(1).step_by(2)).collect())
+            Some(commands.flat_map(|command| command.split('\'').skip(1).step_by(2)).map(Cow::from).collect())
+        }
+        Seeds::Messages => {
+            Some(commands.iter().enumerate().map(|(place, command)| message(place, command).into()).collect())
         }
     }
 }
 
+/// A message about a command, with the letter of its product before it.
+fn message(place: usize, command: &str) -> String {
+    let cwd = "/project";
+    let (letter, message) = match place % 3 {
+        0 => (
+            'a',
+            json!({ "hook_event_name": "PreToolUse", "cwd": cwd, "tool_name": "Bash", "tool_input": { "command": command } }),
+        ),
+        1 => (
+            'd',
+            json!({ "cwd": cwd, "toolName": "bash", "toolArgs": json!({ "command": command }).to_string() }),
+        ),
+        _ => ('e', json!({ "hook_event_name": "beforeShellExecution", "cwd": cwd, "command": command })),
+    };
+    format!("{letter}{message}")
+}
+
 /// One file for each seed, named by its content: a second run writes the same files.
-fn write_seeds(repository: &Path, target: &Target, seeds: &BTreeSet<&str>) -> Result<(), FuzzError> {
+fn write_seeds(repository: &Path, target: &Target, seeds: &BTreeSet<Cow<'_, str>>) -> Result<(), FuzzError> {
     let folder = repository.join(target.room).join("fuzz/corpus").join(target.name);
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -149,7 +176,7 @@ fn write_seeds(repository: &Path, target: &Target, seeds: &BTreeSet<&str>) -> Re
     std::fs::create_dir_all(&folder).map_err(failed(&folder))?;
     for seed in seeds {
         let path = folder.join(format!("seed-{:016x}", xxh3_64(seed.as_bytes())));
-        std::fs::write(&path, seed).map_err(failed(&path))?;
+        std::fs::write(&path, seed.as_bytes()).map_err(failed(&path))?;
     }
     Ok(())
 }

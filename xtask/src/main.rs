@@ -6,7 +6,7 @@
 //!                      builds the pure crates for wasm32, tests the bindings as wasm, tries the packed package in projects
 //!                      (`--dev`: only the package's tests, over one module; `--all`: in projects of all bundlers and runtimes)
 //! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`; `--smoke`: one path)
-//! cargo xtask fuzz 60  runs each fuzz target of the gate for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
+//! cargo xtask fuzz 60  runs each fuzz target for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
 //! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
 //! cargo xtask screenshot
 //!                      draws docs/terminal.svg: what the binary shows in a terminal
@@ -38,7 +38,7 @@ usage: cargo xtask TASK
            run the tests of web/ or editors/vscode, with the package as it is now; --smoke: one path from end to end, with the
            package as `wasm --dev` builds it
   fuzz SECONDS [TARGET]
-           run the gate's fuzz targets (parse, sed, awk, classify), each for so many seconds
+           run the fuzz targets (parse, sed, awk, classify, histories, hook), or one of them, each for so many seconds
   simulate [--check]
            simulate users over a virtual clock and write docs/simulation.md, or check that it is current
   screenshot

@@ -33,7 +33,7 @@ fn every_message_gets_its_answer() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let mut session = session();
-        session.write("project/a.txt", "one\n").write("project/.env", "KEY=1");
+        session.write("project/a.txt", "one\n").write("project/.env", "KEY=1").write("project/src/b.txt", "");
         let place = session.workspace().canonicalize().unwrap();
         let text = text
             .replace("[PROJECT]", place.to_str().unwrap())

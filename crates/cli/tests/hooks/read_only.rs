@@ -130,3 +130,44 @@ fn in_users_shell_without_files(session: &Session, line: &str) -> std::process::
     session.write("home/.bashrc", "");
     in_users_shell(session, line)
 }
+
+#[test]
+fn the_workspace_is_the_products_project_or_headstarts_and_never_reached_through_a_link() {
+    let session = session();
+    session.write("project/src/a.txt", "a").write("project/b.txt", "b").write("home/c.txt", "c");
+    let place = session.workspace().canonicalize().unwrap();
+    let allows = |session: &Session, folder: &str, command: &str| {
+        let mut message = asks(session, command);
+        message["cwd"] = folder.into();
+        line_of(&hook(session, &["claude-code"], &message))
+    };
+    let (root, src) = (place.to_str().unwrap(), place.join("src"));
+    let src = src.to_str().unwrap();
+    // Nobody says that the folder is part of something larger.
+    assert_eq!(allows(&session, src, "cat ../b.txt"), None);
+    let told = session.variable("CLAUDE_PROJECT_DIR", root);
+    let line = allows(&told, src, "cat ../b.txt").unwrap();
+    assert!(line.contains(&format!("--workspace {root}")), "{line}");
+    let ran =
+        Command::new("bash").args(["-c", &line]).current_dir(src).env("HOME", told.home()).output().unwrap();
+    assert_eq!(ran.stdout, b"b", "{ran:?}");
+    assert_eq!(allows(&told, src, "cat ../../home/c.txt"), None);
+    // A project that does not hold the folder counts for nothing.
+    assert_eq!(
+        allows(&told, told.home().canonicalize().unwrap().to_str().unwrap(), "cat ../project/b.txt"),
+        None
+    );
+
+    let linked = place.join("linked");
+    std::os::unix::fs::symlink("../home", &linked).unwrap();
+    for folder in [linked.to_str().unwrap(), &format!("{root}/src/.."), &format!("{root}//src")] {
+        assert_eq!(allows(&told, folder, "ls"), None, "{folder}");
+    }
+
+    // Rules of the project hold in its folders, too, whoever says what the project is.
+    let session = super::session();
+    session.write("project/.headstart/config.toml", "deny = ['src/a.txt']").write("project/src/a.txt", "a");
+    let src = session.workspace().canonicalize().unwrap().join("src");
+    assert_eq!(allows(&session, src.to_str().unwrap(), "cat a.txt"), None);
+    assert!(allows(&session, src.to_str().unwrap(), "ls").is_some());
+}

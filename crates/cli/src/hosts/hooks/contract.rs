@@ -53,7 +53,7 @@ pub(crate) struct Settings {
     pub(crate) form: EntryForm,
     /// Which calls are meant.
     pub(crate) matcher: Option<&'static str>,
-    /// The time that the hook may take, by the field's name and in its unit: ten seconds.
+    /// The time that the hook may take: ten seconds, by the field's name and in its unit.
     pub(crate) time_limit: Option<(&'static str, u32)>,
     /// Whether the file has to begin with `"version": 1`.
     pub(crate) versioned: bool,
@@ -111,7 +111,8 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
             project: ".qwen/settings.json",
             form: EntryForm::Grouped,
             matcher: Some("^run_shell_command$"),
-            time_limit: Some(("timeout", 10)),
+            // Earlier versions count milliseconds, and later ones take a number as large as this for such.
+            time_limit: Some(("timeout", 10_000)),
             versioned: false,
             remark: None,
         },
