@@ -5,6 +5,7 @@ use headstart_forked_query::{HistoryError, ModelError, RecordingError};
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::exit::ExitStatus;
+use crate::shell_words::shell_word;
 use crate::signals;
 
 /// Why a command could not be done, in words that name the thing and what to do.
@@ -137,15 +138,6 @@ pub(crate) enum CliError {
 /// What a model specification may be.
 pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME \
      (openai:NAME with --base-url for any compatible server)";
-
-/// A text as one word of a command line.
-pub(crate) fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
 
 fn or_in(user_file: Option<&Path>) -> String {
     user_file.map(|file| format!(", or `model` in {}", file.display())).unwrap_or_default()

@@ -39,6 +39,7 @@ mod seen;
 mod serve;
 mod session;
 mod setup;
+mod shell_words;
 mod signals;
 mod store;
 mod terminal;

@@ -12,9 +12,10 @@ use serde_json::{Map, Value};
 use crate::args::Run;
 use crate::config::Flags;
 use crate::context::Context;
-use crate::error::{CliError, shell_word};
+use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::runner::{BashRunner, NOT_CONFINED};
+use crate::shell_words::shell_line;
 use crate::{output, signals, workspace};
 
 pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliError> {
@@ -56,7 +57,7 @@ fn line(mut words: Vec<String>) -> String {
     if words.len() == 1 {
         return words.remove(0);
     }
-    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+    shell_line(words)
 }
 
 fn not_run(why: &str) -> ExitStatus {

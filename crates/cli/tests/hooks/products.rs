@@ -192,5 +192,5 @@ fn qwen_code_asks_about_what_writes_and_not_about_what_reads() {
         assert!(!session.workspace().join("x").exists());
     }
     let stats = hooked.run(&["stats"]).stdout;
-    assert!(stats.contains("1 questions not asked today"), "{stats}");
+    assert!(stats.contains("1 question not asked today"), "{stats}");
 }

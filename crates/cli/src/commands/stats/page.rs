@@ -194,9 +194,10 @@ fn hooks(report: &Report) -> Option<String> {
     let unasked = &report.unasked;
     let by_host: Vec<_> =
         unasked.by_host.iter().map(|(host, count)| format!("{host} {}", grouped(*count))).collect();
+    let questions = if unasked.today == 1 { "question" } else { "questions" };
     (unasked.week != 0).then(|| {
         format!(
-            "hooks of other products, in all projects: {} questions not asked today, {} in the last seven days ({})\n",
+            "hooks of other products, in all projects: {} {questions} not asked today, {} in the last seven days ({})\n",
             grouped(unasked.today),
             grouped(unasked.week),
             by_host.join(", ")

@@ -11,8 +11,9 @@ use super::message::Call;
 use super::surroundings;
 use crate::config::{Flags, Keep};
 use crate::context::Context;
-use crate::error::{CliError, shell_word};
+use crate::error::CliError;
 use crate::runner;
+use crate::shell_words::shell_line;
 
 /// What the flags of a hook say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,5 +91,5 @@ fn confined_line(program: &Path, call: &Call, workspace: &Path) -> String {
         words.extend(["--workspace".to_owned(), workspace.to_string_lossy().into_owned()]);
     }
     words.extend(["--".to_owned(), call.command().to_owned()]);
-    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+    shell_line(words)
 }

@@ -12,7 +12,8 @@ use jsonc_parser::cst::{
 
 use super::contract::{Contract, EntryForm, Settings};
 use crate::environment::Environment;
-use crate::error::{CliError, shell_word};
+use crate::error::CliError;
+use crate::shell_words::shell_line;
 
 /// Whose settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +64,7 @@ pub(crate) fn command(
         Scope::Project => "headstart".to_owned(),
         Scope::User => own_path(environment).to_string_lossy().into_owned(),
     };
-    let words = [program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied());
-    words.map(shell_word).collect::<Vec<_>>().join(" ")
+    shell_line([program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied()))
 }
 
 /// Where the search path finds this program, for that stays when a newer version is installed; else where it is.
@@ -193,7 +193,7 @@ fn own(
     })
 }
 
-/// The first word of a command line as [`shell_word`] writes it, and what follows.
+/// The first word of a command line as [`shell_line`] writes it, and what follows.
 fn first_word(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start();
     if !line.starts_with('\'') {
