@@ -235,7 +235,7 @@ pub(crate) struct Hook {
     /// The product whose message is on standard input
     #[arg(value_name = "HOST", value_parser = hosts())]
     pub(crate) host: String,
-    /// Refuse a command that touches what a deny rule covers or what holds a secret, where the product would ask
+    /// Refuse a command that touches what a deny rule covers or what holds a secret, where the product would ask or run it
     #[arg(long)]
     pub(crate) deny: bool,
     /// Allow commands as they are, also where the product would run a confined one; aliases and functions of your shell are not seen

@@ -132,7 +132,7 @@ fn check(contract: &'static Contract, command: &str, ways: Ways, context: &Conte
     let (event, shape) = contract.events[0];
     let args = json!({ "command": command }).as_object().cloned().unwrap_or_default();
     let directory = workspace::resolve(None)?;
-    let call = Call { event, shape, args, directory, roots: Vec::new() };
+    let call = Call { event, shape, args, directory, asks: true, roots: Vec::new() };
     let judged = judge::judge(contract, &call, ways, context)?;
     let (why, line) = match &judged.answer {
         Answer::Allow { why, line } => (why, line.as_deref()),

@@ -76,6 +76,11 @@ fn what_is_not_meant_gets_no_answer_and_no_line() {
         let outcome = hook(&session, &["claude-code"], &message);
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.code), ("", "", Some(0)));
     }
+    // Who wants it refuses where nobody would be asked.
+    let mut message = asks(&session, "cat .env");
+    message["permission_mode"] = json!("bypassPermissions");
+    let denied = hook(&session, &["claude-code", "--deny"], &message);
+    assert_eq!(denied.json()[0]["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
     let mut message = asks(&session, "ls");
     message["tool_input"]["run_in_background"] = json!(true);
     assert_eq!(hook(&session, &["claude-code"], &message).stdout, "");

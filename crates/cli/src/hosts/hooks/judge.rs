@@ -52,7 +52,8 @@ pub(crate) fn judge(
     let confines = contract.takes_other_command && !ways.as_text;
     let is_off = (config.background.mode == Mode::Off)
         .then(|| "what headstart does unasked is switched off".to_owned());
-    let hindrance = is_off.or_else(|| surroundings::of_folder(directory, &workspace));
+    let asks_nothing = || (!call.asks).then(|| "nothing is asked in this mode".to_owned());
+    let hindrance = is_off.or_else(asks_nothing).or_else(|| surroundings::of_folder(directory, &workspace));
     let (form, hindrance) = if confines {
         let program = program();
         let hindrance = hindrance.or_else(|| of_confined(&program, &workspace, context));

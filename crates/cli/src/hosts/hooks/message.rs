@@ -11,7 +11,7 @@ pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Names of the field that holds a tool's arguments.
 const ARGUMENTS: [&str; 4] = ["tool_input", "toolInput", "toolArgs", "tool_args"];
-/// Modes of an approval in which nothing is asked, so that there is nothing to answer.
+/// Modes of an approval in which nothing is asked, so that there is nothing to allow.
 const NEVER_ASKS: [&str; 2] = ["bypassPermissions", "yolo"];
 /// Names by which a call gives its own folder.
 const FOLDERS: [&str; 4] = ["directory", "dir_path", "cwd", "workdir"];
@@ -26,6 +26,8 @@ pub(crate) struct Call {
     pub(crate) args: Map<String, Value>,
     /// The folder in which the command would run, an absolute path.
     pub(crate) directory: String,
+    /// Whether the product asks before a command, in the mode that the message names.
+    pub(crate) asks: bool,
     /// Folders that the message calls those of the project.
     pub(crate) roots: Vec<String>,
 }
@@ -67,11 +69,8 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Un
         None if contract.tools.is_empty() => {}
         None => return Err(wrong("the tool has no name")),
     }
-    if let Some(mode) = text(&message, &["permission_mode", "permissionMode"])?
-        && NEVER_ASKS.contains(&mode)
-    {
-        return Err(Unanswered::NotMeant(format!("nothing is asked in the mode {mode:?}")));
-    }
+    let mode = text(&message, &["permission_mode", "permissionMode"])?;
+    let asks = mode.is_none_or(|mode| !NEVER_ASKS.contains(&mode));
     let args = arguments(&message)?;
     match args.get("command") {
         Some(Value::String(command)) if command.contains('\0') => {
@@ -97,7 +96,7 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Un
     let roots = message.get("workspace_roots").and_then(Value::as_array);
     let roots = roots.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
     let directory = directory.to_owned();
-    Ok(Call { event, shape, args: args.into_owned(), directory, roots })
+    Ok(Call { event, shape, args: args.into_owned(), directory, asks, roots })
 }
 
 /// The event by the message, for one product may register one program for several.
