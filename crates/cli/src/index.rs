@@ -74,10 +74,9 @@ impl Index {
         &self.workspace
     }
 
-    /// Brings it to what the files are, for so long at most. A full disk, or a limit, is no error: it is among what is told, and
-    /// what is there answers.
+    /// Brings it to what the files are, for so long at most. A full disk, a limit, or a process that writes for long, is no error: it is
+    /// among what is told, and what is there answers.
     pub(crate) async fn follow(&self, most: Option<Duration>) -> Result<Updated, CliError> {
-        self.follow_history()?;
         let began = Instant::now();
         let mut reading = None;
         let mut keep_going = |step| {
@@ -91,9 +90,15 @@ impl Index {
             };
             if most.is_some_and(is_over) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        match self.update(&mut keep_going).await {
-            Err(error) if error.is_full() => {
-                Ok(Updated { told: vec![format!("the index is full: {error}")], ..Updated::default() })
+        let done = match self.follow_history() {
+            Ok(()) => self.update(&mut keep_going).await,
+            Err(error) => Err(error),
+        };
+        let told = |text: String| Ok(Updated { told: vec![text], ..Updated::default() });
+        match done {
+            Err(error) if error.is_full() => told(format!("the index is full: {error}")),
+            Err(error) if error.is_locked() => {
+                told("another process is writing the index: what changed since may be missing".to_owned())
             }
             done => Ok(done?),
         }

@@ -71,7 +71,7 @@ impl Default for Weights {
             spread: 0.18,
             size: 0.05,
             recent: 0.14,
-            vectors: 0.1,
+            vectors: 0.05,
         }
     }
 }

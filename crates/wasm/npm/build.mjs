@@ -26,13 +26,13 @@ const entries = ["headstart", "core", "gate", "controller", "code-index"].map((n
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
 writeTypes();
-// The optimiser has one thread. The grammar's module is not shipped: it only tells how large the grammar is.
+// The optimiser has one thread. Two modules are not shipped: they only tell how large the grammar and the index are.
 const ready = entries.map(async (entry) => {
   const module = await shipped(entry.made);
   copyFileSync(module, join(output, `${entry.name}.wasm`));
   await writeCode(entry, packed(module));
 });
-await Promise.all([...ready, dev || shipped("grammar")]);
+await Promise.all([...ready, ...(dev ? [] : ["grammar", "core-and-index"].map(shipped))]);
 writeRest();
 
 /** The file of a module as it is shipped: for developers as it is, else optimised for size. */

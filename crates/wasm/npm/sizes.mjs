@@ -12,13 +12,15 @@ const BUDGETS = {
   core: { limit: 550 },
   gate: { limit: 490 },
   controller: { limit: 112 },
-  "code index": { goal: 60, limit: 255 },
+  "code index": { limit: 255 },
+  "the index, over core": { goal: 60, limit: 42 },
 };
 
-const [whole, core, gate, controller, index, grammar] = ["headstart", "core", "gate", "controller", "code-index", "grammar"].map((module) =>
+const MODULES = ["headstart", "core", "gate", "controller", "code-index", "core-and-index", "grammar"];
+const [whole, core, gate, controller, index, indexed, grammar] = MODULES.map((module) =>
   gzipped(join(process.argv[2], module, "small.wasm")),
 );
-const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core, gate, controller, "code index": index };
+const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core, gate, controller, "code index": index, "the index, over core": indexed - core };
 const rows = Object.entries(sizes).map(([part, size]) => ({ part, size, ...BUDGETS[part] }));
 for (const line of table(rows)) console.log(line);
 for (const { part, size, limit } of rows.filter(({ size, limit }) => limit < size)) {

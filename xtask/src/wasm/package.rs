@@ -15,14 +15,15 @@ use super::{Profile, WasmError, complete, npm, read, replace_folder};
 /// The one module whose functions ours may import: what wasm-bindgen writes beside it.
 const GLUE: &str = "./glue_bg.js";
 
-/// The modules: one for each entry of the package, and one that only tells how large the grammar is. Each is an example of
-/// the crate; with its features.
-const MODULES: [(&str, &str); 6] = [
+/// The modules: one for each entry of the package, and two that only tell how large the grammar and the index are. Each is an
+/// example of the crate; with its features.
+const MODULES: [(&str, &str); 7] = [
     ("headstart", "engine,shell"),
     ("core", "engine"),
     ("gate", "shell"),
     ("controller", "controller"),
     ("code-index", "code-index"),
+    ("core-and-index", "engine,index"),
     ("grammar", "shell"),
 ];
 

@@ -199,6 +199,63 @@ fn a_hostile_project_starts_no_program_and_breaks_no_search() {
 }
 
 #[test]
+fn an_index_that_another_process_holds_still_answers() {
+    let session = project();
+    session.run(&["index"]);
+    let other = rusqlite::Connection::open(database(&session)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; CREATE TABLE held (x)").unwrap();
+    session.write("project/src/late.rs", "pub fn late() {}\n");
+    let outcome = session.run(&["search", "where is check_login defined?"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.starts_with("src/auth.rs:1-4  check_login"), "{outcome}");
+    assert!(outcome.stderr.contains("another process is writing the index"), "{outcome}");
+    drop(other);
+    let outcome = session.run(&["search", "late"]);
+    assert!(outcome.stdout.starts_with("src/late.rs") && outcome.stderr.is_empty(), "{outcome}");
+}
+
+#[test]
+fn clones_that_lack_something_are_searched_and_nothing_is_fetched() {
+    let git = |session: &Session, arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"]);
+        git.args(["-c", "protocol.file.allow=always"]).args(arguments);
+        git.current_dir(session.workspace()).env("HOME", session.home()).env_remove("GIT_NO_LAZY_FETCH");
+        let done = git.output().expect("git is needed for this test");
+        assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    // Of a shallow clone only the last subject is known, of a partial one all are, though it has no old content.
+    for (how, known) in
+        [("--depth=1", ["farthings"].as_slice()), ("--filter=blob:none", &["farthings", "halfpennies"])]
+    {
+        let session = Session::new();
+        session.write("project/origin/cart.rs", "pub fn total() {}\n");
+        git(&session, &["init", "-q", "origin"]);
+        git(&session, &["-C", "origin", "config", "uploadpack.allowFilter", "true"]);
+        for subject in ["Round halfpennies up", "Round farthings up"] {
+            session.write("project/origin/cart.rs", format!("pub fn total() {{}} // {}\n", subject.len()));
+            git(&session, &["-C", "origin", "add", "."]);
+            git(&session, &["-C", "origin", "commit", "-q", "-m", subject]);
+        }
+        let origin = format!("file://{}", session.workspace().join("origin").display());
+        git(&session, &["clone", "-q", how, &origin, "clone"]);
+        // From now on a fetch would fail.
+        std::fs::rename(session.workspace().join("origin"), session.home().join("gone")).unwrap();
+        let search = |query: &str| session.run(&["search", query, "--workspace", "clone"]);
+        assert!(search("total").stdout.starts_with("cart.rs:1-1"), "{how}: {}", search("total"));
+        for word in ["farthings", "halfpennies"] {
+            let outcome = search(word);
+            assert_eq!(outcome.stdout.starts_with("cart.rs"), known.contains(&word), "{how}: {outcome}");
+            assert_eq!(
+                (outcome.code, outcome.stderr.contains("error")),
+                (Some(0), false),
+                "{how}: {outcome}"
+            );
+        }
+    }
+}
+
+#[test]
 #[ignore = "twenty thousand files: for the long checks"]
 fn twenty_thousand_files_are_indexed_bit_by_bit() {
     let session = project();

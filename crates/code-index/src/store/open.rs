@@ -137,14 +137,22 @@ fn create(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
+/// What `PRAGMA auto_vacuum` says of a database whose free pages are given back bit by bit.
+const INCREMENTAL: i64 = 2;
+
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // To set it takes the lock of a write, also where it is set already.
+    let vacuums: i64 = connection.query_row("PRAGMA auto_vacuum", [], |row| row.get(0))?;
+    if vacuums != INCREMENTAL {
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    }
     connection.execute_batch(
-        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
-         PRAGMA trusted_schema = OFF; PRAGMA cache_size = -8192;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; \
+         PRAGMA cache_size = -8192;",
     )?;
     Ok(connection)
 }
@@ -178,6 +186,12 @@ impl IndexError {
         let Self::Database { source, .. } = self else { return false };
         matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
             || matches!(source, rusqlite::Error::SqliteFailure(_, Some(text)) if text.starts_with("no such table"))
+    }
+
+    /// Whether another process was writing for longer than anybody waits for it.
+    pub fn is_locked(&self) -> bool {
+        let Self::Database { source, .. } = self else { return false };
+        matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
     /// Whether there is no room: on the disk, or within the limit.
