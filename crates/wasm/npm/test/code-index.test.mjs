@@ -57,7 +57,8 @@ test("a hit says where it is and why", async () => {
     why: [["check", "header"], ["password", "body"], ["check", "definitions"]],
   });
   const sum = hit.why.reduce((all, { part }) => all + part, 0);
-  assert.ok(Math.abs(sum - hit.score) < 1e-4);
+  // Words all over the file, and its size, add a little.
+  assert.ok(0.7 * hit.score < sum && sum < hit.score, `${sum} of ${hit.score}`);
 });
 
 test("the index follows the tree, and says how far it is", async () => {
