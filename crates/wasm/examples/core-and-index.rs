@@ -42,6 +42,6 @@ impl Index {
         let view = View::new(&self.0, []);
         let query = Query::parse(text, |path| view.has(path));
         let hits = search(&view, &query, Budget::default(), &[], &Weights::for_view(&view)).ok()?;
-        Some(hits.iter().map(|hit| format!("{}:{}-{}\n", hit.path, hit.lines.0, hit.lines.1)).collect())
+        Some(hits.iter().map(|hit| hit.path.to_string() + "\n").collect())
     }
 }
