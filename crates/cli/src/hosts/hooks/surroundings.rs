@@ -10,14 +10,15 @@ use super::message::Call;
 use crate::config::PROJECT_FILE;
 use crate::environment::Environment;
 
-/// Variables that change what a shell, the loader of programs or git does with a text, or begin so.
-const CHANGE_EVERYTHING: [&str; 6] = ["BASH_ENV", "ENV", "LD_*", "DYLD_*", "BASH_FUNC_*", "GIT_*"];
+/// Variables, or how they begin, by which a shell or any program runs somebody's code when it starts.
+const RUN_AT_START: [&str; 5] = ["BASH_ENV", "ENV", "LD_*", "DYLD_*", "SHELLOPTS"];
 
-/// Variables that choose programs, files or options for programs that the gate knows.
-const CHANGE_PROGRAMS: [&str; 30] = [
+/// Variables that put functions in the place of programs, or choose programs, files or options for programs that the gate knows.
+const CHANGE_PROGRAMS: [&str; 31] = [
+    "BASH_FUNC_*",
+    "GIT_*",
     "POSIXLY_CORRECT",
     "GREP_*",
-    "SHELLOPTS",
     "BASHOPTS",
     "BASH_COMPAT",
     "BASH_XTRACEFD",
@@ -100,12 +101,14 @@ pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: 
         );
     }
     let leads_here = |value: &OsStr| {
-        std::env::split_paths(value).any(|path| !path.is_absolute() || path.starts_with(workspace))
+        // The loader parts names at blanks, too, so that not every one of the project's begins a path.
+        std::env::split_paths(value).any(|path| !path.is_absolute())
+            || value.to_string_lossy().contains(&*workspace.to_string_lossy())
     };
     let found = environment
         .names()
-        .find(|name| fits(name, &CHANGE_EVERYTHING[..4]) && environment.get(name).is_some_and(leads_here))?;
-    Some(format!("the variable {found} leads into the workspace"))
+        .find(|name| fits(name, &RUN_AT_START) && environment.get(name).is_some_and(leads_here))?;
+    Some(format!("the variable {found} may have the shell run something of the project's"))
 }
 
 /// What speaks against having the product's shell run the text as it is, which names these programs.
@@ -115,7 +118,7 @@ pub(crate) fn of_text(
     workspace: &Path,
     programs: &[String],
 ) -> Option<String> {
-    let changes = |name: &&str| fits(name, &CHANGE_EVERYTHING) || fits(name, &CHANGE_PROGRAMS);
+    let changes = |name: &&str| fits(name, &RUN_AT_START) || fits(name, &CHANGE_PROGRAMS);
     if let Some(found) = environment.names().find(changes) {
         return Some(format!("the variable {found} may change what the command does"));
     }
@@ -233,9 +236,13 @@ mod tests {
         let project = Path::new("/home/me/project");
         let program = Path::new("/usr/bin/headstart");
         assert_eq!(of_confined(&environment(&[("LD_LIBRARY_PATH", "/opt/cuda")]), project, program), None);
-        for (name, value) in
-            [("LD_PRELOAD", "/home/me/project/x.so"), ("LD_LIBRARY_PATH", "lib:/usr/lib"), ("BASH_ENV", "x")]
-        {
+        for (name, value) in [
+            ("LD_PRELOAD", "/home/me/project/x.so"),
+            ("LD_PRELOAD", "/usr/lib/y.so /home/me/project/x.so"),
+            ("LD_LIBRARY_PATH", "lib:/usr/lib"),
+            ("BASH_ENV", "x"),
+            ("SHELLOPTS", "hashall:xtrace"),
+        ] {
             assert!(of_confined(&environment(&[(name, value)]), project, program).is_some(), "{name}");
         }
         let own = Path::new("/home/me/project/target/headstart");
