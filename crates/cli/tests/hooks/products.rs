@@ -109,6 +109,9 @@ fn user(host: Option<&str>) -> Session {
 fn environment(command: &mut Command, session: &Session) {
     let node = installed("node/bin");
     command.current_dir(session.workspace()).env_clear().env("HOME", session.home());
+    // What they leave in the folder for temporary files goes with the session.
+    std::fs::create_dir_all(session.home().join("tmp")).unwrap();
+    command.env("TMPDIR", session.home().join("tmp"));
     command
         .env("PATH", format!("{}:/usr/bin:/bin", node.display()))
         .env("SHELL", "/bin/bash")
