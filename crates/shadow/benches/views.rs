@@ -17,7 +17,7 @@ use std::process::{Command as Process, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{OsTree, Overlay, Quota, WorkspacePath};
-use headstart_shadow::{BuildLayer, BuildRoom, Command, Options, ReadRules, View};
+use headstart_shadow::{BuildLayer, BuildRoom, Command, Options, Prepared, ReadRules, View};
 use tempfile::TempDir;
 
 const MANY: usize = 50_000;
@@ -105,6 +105,8 @@ fn starts(rounds: usize, many: usize) {
         "start of a view, 5 files",
         "start of a view, many files",
         "start, true and end, many files",
+        "start of a prepared view, many files",
+        "start, true and end of a prepared view",
     ]);
     for _ in 0..rounds {
         rows[0].time(plain);
@@ -121,6 +123,14 @@ fn starts(rounds: usize, many: usize) {
             view.run(&quick()).unwrap();
             view.end();
         });
+        let prepared = prepare();
+        rows[5].time(|| start_prepared(many.path(), prepared)).end();
+        let prepared = prepare();
+        rows[6].time(|| {
+            let mut view = start_prepared(many.path(), prepared);
+            view.run(&quick()).unwrap();
+            view.end();
+        });
     }
     rows.retain(|row| !row.times.is_empty());
     print(&mut rows);
@@ -128,6 +138,17 @@ fn starts(rounds: usize, many: usize) {
 
 fn start(workspace: &Path) -> View {
     View::start(&Options::new(workspace)).unwrap()
+}
+
+/// Processes that have had the time to be ready, as while a model answers.
+fn prepare() -> Prepared {
+    let prepared = Prepared::new(Path::new("/proc/self/exe")).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    prepared
+}
+
+fn start_prepared(workspace: &Path, prepared: Prepared) -> View {
+    View::start_with(&Options::new(workspace), Some(prepared)).unwrap()
 }
 
 fn held(rounds: usize) {

@@ -86,7 +86,7 @@ pub use layout::{Place, Shown, Standing, layout};
 pub use limits::Limits;
 pub use options::{BuildLayer, BuildRoom, Command, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
-pub use os::{Ender, View, build_folders, entry, keep_attributes, remove_folder, support};
+pub use os::{Ender, Prepared, View, build_folders, entry, keep_attributes, remove_folder, support};
 pub use reading::{Entry, Look, classify};
 pub use report::{
     Against, End, NotStaged, Output, Program, ReadBack, Refused, Running, Spent, Stream, Support, WhyNot,

@@ -31,11 +31,10 @@ use crate::Refusal;
 pub use attributes::keep_attributes;
 pub use build::{build_folders, remove_folder};
 pub use tiers::support;
-pub use view::{Ender, View};
+pub use view::{Ender, Prepared, View};
 
-/// The first argument of the process that makes the namespaces, and of the first one in them.
+/// The first argument of the process that makes the namespaces.
 const OUTER: &str = "__shadow";
-const INIT: &str = "__shadow-init";
 
 /// Becomes a process of a view, if the arguments (the program's name first) say so; else `None`, and nothing was done.
 ///
@@ -49,7 +48,6 @@ pub fn entry(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> 
     }
     match first.to_str()? {
         OUTER => Some(outer::enter()),
-        INIT => Some(init::enter()),
         _ => None,
     }
 }

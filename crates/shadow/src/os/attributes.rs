@@ -3,9 +3,7 @@
 use nix::libc;
 use seccompiler::BackendError;
 
-#[cfg(target_arch = "x86_64")]
-use super::filter::X32;
-use super::filter::{self, Rules};
+use super::filter::{self, Filter, Rules};
 use crate::Refusal;
 
 /// Mode, owner, times, extended attributes.
@@ -50,19 +48,12 @@ const SET_FLAGS: [u64; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602]
 pub fn keep_attributes() -> Result<(), Refusal> {
     const ABOUT: &str = "the filter of changes to attributes";
     let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;
-    filter::apply(rules, libc::EPERM, ABOUT)
+    Filter::new(rules, &[], ABOUT)?.apply()
 }
 
 fn rules() -> Result<Rules, BackendError> {
     let mut rules: Rules =
         CHANGES.iter().chain(&CHANGES_BY_NUMBER).map(|number| (*number, Vec::new())).collect();
     rules.insert(libc::SYS_ioctl, filter::any_of(1, SET_FLAGS)?);
-    #[cfg(target_arch = "x86_64")]
-    {
-        // In the x32 ABI `ioctl` has a number of its own.
-        let own = |number| if number == libc::SYS_ioctl { 514 } else { number };
-        let x32: Rules = rules.iter().map(|(number, rules)| (own(*number) | X32, rules.clone())).collect();
-        rules.extend(x32);
-    }
     Ok(rules)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nix::libc;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
+    SeccompRule, apply_filter, sock_filter,
 };
 
 use crate::Refusal;
@@ -13,14 +13,56 @@ use crate::Refusal;
 /// By the number of a call, which of its arguments are refused; an empty list stands for all of them.
 pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Numbers with this bit are those of the x32 ABI, where the kernel has it; from 512 on they are its own.
+/// What the program of a filter begins with; all later jumps are relative.
+const LOAD_NUMBER: sock_filter = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
+const IF_EQUAL: u16 = 0x15;
 #[cfg(target_arch = "x86_64")]
-pub(super) const X32: i64 = 0x4000_0000;
+const IF_SET: u16 = 0x45;
+const ANSWER: u16 = 0x06;
 
-/// Has the calls in `rules` fail with `answer`, for this process and all that it starts.
-pub(super) fn apply(rules: Rules, answer: libc::c_int, about: &str) -> Result<(), Refusal> {
-    let program = program(rules, answer).map_err(|error| refused(about, &error))?;
-    apply_filter(&program).map_err(|error| refused(about, &error))
+/// Numbers with this bit are those of the x32 ABI, where the kernel has it. No program of today has them, and a rule for each of them would double the
+/// filter, so none of them is let through.
+#[cfg(target_arch = "x86_64")]
+const X32: u32 = 0x4000_0000;
+
+/// A filter that is ready to be put on.
+pub(super) struct Filter {
+    program: BpfProgram,
+    about: &'static str,
+}
+
+impl Filter {
+    /// Has the calls in `rules` fail with `EPERM`, and all of the x32 ABI. Before that the calls of these numbers are answered with these errors.
+    pub(super) fn new(
+        rules: Rules,
+        first: &[(libc::c_long, libc::c_int)],
+        about: &'static str,
+    ) -> Result<Self, Refusal> {
+        let mut begin = vec![LOAD_NUMBER];
+        for (number, answer) in first {
+            let number = u32::try_from(*number).map_err(|error| refused(about, &error))?;
+            begin.extend(answered(IF_EQUAL, number, *answer));
+        }
+        #[cfg(target_arch = "x86_64")]
+        begin.extend(answered(IF_SET, X32, libc::EPERM));
+        let mut program = program(rules).map_err(|error| refused(about, &error))?;
+        program.splice(0..0, begin);
+        Ok(Self { program, about })
+    }
+
+    /// Puts it on this process and all that it starts.
+    pub(super) fn apply(&self) -> Result<(), Refusal> {
+        apply_filter(&self.program).map_err(|error| refused(self.about, &error))
+    }
+}
+
+/// Answers calls whose number compares so, and goes on with all others.
+fn answered(compare: u16, number: u32, answer: libc::c_int) -> [sock_filter; 2] {
+    let answer = libc::SECCOMP_RET_ERRNO | answer.cast_unsigned();
+    [
+        sock_filter { code: compare, jt: 0, jf: 1, k: number },
+        sock_filter { code: ANSWER, jt: 0, jf: 0, k: answer },
+    ]
 }
 
 /// The refusal of a filter that cannot be made or put on.
@@ -40,8 +82,8 @@ pub(super) fn any_of<T: Into<u64>>(
     values.into_iter().map(is).collect()
 }
 
-fn program(rules: Rules, answer: libc::c_int) -> Result<BpfProgram, BackendError> {
+fn program(rules: Rules) -> Result<BpfProgram, BackendError> {
     let arch = std::env::consts::ARCH.try_into()?;
-    let refused = SeccompAction::Errno(answer.cast_unsigned());
+    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
     SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
 }

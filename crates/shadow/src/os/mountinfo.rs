@@ -1,16 +1,50 @@
 //! What is mounted, and how, as `/proc/self/mountinfo` has it.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::MountFlags;
+
+use super::again;
 
 /// One mount: where, and the flags that a remount has to keep.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) at: PathBuf,
     pub(super) flags: MountFlags,
+}
+
+/// What is mounted in this process's namespace, and whether that is still so.
+#[derive(Debug)]
+pub(super) struct Mounts {
+    all: Vec<Mount>,
+    /// Without it nobody knows what changes.
+    file: Option<File>,
+}
+
+impl Mounts {
+    pub(super) fn read() -> Self {
+        let mut text = Vec::new();
+        let opened = File::open("/proc/self/mountinfo");
+        let file = opened.and_then(|mut file| file.read_to_end(&mut text).map(|_| file)).ok();
+        Self { all: mounts(&text), file }
+    }
+
+    pub(super) fn all(&self) -> &[Mount] {
+        &self.all
+    }
+
+    /// Whether something was mounted, moved or unmounted since it was read.
+    pub(super) fn have_changed(&self) -> bool {
+        let Some(file) = &self.file else { return true };
+        let mut changed = [PollFd::new(file, PollFlags::PRI)];
+        // The kernel says so once for each open file.
+        again(|| poll(&mut changed, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))) != Ok(0)
+    }
 }
 
 /// All mounts of the text, those that are not understood left out.

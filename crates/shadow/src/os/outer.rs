@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::os::fd::AsFd as _;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
+use fork::{Fork, fork};
 use nix::sched::{CloneFlags, unshare};
-use rustix::process::{Signal, getgid, getuid, set_parent_process_death_signal};
-use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
+use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, set_parent_process_death_signal, waitpid};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::channel::Channel;
-use super::{INIT, refused};
+use super::{again, init, refused};
 use crate::Refusal;
 
 /// What the first process needs to build the root folder and to lock itself in. It keeps none of it.
@@ -26,9 +27,12 @@ const NEEDED: [CapabilitySet; 6] = [
 pub(super) fn enter() -> ExitCode {
     let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     match start() {
-        Ok(mut child) => {
+        Ok(Fork::Child) => init::enter(Channel::new(socket)),
+        Ok(Fork::Parent(child)) => {
             drop(socket);
-            let _ = child.wait();
+            // It only waits from here on.
+            let _ = set_capabilities(None, sets(CapabilitySet::empty()));
+            let _ = again(|| waitpid(Pid::from_raw(child), WaitOptions::empty()));
             ExitCode::SUCCESS
         }
         Err(Refusal { call, about, message }) => {
@@ -39,7 +43,9 @@ pub(super) fn enter() -> ExitCode {
     }
 }
 
-fn start() -> Result<std::process::Child, Refusal> {
+/// Comes back twice: in this process and in the first one of the namespaces, which is a copy of it. To start the program again for that would take as long
+/// as half of all the rest.
+fn start() -> Result<Fork, Refusal> {
     // The thread that started this process may end while the view lives on, so it is the socket that tells of the caller's death.
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let namespaces = CloneFlags::CLONE_NEWUSER
@@ -56,25 +62,15 @@ fn start() -> Result<std::process::Child, Refusal> {
     // Each to itself and not to 0: files look right, and `id` says the truth.
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    let mut sets = capabilities(None).map_err(|error| refused("capget", "", error))?;
-    sets.inheritable = NEEDED.into_iter().collect();
-    set_capabilities(None, sets).map_err(|error| refused("capset", "", error))?;
-    for capability in NEEDED {
-        configure_capability_in_ambient_set(capability, true)
-            .map_err(|error| refused("prctl", "PR_CAP_AMBIENT", error))?;
-    }
-    let socket = std::io::stdin().as_fd().try_clone_to_owned();
-    let child = socket.and_then(|socket| {
-        Command::new("/proc/self/exe")
-            .arg(INIT)
-            .env_clear()
-            .current_dir("/")
-            .stdin(socket)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-    });
-    child.map_err(|error| refused("clone", "the first process of the view", error))
+    set_capabilities(None, sets(NEEDED.into_iter().collect()))
+        .map_err(|error| refused("capset", "", error))?;
+    // The copy may do anything, for there is no other thread: with one, no user namespace would have been made.
+    fork().map_err(|error| refused("fork", "the first process of the view", error))
+}
+
+fn sets(capabilities: CapabilitySet) -> CapabilitySets {
+    let inheritable = CapabilitySet::empty();
+    CapabilitySets { effective: capabilities, permitted: capabilities, inheritable }
 }
 
 /// For the first process: it does not outlive the one that waits for it.

@@ -51,7 +51,7 @@ fn notes(tier: Tier) -> Vec<String> {
 
 /// Everything but the copy, of which only one file is tried.
 fn try_out(options: &Options) -> Result<(), ShadowError> {
-    let (view, listing) = View::start_empty(options)?;
+    let (view, listing) = View::start_empty(options, None)?;
     view.end();
     if options.tier == Tier::Clone
         && let (Some(listing), Some(build)) = (listing, &options.build)

@@ -1,4 +1,5 @@
 mod program;
+mod starting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Shutdown;
@@ -6,30 +7,23 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
 
 use headstart_overlay_fs::{Change, ChangeSet, Tree};
 use headstart_workspace_path::WorkspacePath;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::channel::{Channel, Message};
+pub use self::starting::Prepared;
+use self::starting::end_process;
+use super::channel::Channel;
 use super::collect::{Collected, collect};
 use super::copied::{Listing, Original};
 use super::show::Show;
 use super::watch::Watch;
-use super::{OUTER, again, init, mountinfo, now, outside, read, refused, watch, written};
+use super::{init, mountinfo, now, outside, read, refused, watch, written};
 use crate::{
-    BuildRoom, Command, End, Limits, Options, Output, Place, ReadBack, ReadRules, Refusal, Refused,
-    ShadowError, Shown, Spent, Standing, Stream, Tier, layout,
+    BuildRoom, Command, End, Limits, Options, Output, Place, ReadBack, ReadRules, Refused, ShadowError,
+    Shown, Spent, Standing, Stream, Tier, layout,
 };
-
-const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
-
-/// How long the processes of a view get to end by themselves, before the first of them is killed.
-const ENDING: Duration = Duration::from_secs(2);
 
 /// A copy-on-write view of a workspace, held by the processes that were started for it.
 ///
@@ -88,7 +82,13 @@ impl Ender {
 impl View {
     /// Starts a view.
     pub fn start(options: &Options) -> Result<Self, ShadowError> {
-        let (mut view, listing) = Self::start_empty(options)?;
+        Self::start_with(options, None)
+    }
+
+    /// Starts a view with processes that were prepared for it, which takes a third of the time. Those that do not fit, because something was mounted on the
+    /// machine meanwhile, say, are ended, and others are started.
+    pub fn start_with(options: &Options, prepared: Option<Prepared>) -> Result<Self, ShadowError> {
+        let (mut view, listing) = Self::start_empty(options, prepared)?;
         if let Some(listing) = listing {
             let path = view.workspace.clone();
             let failed = |reason: String| ShadowError::Workspace { path: path.clone(), reason };
@@ -102,14 +102,19 @@ impl View {
     }
 
     /// Starts a view, of which a copy is still to be made where it says of what.
-    pub(super) fn start_empty(options: &Options) -> Result<(Self, Option<Listing>), ShadowError> {
+    pub(super) fn start_empty(
+        options: &Options,
+        prepared: Option<Prepared>,
+    ) -> Result<(Self, Option<Listing>), ShadowError> {
         let since = now();
         let workspace = real_workspace(&options.workspace)?;
         let mut options = Options { workspace: workspace.clone(), ..options.clone() };
         // On a disk that is almost full nothing is kept but in memory.
         options.build = options.build.filter(|build| watch::has_room(&build.folder));
-        let mounts = mountinfo::mounts(&std::fs::read("/proc/self/mountinfo").unwrap_or_default());
-        if let Some(inner) = mountinfo::below(&mounts, &workspace).next() {
+        // The processes start while it is decided what they show.
+        let Prepared { mut starting, mounts, .. } = Prepared::fitting(prepared, &options.program)?;
+        let mounts = mounts.all();
+        if let Some(inner) = mountinfo::below(mounts, &workspace).next() {
             let reason = format!(
                 "something is mounted in it at {}, and would uncover what lies below",
                 inner.display()
@@ -120,7 +125,7 @@ impl View {
             let found = standing(path);
             // What holds mounts can be shown, but not laid over.
             let is_tool = options.home.as_deref().is_some_and(|home| path.starts_with(home));
-            let is_open = is_tool && mountinfo::below(&mounts, path).next().is_some();
+            let is_open = is_tool && mountinfo::below(mounts, path).next().is_some();
             if is_open { Standing::Nothing } else { found }
         })?;
         let listing = listing(&options, &places)?;
@@ -130,20 +135,6 @@ impl View {
             options.limits.bytes = options.limits.bytes.saturating_add(listing.bytes);
             options.limits.files = options.limits.files.saturating_add(listing.files());
         }
-        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .map_err(|error| ShadowError::Refused(refused("socketpair", "", error)))?;
-        let child = std::process::Command::new(&options.program)
-            .arg(OUTER)
-            .env_clear()
-            .current_dir("/")
-            .stdin(theirs)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| {
-                let about = format!("{}, with /dev/null for its output", options.program.display());
-                ShadowError::Refused(refused("execve", about, error))
-            })?;
         let build = places.iter().filter_map(|place| match &place.shown {
             Shown::Build { room, .. } => Some(room.as_path()),
             _ => None,
@@ -154,7 +145,6 @@ impl View {
                 ShadowError::Refused(refused("mkdir", room.as_os_str().as_bytes(), error))
             })?;
         }
-        let mut starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
         let message = starting.ready(&options, &apart, &places)?;
         let (channel, child, mut descriptors) = starting.done(message)?;
         let (Some(written), Some(root)) = (descriptors.next(), descriptors.next()) else {
@@ -408,78 +398,6 @@ impl Drop for View {
     }
 }
 
-/// The processes of a view that is not yet one: ended when dropped.
-struct Starting {
-    child: Option<Child>,
-    channel: Option<Channel>,
-}
-
-impl Starting {
-    fn ready(
-        &mut self,
-        options: &Options,
-        apart: &init::Apart,
-        places: &[Place],
-    ) -> Result<Message, ShadowError> {
-        let wrong = |message: String| ShadowError::Protocol { message };
-        let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
-        let fields = init::encode(apart, &options.limits, places);
-        let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
-        // Where the first process refuses at once, the answer counts and not that it did not listen.
-        let sent = channel.send(&fields, &[]);
-        if let Err(error) = &sent
-            && !matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
-        {
-            return Err(wrong(format!("it cannot be told what to be: {error}")));
-        }
-        let patience = Timespec::try_from(options.patience).unwrap_or(Timespec { tv_sec: 10, tv_nsec: 0 });
-        let mut waited = [PollFd::new(channel, PollFlags::IN)];
-        let ready = again(|| poll(&mut waited, Some(&patience))).map_err(|error| wrong(error.to_string()))?;
-        if ready == 0 {
-            return Err(wrong(format!("it was not ready within {:?}", options.patience)));
-        }
-        match channel.receive() {
-            Ok(Some(message)) => Ok(message),
-            Ok(None) => Err(wrong(NO_ENTRY.to_owned())),
-            // It ended and had not even read what it was told.
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
-                Err(wrong(NO_ENTRY.to_owned()))
-            }
-            Err(error) => Err(wrong(sent.err().unwrap_or(error).to_string())),
-        }
-    }
-
-    fn done(
-        mut self,
-        message: Message,
-    ) -> Result<(Channel, Child, std::vec::IntoIter<OwnedFd>), ShadowError> {
-        match message.kind() {
-            b"ready" => {}
-            b"refused" => {
-                let (call, about, message) = (message.text(1), message.text(2), message.text(3));
-                return Err(ShadowError::Refused(Refusal { call, about, message }));
-            }
-            other => {
-                let message = format!("it began with {:?}", String::from_utf8_lossy(other));
-                return Err(ShadowError::Protocol { message });
-            }
-        }
-        let (Some(channel), Some(child)) = (self.channel.take(), self.child.take()) else {
-            return Err(ShadowError::Ended);
-        };
-        Ok((channel, child, message.descriptors.into_iter()))
-    }
-}
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        drop(self.channel.take());
-        if let Some(child) = &mut self.child {
-            end_process(child);
-        }
-    }
-}
-
 /// What a view of a tier that copies begins with.
 fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, ShadowError> {
     if !options.tier.copies() {
@@ -510,25 +428,6 @@ fn apart(options: &Options) -> Result<init::Apart, ShadowError> {
 /// A path of the workspace, from an absolute one.
 fn below(workspace: &Path, path: &Path) -> Option<WorkspacePath> {
     WorkspacePath::parse(path.strip_prefix(workspace).ok()?.to_str()?).ok()
-}
-
-/// Waits for the process that made the namespaces; it ends when the last process in them has. One that does not is killed.
-fn end_process(child: &mut Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    let deadline = Instant::now() + ENDING;
-    if let Some(handle) = &handle {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(left) = Timespec::try_from(left) else { break };
-            match poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&left)) {
-                Err(rustix::io::Errno::INTR) => {}
-                _ => break,
-            }
-        }
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 fn real_workspace(path: &Path) -> Result<PathBuf, ShadowError> {

@@ -26,7 +26,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use headstart_overlay_fs::{ChangeKind, OsTree, Quota};
-use headstart_shadow::{Command, End, ReadRules, Tier, View};
+use headstart_shadow::{Command, End, Prepared, ReadRules, Tier, View};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::machine::Machine;
@@ -122,11 +122,17 @@ fn print_output(bytes: &[u8]) {
     print!("{}", String::from_utf8_lossy(bytes));
 }
 
-/// How the attacks are run.
+/// How the attacks are run: as a command, and as a program in a view whose processes were prepared.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Command,
     Program,
+}
+
+impl Way {
+    fn prepared(self) -> Option<Prepared> {
+        matches!(self, Self::Program).then(|| Prepared::new(Path::new("/proc/self/exe")).unwrap())
+    }
 }
 
 fn attacked(way: Way, view: &mut View, command: &Command) -> String {
@@ -155,7 +161,11 @@ fn nothing_gets_through(at: &Path, tier: Tier, way: Way) {
     let options = machine.options_with_room(tier);
     // A descriptor that a careless host passes on to all its children.
     let inherited = rustix::io::dup(fs::File::open(machine.out().join("secret")).unwrap()).unwrap();
-    let mut view = View::start(&options).unwrap_or_else(|error| panic!("these tests need views: {error}"));
+    let prepared = way.prepared();
+    let process = prepared.as_ref().map(Prepared::process);
+    let mut view = View::start_with(&options, prepared)
+        .unwrap_or_else(|error| panic!("these tests need views: {error}"));
+    assert!(process.is_none_or(|process| process == view.process()), "it was made anew");
     let command = machine.attacks(BATTERY, &[], Duration::from_secs(120));
     let said = attacked(way, &mut view, &command);
     drop(inherited);

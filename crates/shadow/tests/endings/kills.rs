@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use headstart_shadow::{Command, Options, ShadowError, Tier, View};
+use headstart_shadow::{Command, Options, Prepared, ShadowError, Tier, View};
 use libtest_mimic::Trial;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
@@ -41,7 +41,7 @@ fn killed(arguments: &[String]) {
     let before = state(folder.path());
     let mut late = 0;
     for moment in 0..MOMENTS {
-        let what = ["command", "program"][moment as usize % 2];
+        let what = ["command", "program", "prepared"][moment as usize % 3];
         let mut caller = start_caller(folder.path(), what, &arguments[1]);
         std::thread::sleep(BETWEEN * moment);
         let id = caller.id();
@@ -88,7 +88,13 @@ fn child_of(parent: u32) -> Option<u32> {
 
 /// A caller with a view in which something runs and writes; it ends when it is told to.
 fn caller(arguments: &[String]) {
-    let view = View::start(&Options { tier: tier(&arguments[2]), ..options(arguments[0].as_ref()) });
+    let options = Options { tier: tier(&arguments[2]), ..options(arguments[0].as_ref()) };
+    if arguments[1] == "prepared" {
+        let _prepared = Prepared::new(&options.program);
+        let _ = std::io::stdin().read(&mut [0]);
+        return;
+    }
+    let view = View::start(&options);
     let Ok(mut view) = view else { return };
     let Ok(ender) = view.ender() else { return };
     std::thread::spawn(move || {

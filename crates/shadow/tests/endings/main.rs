@@ -24,12 +24,18 @@ use tempfile::TempDir;
 /// A test that is a process of its own, for it does to itself what no other test would bear.
 type Alone = fn(&[String]);
 
+/// What this program is called where it is to have another thread before it becomes a process of a view.
+pub(crate) const WITH_A_THREAD: &str = "with-a-thread";
+
 /// The first argument of such a process; then comes its name.
 const ALONE: &str = "__alone";
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
+    if std::env::args().next().is_some_and(|name| name.ends_with(WITH_A_THREAD)) {
+        std::thread::spawn(std::thread::park);
+    }
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }

@@ -1,8 +1,9 @@
 //! On a kernel that refuses one of the calls there is no view, and the error names the call. The kernel's part is a filter of this test.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use headstart_shadow::{ShadowError, Support, View, support};
+use headstart_shadow::{Options, Prepared, ShadowError, Support, View, support};
 use libtest_mimic::Trial;
 use nix::libc;
 use seccompiler::{
@@ -12,21 +13,23 @@ use seccompiler::{
 use crate::state::state;
 use crate::{Alone, alone, options, workspace};
 
-pub(crate) const ALONE: &[(&str, Alone)] = &[("refused", refused), ("supported", supported)];
+pub(crate) const ALONE: &[(&str, Alone)] =
+    &[("refused", refused), ("supported", supported), ("with_threads", with_threads)];
 
 /// A call, its number, the value of its first argument if only that is refused, and what an error has to name.
 type Row = (&'static str, libc::c_long, Option<u64>, &'static str);
 
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 25] = [
     ("unshare", libc::SYS_unshare, None, "unshare"),
+    ("fork", libc::SYS_clone, None, "fork"),
     ("capset", libc::SYS_capset, None, "capset"),
-    ("raise_ambient", libc::SYS_prctl, Some(47), "prctl (PR_CAP_AMBIENT)"),
+    ("ambient", libc::SYS_prctl, Some(47), "prctl (PR_CAP_AMBIENT)"),
     ("parent_death", libc::SYS_prctl, Some(1), "prctl (PR_SET_PDEATHSIG)"),
     ("mount", libc::SYS_mount, None, "mount (/, MS_SLAVE)"),
     ("open_tree", libc::SYS_open_tree, None, "open_tree"),
-    ("fsopen", libc::SYS_fsopen, None, "fsopen (tmpfs)"),
-    ("fsconfig", libc::SYS_fsconfig, None, "fsconfig (tmpfs"),
-    ("fsmount", libc::SYS_fsmount, None, "fsmount (tmpfs)"),
+    ("fsopen", libc::SYS_fsopen, None, "fsopen (devpts)"),
+    ("fsconfig", libc::SYS_fsconfig, None, "fsconfig (devpts"),
+    ("fsmount", libc::SYS_fsmount, None, "fsmount (devpts)"),
     ("move_mount", libc::SYS_move_mount, None, "move_mount"),
     ("mkdirat", libc::SYS_mkdirat, None, "mkdirat"),
     ("symlinkat", libc::SYS_symlinkat, None, "symlinkat"),
@@ -46,7 +49,7 @@ const ROWS: [Row; 24] = [
 
 pub(crate) fn trials() -> Vec<Trial> {
     let rows = ROWS.iter().map(|(name, ..)| alone("refused", &[name]));
-    rows.chain([alone("supported", &[])]).collect()
+    rows.chain([alone("supported", &[]), alone("with_threads", &[])]).collect()
 }
 
 fn filter(number: libc::c_long, first: Option<u64>) {
@@ -77,8 +80,23 @@ fn refused(arguments: &[String]) {
         assert!(said.contains("Operation not permitted"), "{said}");
         let Support::None { why } = support(&options(folder.path())) else { panic!("there is a view") };
         assert_eq!(why, said);
+        // What was prepared has met the same; who starts a view is told as if nothing had been.
+        if let Ok(prepared) = Prepared::new(&options(folder.path()).program) {
+            std::thread::sleep(Duration::from_millis(20));
+            let error = View::start_with(&options(folder.path()), Some(prepared)).unwrap_err();
+            assert_eq!(error.to_string(), said);
+        }
     }
     assert_eq!(state(folder.path()), before);
+}
+
+/// The first process is a copy of the one that makes the namespaces, so that one must have no other thread, which could hold a lock for ever in the copy.
+fn with_threads(_: &[String]) {
+    let folder = workspace();
+    let program = folder.path().join(crate::WITH_A_THREAD);
+    std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &program).unwrap();
+    let error = View::start(&Options { program, ..options(folder.path()) }).unwrap_err().to_string();
+    assert!(error.contains("unshare") && error.contains("Invalid argument"), "{error}");
 }
 
 /// Without a filter there is one: else all of this would pass anywhere.

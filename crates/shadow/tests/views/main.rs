@@ -19,6 +19,7 @@ mod layers;
 mod output;
 mod place;
 mod places;
+mod prepared;
 mod programs;
 mod reading;
 mod showing;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         showing::TESTS,
         reading::TESTS,
         places::TESTS,
+        prepared::TESTS,
         builds::TESTS,
     ];
     let overlay = [

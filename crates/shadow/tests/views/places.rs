@@ -5,15 +5,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
-use headstart_shadow::{Options, View};
+use headstart_shadow::{Options, Prepared, View};
 
 use crate::place::{Place, Test, ok, tier};
+use crate::prepared::prepared;
 
 pub(crate) const TESTS: &[Test] = &[
     ("the_name_of_the_workspace_is_any_bytes", the_name_of_the_workspace_is_any_bytes),
     ("a_workspace_may_be_in_memory", a_workspace_may_be_in_memory),
     ("a_workspace_may_be_below_a_folder_that_a_view_empties", a_workspace_below_an_emptied_folder),
     ("a_workspace_that_holds_mounts_is_refused", a_workspace_that_holds_mounts_is_refused),
+    ("what_was_prepared_before_a_mount_is_not_used", || mounted("meanwhile")),
     ("a_workspace_reached_through_a_link_is_where_the_link_leads", a_workspace_reached_through_a_link),
     ("tools_of_the_home_are_there_without_credentials", tools_of_the_home),
 ];
@@ -149,23 +151,37 @@ fn tools_of_the_home() {
     assert_eq!(crate::state::state(&home), before);
 }
 
-/// A name, a line of the shell that mounts, and a test.
-type Mounts = (&'static str, &'static str, fn(&Place));
+/// A name, a line of the shell that mounts, and a test, which is given what was prepared before that.
+type Mounts = (&'static str, &'static str, fn(&Place, Prepared));
 
 /// Workspaces that are on something that is mounted for them, and what is expected of each.
-const MOUNTS: [Mounts; 3] = [
+const MOUNTS: [Mounts; 4] = [
     ("tmpfs", "mount -t tmpfs tmpfs WORK", writes_and_reads_at),
     ("inner", "mkdir WORK/inner && mount -t tmpfs tmpfs WORK/inner", refuses_inner),
     ("bind", "mkdir WORK/../other && mount --bind WORK/../other WORK", writes_and_reads_at),
+    ("meanwhile", "mount -t tmpfs tmpfs WORK && echo mounted > WORK/file", prepared_before),
 ];
 
-fn writes_and_reads_at(place: &Place) {
+fn writes_and_reads_at(place: &Place, _: Prepared) {
     writes_and_reads(&place.options());
 }
 
-fn refuses_inner(place: &Place) {
+fn refuses_inner(place: &Place, _: Prepared) {
     let error = View::start(&place.options()).unwrap_err().to_string();
     assert!(error.contains("something is mounted in it at") && error.contains("inner"), "{error}");
+}
+
+fn prepared_before(place: &Place, before: Prepared) {
+    let process = before.process();
+    let mut view = View::start_with(&place.options(), Some(before)).unwrap();
+    assert_ne!(view.process(), process);
+    assert_eq!(ok(&mut view, "cat file"), "mounted\n");
+    // One that was prepared since does.
+    let since = prepared();
+    let process = since.process();
+    let mut view = View::start_with(&place.options(), Some(since)).unwrap();
+    assert_eq!(view.process(), process);
+    assert_eq!(ok(&mut view, "cat file"), "mounted\n");
 }
 
 /// Starts this test again in a mount namespace of its own.
@@ -192,8 +208,9 @@ pub(crate) fn in_mounts(name: &str) {
         let status = Command::new("/bin/sh").args(["-c", &line.replace("WORK", &work)]).status().unwrap();
         assert!(status.success(), "{line}");
     };
+    let before = prepared();
     run(line);
-    test(&place);
+    test(&place, before);
     // Else the folder could not be removed.
     run("umount WORK/inner 2>/dev/null || umount WORK");
 }

@@ -4,9 +4,7 @@ use nix::libc;
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use crate::Refusal;
-#[cfg(target_arch = "x86_64")]
-use crate::os::filter::X32;
-use crate::os::filter::{self, Rules};
+use crate::os::filter::{self, Filter, Rules};
 
 /// Refused whatever the arguments are.
 const NEVER: &[libc::c_long] = &[
@@ -97,18 +95,12 @@ const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6,
 /// Of netlink routes and the table of sockets, which are those of the view's own network.
 const NETLINK: [libc::c_int; 2] = [libc::NETLINK_ROUTE, libc::NETLINK_SOCK_DIAG];
 
-/// Calls on the list above that have a number of their own in the x32 ABI, and `ioctl`, which has no other way to be told apart.
-#[cfg(target_arch = "x86_64")]
-const NEVER_IN_X32: [i64; 6] = [514, 521, 528, 539, 540, 547];
-
-/// Puts the filters on this process and all that it starts.
-pub(super) fn apply() -> Result<(), Refusal> {
+/// The filter for this process and all that it starts.
+pub(super) fn filter() -> Result<Filter, Refusal> {
     const ABOUT: &str = "the filter of calls";
-    // Without `clone3`, whose flags a filter cannot see, a C library falls back to `clone`.
-    let no_clone3 = Rules::from([(libc::SYS_clone3, Vec::new())]);
     let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;
-    filter::apply(no_clone3, libc::ENOSYS, ABOUT)?;
-    filter::apply(rules, libc::EPERM, ABOUT)
+    // Without `clone3`, whose flags a filter cannot see, a C library falls back to `clone`.
+    Filter::new(rules, &[(libc::SYS_clone3, libc::ENOSYS)], ABOUT)
 }
 
 fn rules() -> Result<Rules, BackendError> {
@@ -147,12 +139,5 @@ fn rules() -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_mknodat, device(2)?);
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_mknod, device(1)?);
-    #[cfg(target_arch = "x86_64")]
-    {
-        let x32: Rules = rules.iter().map(|(number, rules)| (number | X32, rules.clone())).collect();
-        rules.extend(x32);
-        rules.extend(NEVER_IN_X32.map(|number| (number | X32, Vec::new())));
-        rules.insert(libc::SYS_clone3 | X32, Vec::new());
-    }
     Ok(rules)
 }

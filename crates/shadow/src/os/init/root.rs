@@ -64,18 +64,35 @@ enum Source {
     Made,
 }
 
+/// What every root has, whatever the plan says; mounted nowhere yet.
+pub(super) struct Parts {
+    devices: [(&'static str, Result<OwnedFd, Refusal>); DEVICES.len()],
+    terminals: OwnedFd,
+    processes: OwnedFd,
+}
+
+impl Parts {
+    pub(super) fn new() -> Result<Self, Refusal> {
+        // A volume that is taken out on the machine is not held by this copy of its mount.
+        mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+            .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
+        let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
+        let options = [("ptmxmode", Some("0666")), ("mode", Some("0620"))];
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let terminals = mounted("devpts", &options, attributes)?;
+        let processes = mounted("proc", &[], own_attributes() | MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
+        Ok(Self { devices, terminals, processes })
+    }
+}
+
 /// Builds the root and goes into it.
-pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
-    // A volume that is taken out on the machine is not held by this copy of its mount.
-    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
-        .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
+pub(super) fn build(plan: &Plan, parts: Parts) -> Result<Built, Refusal> {
     let workspace = plan.places.iter().find_map(|place| match &place.shown {
         Shown::Workspace { folder } => Some((&*place.at, &**folder)),
         _ => None,
     });
     let source = |place| source(place, workspace, &plan.apart);
     let sources = plan.places.iter().map(source).collect::<Result<Vec<_>, _>>()?;
-    let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
     let written = tmpfs(&plan.limits)?;
     attach(&written, CWD, Path::new(BUILDING_SITE))?;
     make_folder(&written, Path::new("root"))?;
@@ -91,9 +108,8 @@ pub(super) fn build(plan: &Plan) -> Result<Built, Refusal> {
             view = made;
         }
     }
-    site.devices(devices)?;
-    let proc = mounted("proc", &[], own_attributes() | MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
-    site.attach_at(&proc, Path::new("/proc"))?;
+    site.devices(parts.devices, &parts.terminals)?;
+    site.attach_at(&parts.processes, Path::new("/proc"))?;
     site.mask()?;
     site.resolver()?;
     let Site { root, written, writable } = site;
@@ -262,7 +278,11 @@ impl Site {
         attach(mount, &self.root, relative(at))
     }
 
-    fn devices(&mut self, devices: [(&str, Result<OwnedFd, Refusal>); DEVICES.len()]) -> Result<(), Refusal> {
+    fn devices(
+        &mut self,
+        devices: [(&str, Result<OwnedFd, Refusal>); DEVICES.len()],
+        terminals: &OwnedFd,
+    ) -> Result<(), Refusal> {
         make_folder(&self.root, Path::new("dev"))?;
         for (name, device) in devices {
             let at = Path::new("dev").join(name);
@@ -273,10 +293,7 @@ impl Site {
             rustix::fs::symlinkat(target, &self.root, Path::new("dev").join(name))
                 .map_err(|error| refused("symlinkat", name, error))?;
         }
-        let options = [("ptmxmode", Some("0666")), ("mode", Some("0620"))];
-        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        let terminals = mounted("devpts", &options, attributes)?;
-        self.attach_at(&terminals, Path::new("/dev/pts"))?;
+        self.attach_at(terminals, Path::new("/dev/pts"))?;
         self.writable.push("/dev/pts".into());
         self.empty("shm", Path::new("/dev/shm"), 0o1777)
     }

@@ -1,0 +1,166 @@
+//! The processes of a view that is not yet one.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::os::channel::{Channel, Message};
+use crate::os::mountinfo::Mounts;
+use crate::os::{OUTER, again, init, refused};
+use crate::{Options, Place, Refusal, ShadowError};
+
+const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
+
+/// How long the processes of a view get to end by themselves, before the first of them is killed.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// The processes of a view that waits to be told what it shows, made ahead so that a view starts sooner ([`View::start_with`](super::View::start_with)).
+///
+/// They hold namespaces and nothing of any workspace, so they serve for any options of the same program. They end when this is dropped, or with this process.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) starting: Starting,
+    pub(super) mounts: Mounts,
+    program: PathBuf,
+}
+
+impl Prepared {
+    /// Starts the processes, and does not wait for them. `program` is [`Options::program`].
+    pub fn new(program: &Path) -> Result<Self, ShadowError> {
+        // Before the copy of them is made: what is mounted from here on is seen to be missing in it.
+        let mounts = Mounts::read();
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|error| ShadowError::Refused(refused("socketpair", "", error)))?;
+        let child = std::process::Command::new(program)
+            .arg(OUTER)
+            .env_clear()
+            .current_dir("/")
+            .stdin(theirs)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| {
+                let about = format!("{}, with /dev/null for its output", program.display());
+                ShadowError::Refused(refused("execve", about, error))
+            })?;
+        let starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
+        Ok(Self { starting, mounts, program: program.to_owned() })
+    }
+
+    /// The first of them, and [`View::process`](super::View::process) of the view that they become.
+    pub fn process(&self) -> u32 {
+        self.starting.child.as_ref().map_or(0, Child::id)
+    }
+
+    /// These if they fit, or others.
+    pub(super) fn fitting(prepared: Option<Self>, program: &Path) -> Result<Self, ShadowError> {
+        let fits = |prepared: &Self| {
+            prepared.program == program && prepared.starting.waits() && !prepared.mounts.have_changed()
+        };
+        prepared.filter(fits).map_or_else(|| Self::new(program), Ok)
+    }
+}
+
+/// The processes of a view that is not yet one: ended when dropped.
+#[derive(Debug)]
+pub(super) struct Starting {
+    child: Option<Child>,
+    channel: Option<Channel>,
+}
+
+impl Starting {
+    /// Whether its first process has said nothing: neither that something was refused, nor by its end.
+    fn waits(&self) -> bool {
+        let Some(channel) = &self.channel else { return false };
+        let mut said = [PollFd::new(channel, PollFlags::IN)];
+        again(|| poll(&mut said, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))) == Ok(0)
+    }
+
+    pub(super) fn ready(
+        &mut self,
+        options: &Options,
+        apart: &init::Apart,
+        places: &[Place],
+    ) -> Result<Message, ShadowError> {
+        let wrong = |message: String| ShadowError::Protocol { message };
+        let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
+        let fields = init::encode(apart, &options.limits, places);
+        let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
+        // Where the first process refuses at once, the answer counts and not that it did not listen.
+        let sent = channel.send(&fields, &[]);
+        if let Err(error) = &sent
+            && !matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
+        {
+            return Err(wrong(format!("it cannot be told what to be: {error}")));
+        }
+        let patience = Timespec::try_from(options.patience).unwrap_or(Timespec { tv_sec: 10, tv_nsec: 0 });
+        let mut waited = [PollFd::new(channel, PollFlags::IN)];
+        let ready = again(|| poll(&mut waited, Some(&patience))).map_err(|error| wrong(error.to_string()))?;
+        if ready == 0 {
+            return Err(wrong(format!("it was not ready within {:?}", options.patience)));
+        }
+        match channel.receive() {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(wrong(NO_ENTRY.to_owned())),
+            // It ended and had not even read what it was told.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                Err(wrong(NO_ENTRY.to_owned()))
+            }
+            Err(error) => Err(wrong(sent.err().unwrap_or(error).to_string())),
+        }
+    }
+
+    pub(super) fn done(
+        mut self,
+        message: Message,
+    ) -> Result<(Channel, Child, std::vec::IntoIter<OwnedFd>), ShadowError> {
+        match message.kind() {
+            b"ready" => {}
+            b"refused" => {
+                let (call, about, message) = (message.text(1), message.text(2), message.text(3));
+                return Err(ShadowError::Refused(Refusal { call, about, message }));
+            }
+            other => {
+                let message = format!("it began with {:?}", String::from_utf8_lossy(other));
+                return Err(ShadowError::Protocol { message });
+            }
+        }
+        let (Some(channel), Some(child)) = (self.channel.take(), self.child.take()) else {
+            return Err(ShadowError::Ended);
+        };
+        Ok((channel, child, message.descriptors.into_iter()))
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        drop(self.channel.take());
+        if let Some(child) = &mut self.child {
+            end_process(child);
+        }
+    }
+}
+
+/// Waits for the process that made the namespaces; it ends when the last process in them has. One that does not is killed.
+pub(super) fn end_process(child: &mut Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let deadline = Instant::now() + ENDING;
+    if let Some(handle) = &handle {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(left) = Timespec::try_from(left) else { break };
+            match poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&left)) {
+                Err(rustix::io::Errno::INTR) => {}
+                _ => break,
+            }
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
