@@ -1,17 +1,18 @@
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{CommitOptions, WorkspacePath};
+use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, Step, StepAbove};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::checks::Checks;
+use crate::rules::{Rules, Whose};
 use crate::views::changed_since;
 
 /// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
@@ -26,6 +27,7 @@ pub(crate) struct NativeHost {
     workspace: Option<PathBuf>,
     freshness: Freshness,
     checks: Option<Checks>,
+    project_rules: Option<Arc<Rules>>,
 }
 
 /// Whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
@@ -54,6 +56,7 @@ impl NativeHost {
             workspace: None,
             freshness: Freshness::default(),
             checks: None,
+            project_rules: None,
         }
     }
 
@@ -83,6 +86,28 @@ impl NativeHost {
         Self { checks: Some(checks), ..self }
     }
 
+    /// The project's rules, which go with prompts.
+    pub(crate) fn telling(self, project_rules: Option<Arc<Rules>>) -> Self {
+        Self { project_rules, ..self }
+    }
+
+    /// What the model reads with a prompt.
+    pub(crate) async fn rules_beside(
+        &self,
+        prompt: &str,
+        whose: Whose,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+    ) -> Option<String> {
+        let rules = self.project_rules.as_ref()?;
+        rules.beside_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
+    }
+
+    /// What the user has to be told of the project's rules.
+    pub(crate) fn rules_notices(&self) -> Vec<String> {
+        self.project_rules.iter().flat_map(|rules| rules.notices()).collect()
+    }
+
     /// From now on whoever holds the receiver is asked whether steps run on top of each other. Until then none does.
     pub(crate) fn asked_steps(&self) -> mpsc::UnboundedReceiver<AskStep> {
         let (sender, receiver) = mpsc::unbounded_channel();
@@ -108,6 +133,15 @@ impl Host for NativeHost {
 
     fn gate_context(&self) -> GateContext {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn beside_prompt(
+        &self,
+        prompt: &str,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+    ) -> Option<String> {
+        self.rules_beside(prompt, Whose::Ahead, conversation, tree).await
     }
 
     fn commit_options(&self) -> CommitOptions {

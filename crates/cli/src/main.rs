@@ -33,6 +33,7 @@ mod models;
 mod offered;
 mod output;
 mod remote;
+mod rules;
 mod runner;
 mod secrets;
 mod seen;

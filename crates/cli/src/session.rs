@@ -9,7 +9,7 @@ use headstart_budget::policy::Allowance;
 use headstart_followup_state::Suggestions;
 use headstart_forked_query::{Message, Model, ModelError, SuppressionReason, Usage, generate_candidates};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{Conflict, WorkspacePath};
+use headstart_overlay_fs::{Conflict, Tree, WorkspacePath};
 use headstart_speculation::{
     Ending, Engine, Events, Host, Limits, News, Speculation, StartError, Transcript, Turn,
 };
@@ -20,13 +20,7 @@ use crate::host::{AskStep, NativeHost};
 use crate::index::Upkeep;
 use crate::offered::Commits;
 use crate::remote::Places;
-
-/// What the model is told it is, and how to work here.
-pub(crate) const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.\n\
-    Look before you change: read a file before you edit it, search before you guess. \
-    Make the smallest change that does what was asked, in the style of the code around it. \
-    Paths are relative to the project. A tool's error tells what to do differently.\n\
-    When you are done, say in one to three sentences what you did, and what is left to do if anything is.";
+use crate::rules::Whose;
 
 /// A conversation about a workspace, the model that answers, and the engine that works.
 pub(crate) struct Session {
@@ -80,10 +74,11 @@ impl Session {
         host: Arc<NativeHost>,
         model: Arc<dyn Model>,
         model_name: String,
+        system: String,
         history: Vec<Message>,
     ) -> Self {
         let Engine { toolbox, workspace, .. } = &engine;
-        let conversation = Conversation::new(SYSTEM, toolbox.schemas(), model_name, Arc::clone(workspace));
+        let conversation = Conversation::new(system, toolbox.schemas(), model_name, Arc::clone(workspace));
         let engine = Engine { workspace: conversation.workspace(), ..engine };
         let conversation = conversation.after(history);
         Self {
@@ -128,9 +123,10 @@ impl Session {
         self.views.warm_when_idle(self.host.gate_context().deny);
     }
 
-    /// What the index has to tell the user, each once.
-    pub(crate) fn index_notices(&self) -> Vec<String> {
-        self.index.as_ref().map(|index| index.notices()).unwrap_or_default()
+    /// What the index and the project's rules have to tell the user, each once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let of_index = self.index.iter().flat_map(|index| index.notices());
+        of_index.chain(self.host.rules_notices()).collect()
     }
 
     /// What the provider calls the model of the conversation.
@@ -146,7 +142,17 @@ impl Session {
     /// The beginning of a turn: the prompt, after what the model has to know first.
     pub(crate) fn open(&mut self, prompt: &str) -> Transcript {
         let news = self.news();
-        self.conversation.open(prompt, news)
+        match self.beside_prompt(prompt) {
+            Some(beside) => self.conversation.open(&format!("{prompt}\n\n{beside}"), news),
+            None => self.conversation.open(prompt, news),
+        }
+    }
+
+    /// What the model reads with a prompt.
+    fn beside_prompt(&self, prompt: &str) -> Option<String> {
+        let tree: Arc<dyn Tree> = Arc::clone(&self.engine.workspace) as _;
+        // A tree on a disk answers at once.
+        self.host.rules_beside(prompt, Whose::Users, self.conversation.params(), &tree).now_or_never()?
     }
 
     /// The model has to know this before the user's next words.
@@ -165,9 +171,10 @@ impl Session {
         self.engine.workspace.read(path).now_or_never()?.ok()
     }
 
-    /// What the turn that begins tells the model of undone changes, for the user, in a line; empty where that is nothing.
+    /// What the turn that begins tells the model besides the prompt, for the user: undone changes, rules. Empty where that is nothing.
     pub(crate) fn told(&self) -> String {
-        self.conversation.telling().for_user()
+        let undone = Some(self.conversation.telling().for_user()).filter(|undone| !undone.is_empty());
+        undone.into_iter().chain(self.host.rules_notices()).collect::<Vec<_>>().join("\n")
     }
 
     /// A foreground turn over a transcript: a new one, or one that an accept gave.

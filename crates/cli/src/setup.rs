@@ -4,7 +4,7 @@ use std::sync::Arc;
 use headstart_forked_query::{BackgroundModel, Message, Recording};
 use headstart_git_ahead::{Git, GitError, Repository};
 use headstart_overlay_fs::{
-    Durability, OsOptions, OsTree, Preparing, SweepOutcome, TreeError, UndoLimit, Workspace,
+    Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
 };
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
@@ -21,6 +21,7 @@ use crate::intel::Intel;
 use crate::models::Models;
 use crate::output;
 use crate::remote::{Places, Remote};
+use crate::rules::Rules;
 use crate::runner::BashRunner;
 use crate::session::Session;
 use crate::store;
@@ -173,8 +174,13 @@ pub(crate) fn any_views(
     Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state)
 }
 
+/// The project's rules, where its user wants them read.
+pub(crate) fn rules(config: &Config, workspace: &str, state: Option<&Path>) -> Option<Arc<Rules>> {
+    config.rules.then(|| Arc::new(Rules::of(workspace, state)))
+}
+
 /// A conversation with the person at the terminal.
-pub(crate) fn session(
+pub(crate) async fn session(
     config: &Config,
     workspace: &str,
     state: Option<&Path>,
@@ -185,7 +191,9 @@ pub(crate) fn session(
     let places = places(config, workspace, environment, state);
     let intel = Intel::open(config, workspace, environment, places.here.as_ref())?;
     let rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.to_owned())? };
+    let project_rules = self::rules(config, workspace, state);
     let (host, asks) = NativeHost::attended(rules);
+    let host = host.telling(project_rules.clone());
     let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
@@ -195,12 +203,17 @@ pub(crate) fn session(
     let held = places.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, places, index.as_ref());
     let engine = Intel::join(intel, engine);
-    let session = Session::new(engine, host, Arc::clone(&models.main), models.main_name.clone(), history);
+    let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
+    let gate = host.gate_context();
+    let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;
+    let (model, name) = (Arc::clone(&models.main), models.main_name.clone());
+    let session = Session::new(engine, host, model, name, system, history);
+    session.notices().iter().for_each(|notice| output::note(notice));
     Ok((session.with_index(index).with_views(held).at(Path::new(workspace), state), asks))
 }
 
 /// The demo's conversation: a recording for a model, edits without questions.
-pub(crate) fn demo_session(
+pub(crate) async fn demo_session(
     workspace: &Path,
     recording: Recording,
     speed: f64,
@@ -214,5 +227,5 @@ pub(crate) fn demo_session(
     let workspace = crate::workspace::resolve(Some(workspace))?;
     // Beside the sample project, in the temporary folder that goes with it.
     let state = Path::new(&workspace).with_file_name("state");
-    session(&config, &workspace, Some(&state), &models, Vec::new(), &environment)
+    session(&config, &workspace, Some(&state), &models, Vec::new(), &environment).await
 }

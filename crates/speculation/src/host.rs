@@ -1,9 +1,10 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{CommitOptions, WorkspacePath};
+use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
 use crate::{Check, Limits};
@@ -27,6 +28,19 @@ pub trait Host: Send + Sync {
     /// The approval mode, workspace and deny rules in force now, and with
     /// [`AheadWrites`](headstart_tool_gate::AheadWrites) whether edits of work ahead are staged where the mode asks.
     fn gate_context(&self) -> GateContext;
+
+    /// What the model reads with a prompt, after the user's words and in their message: the project's rules for the files that it is about, say.
+    ///
+    /// `conversation` is what the model has read before, and `tree` shows what the work is about to see. It is asked when work that runs ahead
+    /// begins; a host does the same for the prompts of its own turns. By default there is nothing.
+    async fn beside_prompt(
+        &self,
+        _prompt: &str,
+        _conversation: &CacheSafeParams,
+        _tree: &Arc<dyn Tree>,
+    ) -> Option<String> {
+        None
+    }
 
     /// What becomes of files that the user changed while the work was under way.
     fn commit_options(&self) -> CommitOptions {

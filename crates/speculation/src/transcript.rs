@@ -32,6 +32,11 @@ impl Transcript {
         Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }
     }
 
+    /// One that begins with the user's prompt and, in the same message, what the model reads with it ([`Host::beside_prompt`](crate::Host::beside_prompt)).
+    pub fn with_more(prompt: &str, beside: &str) -> Self {
+        Self::new(&format!("{prompt}\n\n{beside}"))
+    }
+
     /// The next call of the answer that has no result yet.
     pub fn pending_call(&self) -> Option<&ToolCall> {
         self.pending_calls().next()

@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 13] = [
+pub(crate) const PURE_CRATES: [&str; 14] = [
     "workspace-path",
     "followup-state",
     "tool-gate",
@@ -17,6 +17,7 @@ pub(crate) const PURE_CRATES: [&str; 13] = [
     "code-index",
     "forked-query",
     "toolbox",
+    "context",
     "code-intel",
     "speculation",
     "budget",

@@ -322,7 +322,7 @@ impl Chat {
 
     fn finish(&mut self, transcript: Transcript, ending: &Ending) -> Result<(), CliError> {
         self.face.end_turn(ending)?;
-        for notice in self.holds.notices().into_iter().chain(self.session.index_notices()) {
+        for notice in self.holds.notices().into_iter().chain(self.session.notices()) {
             self.face.say(&notice, Style::Dim)?;
         }
         // Somebody who reads the screen has seen it; a script goes by the exit code.

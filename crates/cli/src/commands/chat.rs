@@ -68,7 +68,8 @@ async fn talk(
     // A chat needs no store; without a state folder its accepts cannot be undone.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let (session, asks) =
-        setup::session(&config, workspace, state.as_deref(), models, Vec::new(), &context.environment)?;
+        setup::session(&config, workspace, state.as_deref(), models, Vec::new(), &context.environment)
+            .await?;
     let accounts = Accounts::open(context, &config, workspace)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {

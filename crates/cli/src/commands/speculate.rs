@@ -5,7 +5,7 @@ use futures::StreamExt;
 use headstart_budget::ledger::{Outcome, Source};
 use headstart_budget::outcome;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
-use headstart_overlay_fs::ChangeSummary;
+use headstart_overlay_fs::{ChangeSummary, Tree};
 use headstart_speculation::{Checked, Cost, Ending, Event, Finished, Speculation, Status};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
@@ -21,7 +21,7 @@ use crate::host::NativeHost;
 use crate::intel::Intel;
 use crate::models::Models;
 use crate::output::{self, Spinner};
-use crate::session::SYSTEM;
+use crate::rules::Rules;
 use crate::setup::AcceptedBy;
 use crate::signals::{self, Signals};
 use crate::store::{Draft, Record, Running};
@@ -68,15 +68,19 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let places = setup::places(&config, &workspace, &context.environment, Some(store.state_folder()));
     let intel = Intel::open(&config, &workspace, &context.environment, places.here.as_ref())?;
     let rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.clone())? };
+    let project_rules = setup::rules(&config, &workspace, Some(store.state_folder()));
     let checks = Checks::new(&workspace, &config.shadow, &context.environment);
-    let host = Arc::new(NativeHost::unattended(rules).checking(checks));
+    let host = Arc::new(NativeHost::unattended(rules).checking(checks).telling(project_rules.clone()));
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let engine = setup::engine(tree, &workspace, background, host, config.limits, places, index.as_ref());
     let engine = Intel::join(intel, engine);
     let tools = engine.toolbox.schemas();
-    let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
+    let base: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
+    let gate = engine.host.gate_context();
+    let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &base, &gate).await;
+    let params = CacheSafeParams::new(Some(system), tools, &history, &models.main_name);
     let ledger = ledger_of(context, &config, &workspace)?;
     let entries = entries_of(context, &config, Source::Command);
     note_left_out(&ledger, &entries, params.left_out(&models.background));
@@ -121,6 +125,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     // The driver has told everything; what is left of it is to go.
     let _ = driver.await;
     index.iter().flat_map(|index| index.notices()).for_each(|notice| output::note(&notice));
+    project_rules.iter().flat_map(|rules| rules.notices()).for_each(|notice| output::note(&notice));
     let record = running.finish(finished)?;
     if let Some(finished) = &record.finished {
         let status = finished.ending.status();

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_budget::ledger::Source;
@@ -7,6 +8,7 @@ use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
     CacheSafeParams, Generated, Guards, Suppressed, SuppressionReason, Usage, generate_candidates,
 };
+use headstart_overlay_fs::{OsTree, Tree};
 use headstart_tool_gate::ApprovalMode;
 use serde::Serialize;
 
@@ -20,7 +22,7 @@ use crate::ledger::Ledger;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::remote::Places;
-use crate::session::SYSTEM;
+use crate::rules::Rules;
 use crate::store::SpeculationId;
 use crate::{history, setup, workspace};
 
@@ -51,8 +53,14 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
-    let tools = setup::toolbox(Path::new(&workspace), Places::default(), index.as_ref()).schemas();
-    let params = CacheSafeParams::new(Some(SYSTEM.to_owned()), tools, &history, &models.main_name);
+    let toolbox = setup::toolbox(Path::new(&workspace), Places::default(), index.as_ref());
+    let rules = setup::rules(&config, &workspace, state.as_deref());
+    let tree =
+        OsTree::open(&workspace).map_err(|error| setup::cannot_open(Path::new(&workspace), None, &error))?;
+    let tree: Arc<dyn Tree> = Arc::new(tree);
+    let gate = config.gate_context(workspace.clone())?;
+    let system = Rules::system_text(rules.as_ref(), &toolbox, &tree, &gate).await;
+    let params = CacheSafeParams::new(Some(system), toolbox.schemas(), &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
     let ledger = ledger_of(context, &config, &workspace)?;
     let entries = entries_of(context, &config, Source::Command);

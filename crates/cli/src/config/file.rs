@@ -48,6 +48,7 @@ struct Fields {
     deny: Vec<Spanned<String>>,
     deny_defaults: Option<Spanned<bool>>,
     policy: Vec<Spanned<PolicyRule>>,
+    rules: Option<bool>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
     at_boundary: Option<Spanned<String>>,
@@ -148,6 +149,10 @@ impl File {
         };
         let line = self.fields.policy.get(*index).map_or(1, |policy| self.line(&policy.span()));
         self.refuse(line, &format!("policy {}.{field}", index + 1), problem)
+    }
+
+    pub(super) fn rules(&self) -> Option<bool> {
+        self.fields.rules
     }
 
     pub(super) fn suggestions(&self) -> Option<bool> {

@@ -63,6 +63,7 @@ pub(crate) enum TabKey {
 
 /// The configuration in force.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, of that name in the files")]
 pub(crate) struct Config {
     /// The model of the conversation.
     pub(crate) model: Option<ModelSpec>,
@@ -77,6 +78,8 @@ pub(crate) struct Config {
     pub(crate) deny_defaults: bool,
     /// The policies of all files together.
     pub(crate) policies: Policies,
+    /// Whether the project's rules are read.
+    pub(crate) rules: bool,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     /// What an accept does with work that stopped at a call which needs consent.
@@ -146,6 +149,7 @@ impl Config {
         config.deny = file.deny()?;
         config.deny_defaults = file.deny_defaults().is_none_or(|defaults| defaults.value);
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
+        config.rules = file.rules().unwrap_or(config.rules);
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
@@ -181,6 +185,7 @@ impl Config {
     }
 
     fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
+        self.rules = environment.switch("HEADSTART_RULES")?.unwrap_or(self.rules);
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
         shadow::apply_variable(&mut self.shadow, environment)?;
@@ -214,6 +219,7 @@ impl Default for Config {
             deny: Vec::new(),
             deny_defaults: true,
             policies: Policies::default(),
+            rules: true,
             suggestions: true,
             speculation: true,
             at_boundary: AtBoundary::default(),

@@ -39,6 +39,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     }
     let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
+    config.rules &= file.rules().unwrap_or(true);
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
     if let Some(choice) = file.at_boundary()? {

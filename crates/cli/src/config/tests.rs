@@ -103,6 +103,11 @@ fn background_work_is_off_as_soon_as_a_file_says_so_and_the_user_has_the_last_wo
     assert!(!case.load().unwrap().speculation && !case.load().unwrap().suggestions);
     assert!(case.variable("HEADSTART_SPECULATE", "on").load().unwrap().speculation);
     assert!(!Case::new("", "").variable("HEADSTART_SUGGEST", "off").load().unwrap().suggestions);
+    // So are the project's rules.
+    assert!(Case::new("", "").load().unwrap().rules);
+    assert!(!Case::new("rules = false", "rules = true").load().unwrap().rules);
+    assert!(!Case::new("", "rules = false").load().unwrap().rules);
+    assert!(!Case::new("", "").variable("HEADSTART_RULES", "off").load().unwrap().rules);
 }
 
 #[test]

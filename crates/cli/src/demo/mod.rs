@@ -71,7 +71,7 @@ async fn play(output: Output, speed: f64, without: &mut Baseline) -> Result<Exit
         "A recording stands in for the model; all else is real, in a sample project that goes afterwards. Edits do not ask \
          here (auto-edit mode); in default mode Tab shows the diff and asks once.",
     )?;
-    let mut stage = Stage::create(speed)?;
+    let mut stage = Stage::create(speed).await?;
     let mut rows = Vec::new();
 
     narrator.heading("1. You ask, the model works, you watch and wait.")?;

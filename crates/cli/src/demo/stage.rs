@@ -24,9 +24,9 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn create(speed: f64) -> Result<Self, CliError> {
+    pub(super) async fn create(speed: f64) -> Result<Self, CliError> {
         let sample = Sample::create()?;
-        let (session, asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
+        let (session, asks) = crate::setup::demo_session(&sample.root(), recording(), speed).await?;
         Ok(Self { sample, session, asks, speed, number: 0 })
     }
 
@@ -183,7 +183,7 @@ impl Stage {
 /// The same prompts in the foreground on a project of their own: how long one waits without speculation.
 pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
     let sample = Sample::create()?;
-    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), recording(), speed)?;
+    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), recording(), speed).await?;
     let agree = tokio::spawn(async move {
         while let Some(ask) = asks.recv().await {
             let _ = ask.answer.send(Consent::Run);

@@ -12,6 +12,7 @@ const IGNORED: &[u8] = b"/.gitignore
 /index/
 /ledgers/
 /remote/
+/rules/
 /shadow/
 /speculations/
 /staging/

@@ -29,6 +29,7 @@ mod provider;
 mod recording;
 mod recording_formats;
 mod remote;
+mod rules;
 mod scope;
 mod shadow;
 mod suggest;

@@ -1,0 +1,56 @@
+use std::fmt::Write as _;
+
+/// Text of a project as a model and its user both see it: control characters but tab and line end go, line ends are `\n`, and characters that hide or turn
+/// text around are written as their numbers, because with them a file can say to a model what its reader does not see.
+pub(crate) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for sign in text.trim_start_matches('\u{feff}').replace("\r\n", "\n").chars() {
+        match sign {
+            '\n' | '\t' => cleaned.push(sign),
+            '\r' => cleaned.push('\n'),
+            _ if hides(sign) => {
+                let _ = write!(cleaned, "<U+{:04X}>", u32::from(sign));
+            }
+            _ if sign.is_control() => {}
+            _ => cleaned.push(sign),
+        }
+    }
+    cleaned
+}
+
+/// The same in one line of at most `longest` characters.
+pub(crate) fn clean_line(text: &str, longest: usize) -> String {
+    let line = clean(text).replace(['\n', '\t'], " ");
+    match line.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Marks of direction, signs without width (but the joiner within emoji), and the tags and selectors that can carry a whole text unseen.
+fn hides(sign: char) -> bool {
+    matches!(sign,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reader_would_not_see_is_made_visible() {
+        let cases = [
+            ("a\u{202e}b", "a<U+202E>b"),
+            ("\u{feff}a\r\nb\rc", "a\nb\nc"),
+            ("\u{1b}[31mred\u{7}\0", "[31mred"),
+            ("x\u{e0041}", "x<U+E0041>"),
+            ("für 日本 👩\u{200d}💻", "für 日本 👩\u{200d}💻"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(clean(text), expected);
+        }
+        assert_eq!(clean_line("ab\ncd", 4), "ab c…");
+    }
+}

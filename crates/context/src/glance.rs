@@ -1,0 +1,173 @@
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use headstart_overlay_fs::{DirEntry, EntryKind, IgnoreRules, Tree, WorkspacePath};
+use headstart_tool_gate::GateContext;
+
+use crate::clean::clean_line;
+
+/// Lines of the whole.
+const LINES: usize = 60;
+/// Entries of one folder.
+const ENTRIES: usize = 15;
+/// Folders below folders.
+const DEPTH: usize = 4;
+/// A longer `.gitignore` is not read, in bytes.
+const IGNORE_BYTES: u64 = 64 * 1024;
+
+/// A folder that is shown, with what is in it.
+struct Folder {
+    path: WorkspacePath,
+    rules: IgnoreRules,
+    /// What is shown of it; empty as long as it is closed.
+    shown: Vec<Entry>,
+    hidden: usize,
+}
+
+struct Entry {
+    name: String,
+    is_folder: bool,
+    /// Its place in the list of folders.
+    folder: Option<usize>,
+}
+
+/// A project's files at a glance: at most 60 lines, upper folders first, without what `.gitignore` files or the rules leave out.
+///
+/// It is the same text for the same tree.
+pub async fn glance(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
+    let mut folders = vec![Folder::closed(WorkspacePath::root(), IgnoreRules::default())];
+    let mut queue = VecDeque::from([0]);
+    let mut lines = 0;
+    // Breadth first: what is near the root says most about a project.
+    while let Some(index) = queue.pop_front() {
+        let room = ENTRIES.min(LINES.saturating_sub(lines));
+        if room < 2 {
+            break;
+        }
+        let (path, rules) = (folders[index].path.clone(), folders[index].rules.clone());
+        let (rules, entries) = look(tree, gate, &path, &rules).await;
+        // The last line says how many more there are.
+        let count = if entries.len() <= room { entries.len() } else { room - 1 };
+        folders[index].hidden = entries.len() - count;
+        lines += count + usize::from(count < entries.len());
+        for entry in entries.into_iter().take(count) {
+            let is_folder = entry.kind == EntryKind::Directory;
+            let below = path.join_bytes(&entry.name).ok().filter(|_| is_folder);
+            let folder = below.filter(|below| below.names().count() < DEPTH).map(|below| {
+                folders.push(Folder::closed(below, rules.clone()));
+                queue.push_back(folders.len() - 1);
+                folders.len() - 1
+            });
+            let name = clean_line(&String::from_utf8_lossy(&entry.name), 80);
+            folders[index].shown.push(Entry { name, is_folder, folder });
+        }
+    }
+    let mut text = String::new();
+    render(&folders, 0, 0, &mut text);
+    text
+}
+
+impl Folder {
+    fn closed(path: WorkspacePath, rules: IgnoreRules) -> Self {
+        Self { path, rules, shown: Vec::new(), hidden: 0 }
+    }
+}
+
+/// What a folder holds that may be shown, folders first, and the rules that count in it. One that cannot be read is empty.
+async fn look(
+    tree: &Arc<dyn Tree>,
+    gate: &GateContext,
+    folder: &WorkspacePath,
+    rules: &IgnoreRules,
+) -> (IgnoreRules, Vec<DirEntry>) {
+    let Ok(entries) = tree.list(folder).await else { return (rules.clone(), Vec::new()) };
+    let ignore = folder.join(".gitignore").ok().filter(|path| !gate.denies(path));
+    let rules = match ignore {
+        Some(path) => match tree.metadata(&path).await {
+            Ok(found) if found.kind == EntryKind::File && found.len <= IGNORE_BYTES => {
+                let text = tree.read(&path).await.unwrap_or_default();
+                rules.with(folder, &String::from_utf8_lossy(&text))
+            }
+            _ => rules.clone(),
+        },
+        None => rules.clone(),
+    };
+    let is_shown = |entry: &DirEntry| {
+        let path = folder.join_bytes(&entry.name).ok();
+        entry.name != b".git"
+            && path.is_some_and(|path| !rules.ignores(&path, entry.kind) && !gate.denies(&path))
+    };
+    let mut entries: Vec<_> = entries.into_iter().filter(is_shown).collect();
+    entries.sort_by_key(|entry| entry.kind != EntryKind::Directory);
+    (rules, entries)
+}
+
+fn render(folders: &[Folder], index: usize, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    let folder = &folders[index];
+    for entry in &folder.shown {
+        let slash = if entry.is_folder { "/" } else { "" };
+        let _ = writeln!(text, "{indent}{}{slash}", entry.name);
+        if let Some(below) = entry.folder {
+            render(folders, below, depth + 1, text);
+        }
+    }
+    if 0 < folder.hidden {
+        let _ = writeln!(text, "{indent}… {} more", folder.hidden);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+    use headstart_overlay_fs::MemoryTree;
+    use headstart_tool_gate::DenyRules;
+
+    use super::*;
+
+    fn shown(files: impl IntoIterator<Item = String>, deny: &[&str]) -> String {
+        let files = files.into_iter().map(|path| (path, ""));
+        let files: Vec<_> = files.collect();
+        let tree = MemoryTree::from_files(files.iter().map(|(path, text)| (path.as_str(), *text))).unwrap();
+        let tree: Arc<dyn Tree> = Arc::new(tree);
+        let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
+        block_on(glance(&tree, &GateContext { deny, ..GateContext::default() }))
+    }
+
+    #[test]
+    fn upper_folders_come_first_and_closed_files_not_at_all() {
+        let files = ["src/a/deep/er/x.rs", "src/lib.rs", "README.md", ".env", ".git/HEAD", "private/x"];
+        insta::assert_snapshot!(shown(files.map(str::to_owned), &["/private"]), @r"
+        src/
+          a/
+            deep/
+              er/
+          lib.rs
+        README.md
+        ");
+    }
+
+    #[test]
+    fn what_git_ignores_is_left_out() {
+        let files = [
+            (".gitignore", "target/\n*.log\n"),
+            ("target/x", ""),
+            ("a.log", ""),
+            ("b/c.log", ""),
+            ("b/d", ""),
+        ];
+        let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files).unwrap());
+        let text = block_on(glance(&tree, &GateContext::default()));
+        assert_eq!(text, "b/\n  d\n.gitignore\n");
+    }
+
+    #[test]
+    fn a_large_project_stays_small() {
+        let many = (0..40).flat_map(|folder| (0..40).map(move |file| format!("f{folder:02}/file{file:02}")));
+        let text = shown(many, &[]);
+        assert!(text.lines().count() <= LINES, "{text}");
+        assert!(text.ends_with("… 26 more\n"), "{text}");
+        assert!(text.contains("… 26 more"), "{text}");
+    }
+}

@@ -1,0 +1,52 @@
+//! What a request of a coding agent tells the model besides the user's words.
+//!
+//! [`system_text`] is the system instruction of a session: what the agent is, how its tools are used well, the project's own rules, and where it works
+//! ([`Surroundings`], and [`glance`] for the files). It is made once, so that every request of the session begins with the same bytes and the
+//! provider's prefix cache is hit.
+//!
+//! [`ProjectRules`] reads what a project wants of whoever works on it: `AGENTS.md` (or, where there is none, the file that another product
+//! reads), and `.headstart/rules/*.md`. Rules for all files stand in the system text. Those for some files are told with the user's words when such a file is first
+//! mentioned or was touched, once ([`ProjectRules::beside_prompt`]); so is what changed on disk since. What was told is read from the conversation itself, so nothing is
+//! kept that could differ from it: a resumed conversation, a fork of it and one whose last turn was taken back each know what the model knows.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use headstart_context::{ProjectRules, Surroundings, system_text};
+//! use headstart_overlay_fs::{MemoryTree, Tree};
+//! use headstart_tool_gate::GateContext;
+//!
+//! # futures::executor::block_on(async {
+//! let files = [("AGENTS.md", "Use tabs.\n"), (".headstart/rules/ui.md", "---\nglobs: ui/**\n---\nNo inline styles.\n"), ("ui/a.css", "")];
+//! let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files)?);
+//! let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
+//! let rules = ProjectRules::read(&tree, &gate).await;
+//! let system = system_text(&[], Some(&rules), &Surroundings::default());
+//! assert!(system.contains("Use tabs.") && !system.contains("inline"));
+//!
+//! let told = rules.beside_prompt("make ui/a.css shorter", Some(&system), &[], &tree, &gate).await;
+//! assert!(told.text.unwrap().contains("No inline styles."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # What rules can do
+//!
+//! They are words for the model, and nothing else reads them: no policy, approval mode, deny rule or question depends on them. They are fenced by the name of
+//! their file, and characters that could hide text from a reader are made visible.
+//!
+//! # Limitations
+//!
+//! * Front matter is a few lines of `key: value`, not all of YAML, because patterns such as `*.rs`, which people write without quotes, are not YAML.
+//! * A file that only a shell command or a search touched calls up no rules.
+//! * Tokens are estimated from bytes.
+
+mod clean;
+mod glance;
+mod rules;
+mod surroundings;
+mod system;
+
+pub use glance::glance;
+pub use rules::{Applies, FilePatterns, Problem, ProjectRules, Rule, Told};
+pub use surroundings::Surroundings;
+pub use system::system_text;

@@ -1,0 +1,102 @@
+//! What a project wants of whoever works on it.
+
+mod beside;
+mod files;
+mod front_matter;
+mod read;
+mod told;
+
+use headstart_overlay_fs::WorkspacePath;
+
+pub use self::beside::Told;
+pub use self::files::FilePatterns;
+use crate::clean::clean_line;
+
+/// A longer file is not read, in bytes.
+pub(crate) const FILE_BYTES: u64 = 64 * 1024;
+/// So many files of a folder of rules are read.
+pub(crate) const MOST_FILES: usize = 256;
+/// So many tokens all rules that a conversation holds come to.
+pub(crate) const MOST_TOKENS: usize = 16_000;
+
+/// A rule of the project's.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// The file that it stands in.
+    pub path: WorkspacePath,
+    /// What it is for, from its front matter.
+    pub description: Option<String>,
+    /// What it counts for.
+    pub applies: Applies,
+    /// What it says, without the front matter and without what could hide in it.
+    pub text: String,
+}
+
+/// What a rule counts for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applies {
+    /// Everything.
+    Always,
+    /// What is in a folder: of an `AGENTS.md` in it.
+    Folder(WorkspacePath),
+    /// Some files.
+    Files(FilePatterns),
+    /// Nothing by itself: the model reads it where its description fits.
+    OnRequest,
+}
+
+/// What is wrong with a file of rules, in words for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, or the folder.
+    pub path: WorkspacePath,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", clean_line(&self.path.to_string(), 200), clean_line(&self.message, 500))
+    }
+}
+
+/// The rules of a project, as they are on disk at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectRules {
+    rules: Vec<Rule>,
+    problems: Vec<Problem>,
+}
+
+impl ProjectRules {
+    /// The rules, by path.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// What could not be read, or is not understood.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl Rule {
+    /// What its text costs a request, roughly.
+    pub fn tokens(&self) -> usize {
+        tokens(&self.text)
+    }
+
+    /// The name of its file, as the model and the user read it.
+    pub fn label(&self) -> String {
+        told::label(&self.path)
+    }
+
+    /// Its text with the fence that names its file.
+    pub(crate) fn block(&self) -> String {
+        told::block(&self.label(), "", &self.text)
+    }
+}
+
+/// Bytes by 3.5: near enough for texts in most languages, and without a tokenizer.
+pub(crate) fn tokens(text: &str) -> usize {
+    text.len() * 2 / 7
+}

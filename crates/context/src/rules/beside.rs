@@ -1,0 +1,185 @@
+//! The rules that go with a prompt.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use headstart_forked_query::Message;
+use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
+use headstart_tool_gate::{BuiltinTool, GateContext};
+
+use super::read::Reader;
+use super::told::{block, label, told, without_fences};
+use super::{Applies, MOST_TOKENS, Problem, ProjectRules, Rule, tokens};
+
+/// Files that a conversation touched and of which rules are looked for, the last ones.
+const MOST_TOUCHED: usize = 256;
+/// Folders whose rules are looked for.
+const MOST_FOLDERS: usize = 256;
+/// Words of a prompt that are taken for paths.
+const MOST_MENTIONED: usize = 64;
+/// Files that are read for one rule's expression, and how long each may be, in bytes.
+const MOST_SEARCHED: usize = 64;
+const SEARCHED_BYTES: u64 = 256 * 1024;
+
+/// What a model reads with a prompt.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// To stand after the user's words; `None`: nothing is new.
+    pub text: Option<String>,
+    /// The rules in it.
+    pub rules: Vec<Rule>,
+    /// Files whose rules count no more.
+    pub gone: Vec<String>,
+    /// What is wrong with rules that would have gone with it.
+    pub problems: Vec<Problem>,
+}
+
+impl ProjectRules {
+    /// The rules that this prompt calls up and the model has not read: for the files that it mentions, and those that calls of the conversation
+    /// read or wrote; and what changed in rules that the model did read. Read `self` anew for each prompt.
+    ///
+    /// `system` and `messages` are what the model has read: the whole conversation, without the prompt.
+    pub async fn beside_prompt(
+        &self,
+        prompt: &str,
+        system: Option<&str>,
+        messages: &[Message],
+        tree: &Arc<dyn Tree>,
+        gate: &GateContext,
+    ) -> Told {
+        let reader = Reader::new(tree, gate);
+        let known = told(system, messages);
+        let mentioned = mentioned(prompt, &reader, gate).await;
+        let touched: Vec<_> = mentioned.into_iter().chain(touched(messages, gate)).collect();
+        let mut told = Told::default();
+        let mut wanted = Vec::new();
+        for rule in &self.rules {
+            let counts = match &rule.applies {
+                Applies::Always => true,
+                Applies::Files(_) => {
+                    known.contains_key(rule.label().as_str()) || fits(rule, &touched, &reader).await
+                }
+                Applies::Folder(_) | Applies::OnRequest => false,
+            };
+            if counts {
+                wanted.push(rule.clone());
+            }
+        }
+        // Those of which the model has read rules come first: whether they changed is looked at in any case.
+        let read = known.keys().filter_map(|label| WorkspacePath::parse(label).ok()?.parent());
+        let mut seen = BTreeSet::new();
+        let folders = read.chain(touched.iter().flat_map(Touched::folders));
+        let mut folders: Vec<_> = folders
+            .filter(|folder| !folder.is_root() && seen.insert(folder.clone()))
+            .take(MOST_FOLDERS)
+            .collect();
+        // What holds for more comes before what holds for less.
+        folders.sort();
+        for folder in folders {
+            match reader.of_folder(&folder).await {
+                Ok(rule) => wanted.extend(rule),
+                Err(problem) => told.problems.push(problem),
+            }
+        }
+        let there: BTreeSet<_> = self.rules.iter().chain(&wanted).map(Rule::label).collect();
+        let unclear: BTreeSet<_> =
+            self.problems.iter().chain(&told.problems).map(|problem| label(&problem.path)).collect();
+        let mut spent: usize = known.values().map(|body| tokens(body)).sum();
+        let mut blocks = String::new();
+        for rule in wanted {
+            let name = rule.label();
+            let body = without_fences(&rule.text);
+            let remark = match known.get(name.as_str()) {
+                Some(known) if *known == body => continue,
+                Some(_) => " changed=\"the text before counts no more\"",
+                None => "",
+            };
+            if MOST_TOKENS < spent + rule.tokens() {
+                let message = format!(
+                    "is not told: the rules of this conversation would come to more than {MOST_TOKENS} tokens"
+                );
+                told.problems.push(Problem { path: rule.path.clone(), message });
+                continue;
+            }
+            spent += rule.tokens();
+            blocks.push_str(&block(&name, remark, &rule.text));
+            told.rules.push(rule);
+        }
+        for (name, body) in &known {
+            // What cannot be read at this moment is not gone.
+            if !body.is_empty() && !there.contains(*name) && !unclear.contains(*name) {
+                blocks.push_str(&block(name, " gone=\"these rules count no more\"", ""));
+                told.gone.push((*name).to_owned());
+            }
+        }
+        told.text = (!blocks.is_empty()).then(|| blocks.trim_end().to_owned());
+        told
+    }
+}
+
+/// A file or folder that a conversation is about.
+struct Touched {
+    path: WorkspacePath,
+    is_folder: bool,
+}
+
+impl Touched {
+    fn file(path: WorkspacePath) -> Self {
+        Self { path, is_folder: false }
+    }
+
+    /// The folders on the way to it.
+    fn folders(&self) -> impl Iterator<Item = WorkspacePath> {
+        let first = if self.is_folder { Some(self.path.clone()) } else { self.path.parent() };
+        std::iter::successors(first, WorkspacePath::parent)
+    }
+}
+
+/// The files that calls read or wrote, the last ones first.
+fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
+    let mut seen = BTreeSet::new();
+    let calls = messages.iter().rev().flat_map(Message::tool_calls);
+    let paths = calls.filter_map(|call| {
+        let tool = BuiltinTool::from_name(&call.name)?;
+        matches!(tool, BuiltinTool::ReadFile | BuiltinTool::Edit | BuiltinTool::WriteFile).then_some(())?;
+        WorkspacePath::resolve(tool.path_arg(&call.args)?, &gate.workspace).ok()
+    });
+    paths.filter(|path| seen.insert(path.clone())).take(MOST_TOUCHED).map(Touched::file).collect()
+}
+
+/// The files and folders that a prompt names and that are there.
+async fn mentioned(prompt: &str, reader: &Reader<'_>, gate: &GateContext) -> Vec<Touched> {
+    let ends = |sign: char| sign.is_whitespace() || "\"'`()<>,;|".contains(sign);
+    let mut seen = BTreeSet::new();
+    let words =
+        prompt.split(ends).map(|word| word.trim_start_matches('@').trim_end_matches(['.', ':', '!', '?']));
+    // `src/lib.rs:12:5` is that file.
+    let words = words.map(|word| word.split(':').next().unwrap_or_default());
+    let paths = words
+        .filter(|word| word.contains(['/', '.']))
+        .filter_map(|word| WorkspacePath::resolve(word, &gate.workspace).ok());
+    let paths: Vec<_> = paths.filter(|path| seen.insert(path.clone())).take(MOST_MENTIONED).collect();
+    let mut mentioned = Vec::new();
+    for path in paths {
+        if let Ok(Some((_, kind, _))) = reader.find(&path).await {
+            mentioned.push(Touched { path, is_folder: kind == EntryKind::Directory });
+        }
+    }
+    mentioned
+}
+
+async fn fits(rule: &Rule, touched: &[Touched], reader: &Reader<'_>) -> bool {
+    let Applies::Files(files) = &rule.applies else { return false };
+    let mut fitting = touched.iter().filter(|touched| !touched.is_folder && files.fits_path(&touched.path));
+    if !files.needs_text() {
+        return fitting.next().is_some();
+    }
+    for touched in fitting.take(MOST_SEARCHED) {
+        if let Some(text) = reader.content(&touched.path, SEARCHED_BYTES).await
+            && files.fits_text(&text)
+        {
+            return true;
+        }
+    }
+    false
+}

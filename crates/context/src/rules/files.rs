@@ -1,0 +1,77 @@
+use std::fmt;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_workspace_path::Glob;
+use regex_lite::{Regex, RegexBuilder};
+
+/// Bytes that a compiled expression may take.
+const REGEX_BYTES: usize = 256 * 1024;
+/// Patterns of one rule.
+const MOST_PATTERNS: usize = 64;
+
+/// Which files a rule is for: those whose path fits one of the patterns (any, where there is none) and whose text fits the expression, if there is one.
+///
+/// A pattern without a slash fits at any depth, as in `.gitignore`.
+#[derive(Debug, Clone)]
+pub struct FilePatterns {
+    patterns: Vec<String>,
+    globs: Vec<Glob>,
+    regex: Option<Regex>,
+}
+
+impl FilePatterns {
+    pub(super) fn new(patterns: Vec<String>, regex: Option<&str>) -> Result<Self, String> {
+        if MOST_PATTERNS < patterns.len() {
+            return Err(format!(
+                "globs: there are {} patterns, and at most {MOST_PATTERNS} count; join them with braces",
+                patterns.len()
+            ));
+        }
+        let mut globs = Vec::new();
+        for pattern in &patterns {
+            let anchored = match pattern.strip_prefix('/') {
+                Some(anchored) => anchored.to_owned(),
+                None if pattern.contains('/') => pattern.trim_start_matches("./").to_owned(),
+                None => format!("**/{pattern}"),
+            };
+            globs.push(Glob::new(&anchored).map_err(|error| format!("globs: {pattern:?}: {error}"))?);
+        }
+        let regex = regex.map(|regex| RegexBuilder::new(regex).size_limit(REGEX_BYTES).build());
+        let regex = regex.transpose().map_err(|error| format!("regex: {error}"))?;
+        Ok(Self { patterns, globs, regex })
+    }
+
+    /// Whether the path alone leaves it open or says yes.
+    pub(super) fn fits_path(&self, path: &WorkspacePath) -> bool {
+        self.globs.is_empty() || self.globs.iter().any(|glob| glob.is_match(path.as_bytes()))
+    }
+
+    /// Whether the text has to be looked at.
+    pub(super) fn needs_text(&self) -> bool {
+        self.regex.is_some()
+    }
+
+    pub(super) fn fits_text(&self, text: &str) -> bool {
+        self.regex.as_ref().is_none_or(|regex| regex.is_match(text))
+    }
+}
+
+impl PartialEq for FilePatterns {
+    fn eq(&self, other: &Self) -> bool {
+        let regex = |one: &Self| one.regex.as_ref().map(|regex| regex.as_str().to_owned());
+        self.patterns == other.patterns && regex(self) == regex(other)
+    }
+}
+
+impl Eq for FilePatterns {}
+
+impl fmt::Display for FilePatterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.patterns.join(", "))?;
+        match &self.regex {
+            Some(regex) if self.patterns.is_empty() => write!(f, "files with /{regex}/"),
+            Some(regex) => write!(f, " with /{regex}/"),
+            None => Ok(()),
+        }
+    }
+}

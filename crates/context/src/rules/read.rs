@@ -1,0 +1,220 @@
+use std::sync::Arc;
+
+use headstart_overlay_fs::{EntryKind, Overlay, Quota, Tree, TreeError, WorkspacePath};
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::{Limits, ToolContext};
+
+use super::{Applies, FILE_BYTES, MOST_FILES, MOST_TOKENS, Problem, ProjectRules, Rule, front_matter};
+use crate::clean::{clean, clean_line};
+
+/// The files with the rules of a folder, the first that is there counts: our own name, and what other products call theirs.
+const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"];
+/// The last one, of the root only.
+const OF_ROOT: &str = ".github/copilot-instructions.md";
+/// Where rules with front matter are.
+const FOLDER: &str = ".headstart/rules";
+
+/// Reads files of a tree under the rules of a session: links are followed within the workspace only, and what is closed is not read.
+pub(super) struct Reader<'a> {
+    view: Arc<Overlay>,
+    gate: &'a GateContext,
+    limits: Limits,
+}
+
+impl<'a> Reader<'a> {
+    /// Over what a conversation sees. Nothing is noted of what is read: rules that change meanwhile are news, no conflict.
+    pub(super) fn new(tree: &Arc<dyn Tree>, gate: &'a GateContext) -> Self {
+        let view = Arc::new(Overlay::new(Arc::clone(tree), Quota::default()));
+        Self { view, gate, limits: Limits::default() }
+    }
+
+    /// What a path leads to and how long it is, if a file is there that may be read.
+    pub(super) async fn find(
+        &self,
+        path: &WorkspacePath,
+    ) -> Result<Option<(WorkspacePath, EntryKind, u64)>, String> {
+        if self.gate.denies(path) {
+            return Ok(None);
+        }
+        let Some(name) = path.as_str() else { return Ok(None) };
+        // Without a link nothing is said of a path where nothing is.
+        match self.view.metadata(path).await {
+            Ok(_) => {}
+            Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => return Ok(None),
+            Err(error) => return Err(about(path, &error.to_string())),
+        }
+        let context = ToolContext {
+            view: &self.view,
+            gate: self.gate,
+            limits: &self.limits,
+            hardened: None,
+            consented: false,
+            attended: true,
+        };
+        let real = context.locate(name).await.map_err(|error| about(path, &error.to_string()))?;
+        match self.view.metadata(&real).await {
+            Ok(found) => Ok(Some((real, found.kind, found.len))),
+            Err(error) => Err(about(path, &error.to_string())),
+        }
+    }
+
+    /// The text of a file of rules; `None` where there is none.
+    async fn text(&self, path: &WorkspacePath) -> Result<Option<String>, String> {
+        let Some((real, kind, len)) = self.find(path).await? else { return Ok(None) };
+        if kind != EntryKind::File {
+            return Err("is not a regular file".to_owned());
+        }
+        if FILE_BYTES < len {
+            return Err(format!(
+                "has {len} bytes and is not read; rules have at most {FILE_BYTES}: shorten it, or move parts to files in {FOLDER}"
+            ));
+        }
+        let bytes = self.view.read(&real).await.map_err(|error| error.to_string())?;
+        match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Ok(Some(clean(&text))),
+            _ => Err("is not a text in UTF-8 and is not read".to_owned()),
+        }
+    }
+
+    /// A file of any kind of text, for an expression; `None` where it is too long, or none.
+    pub(super) async fn content(&self, path: &WorkspacePath, longest: u64) -> Option<String> {
+        let (real, kind, len) = self.find(path).await.ok()??;
+        if kind != EntryKind::File || longest < len {
+            return None;
+        }
+        Some(String::from_utf8_lossy(&self.view.read(&real).await.ok()?).into_owned())
+    }
+
+    /// The rules that a folder's own file holds.
+    pub(super) async fn of_folder(&self, folder: &WorkspacePath) -> Result<Option<Rule>, Problem> {
+        let names = NAMES.into_iter().chain(folder.is_root().then_some(OF_ROOT));
+        for name in names {
+            let Ok(path) = folder.join(name) else { continue };
+            match self.text(&path).await {
+                Ok(Some(text)) if text.trim().is_empty() => return Ok(None),
+                Ok(Some(text)) => {
+                    let applies =
+                        if folder.is_root() { Applies::Always } else { Applies::Folder(folder.clone()) };
+                    return Ok(Some(Rule { path, description: None, applies, text }));
+                }
+                Ok(None) => {}
+                Err(message) => return Err(Problem { path, message }),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A file below the folder of rules.
+    async fn with_front_matter(&self, path: WorkspacePath) -> (Option<Rule>, Vec<Problem>) {
+        let text = match self.text(&path).await {
+            Ok(Some(text)) => text,
+            Ok(None) => return (None, Vec::new()),
+            Err(message) => return (None, vec![Problem { path, message }]),
+        };
+        let (front, text) = front_matter::split(&text);
+        let applies = front.applies();
+        let mut problems = front.problems;
+        let rule = match applies {
+            Ok(_) if text.trim().is_empty() => {
+                problems.push("holds no text, so it says nothing".to_owned());
+                None
+            }
+            Ok(applies) => {
+                let about =
+                    [front.name, front.description].into_iter().flatten().collect::<Vec<_>>().join(": ");
+                let description = Some(clean_line(&about, 200)).filter(|about| !about.is_empty());
+                Some(Rule { path: path.clone(), description, applies, text: text.to_owned() })
+            }
+            Err(problem) => {
+                problems.push(format!("{problem}; the rule does not count until that is mended"));
+                None
+            }
+        };
+        (rule, problems.into_iter().map(|message| Problem { path: path.clone(), message }).collect())
+    }
+}
+
+/// An error that names its path and what a model is to do, as one about a path, for a user.
+fn about(path: &WorkspacePath, error: &str) -> String {
+    let message = error.strip_prefix(&format!("{path} ")).unwrap_or(error);
+    message.trim_end_matches("; go on without it").to_owned()
+}
+
+impl ProjectRules {
+    /// The rules of a project's root and of its folder of rules, as `tree` shows them and as far as `gate` leaves them open.
+    ///
+    /// A file that is too long, no text or a link out of the workspace is a [problem](Self::problems), and the others count.
+    pub async fn read(tree: &Arc<dyn Tree>, gate: &GateContext) -> Self {
+        let reader = Reader::new(tree, gate);
+        let mut read = Self::default();
+        match reader.of_folder(&WorkspacePath::root()).await {
+            Ok(rule) => read.rules.extend(rule),
+            Err(problem) => read.problems.push(problem),
+        }
+        read.add_folder(&reader).await;
+        read.rules.sort_by(|one, other| one.path.cmp(&other.path));
+        read.keep_to_limit();
+        read
+    }
+
+    async fn add_folder(&mut self, reader: &Reader<'_>) {
+        let Ok(folder) = WorkspacePath::parse(FOLDER) else { return };
+        let real = match reader.find(&folder).await {
+            Ok(Some((real, EntryKind::Directory, _))) => real,
+            Ok(Some(_)) => {
+                self.problems.push(Problem { path: folder, message: "is not a folder".to_owned() });
+                return;
+            }
+            Ok(None) => return,
+            Err(message) => {
+                self.problems.push(Problem { path: folder, message });
+                return;
+            }
+        };
+        let entries = match reader.view.list(&real).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.problems.push(Problem { path: folder, message: error.to_string() });
+                return;
+            }
+        };
+        let names = entries
+            .into_iter()
+            .filter(|entry| entry.kind != EntryKind::Directory && entry.name.ends_with(b".md"));
+        let names: Vec<_> = names.collect();
+        if MOST_FILES < names.len() {
+            let message =
+                format!("holds {} files, of which the first {MOST_FILES} by name count", names.len());
+            self.problems.push(Problem { path: folder.clone(), message });
+        }
+        for entry in names.into_iter().take(MOST_FILES) {
+            let Ok(path) = folder.join_bytes(&entry.name) else { continue };
+            let (rule, problems) = reader.with_front_matter(path).await;
+            self.rules.extend(rule);
+            self.problems.extend(problems);
+        }
+    }
+
+    /// Leaves out the rules for everything that do not fit into a request any more.
+    fn keep_to_limit(&mut self) {
+        let mut left = MOST_TOKENS;
+        let (rules, problems) = (&mut self.rules, &mut self.problems);
+        rules.retain(|rule| {
+            if rule.applies != Applies::Always {
+                return true;
+            }
+            let fits = left.checked_sub(rule.tokens());
+            match fits {
+                Some(rest) => left = rest,
+                None => problems.push(Problem {
+                    path: rule.path.clone(),
+                    message: format!(
+                        "is left out: with it the rules for all files come to more than {MOST_TOKENS} tokens; shorten them, or give \
+                         some of them globs"
+                    ),
+                }),
+            }
+            fits.is_some()
+        });
+    }
+}

@@ -1,0 +1,112 @@
+use std::fmt::Write as _;
+
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::DenyRules;
+
+use crate::clean::clean_line;
+
+/// So many changed files are named.
+const MOST_CHANGED: usize = 10;
+
+/// Where a session works, as its host found it at the beginning. What is empty is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The workspace, absolute.
+    pub folder: String,
+    /// The operating system and its shell, in a few words.
+    pub system: String,
+    /// The day, as `2026-01-31`.
+    pub date: String,
+    /// What git says of branch and changed files, from [`Surroundings::git_of`].
+    pub git: String,
+    /// The files at a glance, from [`glance`](crate::glance).
+    pub files: String,
+}
+
+impl Surroundings {
+    /// Branch and changed files in a line, out of what `git status --porcelain=v1 --branch` prints. Paths that the rules close are counted, not named.
+    pub fn git_of(status: &str, deny: &DenyRules) -> String {
+        let mut lines = status.lines();
+        let Some(branch) = lines.next().and_then(|line| line.strip_prefix("## ")) else {
+            return String::new();
+        };
+        let branch = match branch.strip_prefix("No commits yet on ") {
+            Some(branch) => format!("branch {branch}, without a commit"),
+            None if branch.starts_with("HEAD (no branch)") => "no branch (detached)".to_owned(),
+            None => match branch.split_once("...") {
+                Some((branch, upstream)) => format!("branch {branch}, follows {upstream}"),
+                None => format!("branch {branch}"),
+            },
+        };
+        let changed: Vec<_> = lines.filter(|line| 3 < line.len()).collect();
+        if changed.is_empty() {
+            return clean_line(&format!("{branch}; no changed files"), 300);
+        }
+        let named = changed.iter().filter(|line| may_be_named(line, deny)).take(MOST_CHANGED);
+        let named: Vec<_> = named.map(|line| clean_line(line.trim(), 120)).collect();
+        let mut text = clean_line(&branch, 300);
+        let _ = write!(text, "; changed: {}", named.join(", "));
+        if named.len() < changed.len() {
+            let _ = write!(text, " ({} in all)", changed.len());
+        }
+        text
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let rows =
+            [("Folder", &self.folder), ("System", &self.system), ("Date", &self.date), ("Git", &self.git)];
+        let mut text = String::new();
+        for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
+            let _ = writeln!(text, "{name}: {}", clean_line(value, 2_000));
+        }
+        if !self.files.is_empty() {
+            let _ = writeln!(text, "Files (not all; ls and glob show the rest):\n{}", self.files.trim_end());
+        }
+        text
+    }
+}
+
+/// Whether no rule closes what a line of git's is about. A path that git puts in quotes is not read, and not named.
+fn may_be_named(line: &str, deny: &DenyRules) -> bool {
+    let Some(paths) = line.get(3..) else { return false };
+    let mut paths = paths.split(" -> ");
+    paths.all(|path| {
+        let parsed = WorkspacePath::parse(path).ok().filter(|_| !path.starts_with('"'));
+        parsed.is_some_and(|path| !deny.closes(&path, false))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_is_told_in_a_line() {
+        let deny = DenyRules::from_patterns(["/private"]).unwrap();
+        let cases = [
+            ("## main\n", "branch main; no changed files"),
+            (
+                "## main...origin/main [ahead 2]\n M a.rs\n?? b\n",
+                "branch main, follows origin/main [ahead 2]; changed: M a.rs, ?? b",
+            ),
+            ("## No commits yet on trunk\n", "branch trunk, without a commit; no changed files"),
+            ("## HEAD (no branch)\n", "no branch (detached); no changed files"),
+            (
+                "## m\n?? .env\n M private/x\n M \"q\\t\"\nR  a -> b\n",
+                "branch m; changed: R  a -> b (4 in all)",
+            ),
+            ("fatal: not a git repository\n", ""),
+            ("", ""),
+        ];
+        for (status, expected) in cases {
+            assert_eq!(Surroundings::git_of(status, &deny), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_thousand_changed_files_are_counted() {
+        let lines: Vec<_> = (0..1_000).map(|number| format!(" M file{number}")).collect();
+        let told = Surroundings::git_of(&format!("## main\n{}", lines.join("\n")), &DenyRules::default());
+        assert!(told.ends_with("(1000 in all)") && told.len() < 300, "{told}");
+    }
+}

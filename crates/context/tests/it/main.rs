@@ -1,0 +1,6 @@
+//! Rules over trees: what is read, what is told and when, and what hostile files come to.
+
+mod conversation;
+mod hostile;
+mod reading;
+mod support;
