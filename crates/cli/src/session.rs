@@ -217,6 +217,7 @@ impl Session {
         let limits = allowance.map_or(self.engine.limits, |allowance| allowance.under(self.engine.limits));
         let engine = Engine { limits, ..self.engine.clone() };
         let (speculation, driver, events) = engine.start(id, self.conversation.params(), prompt)?;
+        self.views.prepare();
         tokio::spawn(driver);
         Ok((speculation, events))
     }

@@ -3,6 +3,7 @@
 //! A view is made when a step needs one first, and held until its work is over. It blocks a thread while a command runs; whoever drops the
 //! future ends the view, and the thread finds that out by itself.
 
+mod ahead;
 mod closed;
 mod environment;
 mod fill;
@@ -37,6 +38,7 @@ use headstart_toolbox::{
 
 use crate::config::Shadow;
 use crate::environment::Environment;
+use ahead::Ahead;
 pub(crate) use fresh::changed_since;
 use held::{AllHeld, Held, Open};
 use idle::Filler;
@@ -68,6 +70,7 @@ pub(crate) struct Views {
     warm: Vec<String>,
     held: AllHeld,
     filler: Mutex<Filler>,
+    ahead: Ahead,
 }
 
 impl Views {
@@ -117,6 +120,7 @@ impl Views {
             warm: settings.warm.clone(),
             held: AllHeld::default(),
             filler: Mutex::default(),
+            ahead: Ahead::default(),
         }
     }
 
@@ -222,6 +226,8 @@ impl Views {
         let this = Arc::clone(self);
         let ran = tokio::task::spawn_blocking(move || this.run_blocking(&held, &request)).await;
         ends.disarm();
+        // For the step above, which has a view of its own.
+        self.prepare();
         ran.unwrap_or_else(|error| Err(ToolError::NoView { why: error.to_string() }))
     }
 
@@ -377,7 +383,6 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// What the model can act on stays an error of the call; all else means that there is no view.
 /// Whether a view is a copy of what its user changed since.
 fn is_stale(opened: &Opened) -> bool {
     opened.view.tier().copies() && fresh::has_changed_since(opened.view.workspace(), opened.git.since)
@@ -391,6 +396,7 @@ fn tier_of(tier: headstart_shadow::Tier) -> Tier {
     }
 }
 
+/// What the model can act on stays an error of the call; all else means that there is no view.
 fn of_view(error: ShadowError) -> ToolError {
     match error {
         ShadowError::Command { .. } | ShadowError::Read { .. } => {

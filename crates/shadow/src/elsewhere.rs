@@ -16,6 +16,10 @@ use crate::{
 #[derive(Debug)]
 pub enum View {}
 
+/// The processes of a view, of which there is none on this system.
+#[derive(Debug)]
+pub enum Prepared {}
+
 /// What ends a view, of which there is none on this system.
 #[derive(Debug)]
 pub enum Ender {}
@@ -45,6 +49,18 @@ pub fn support(_options: &Options) -> Support {
     Support::None { why: why().to_string() }
 }
 
+impl Prepared {
+    /// Always an error.
+    pub fn new(_program: &Path) -> Result<Self, ShadowError> {
+        Err(why())
+    }
+
+    /// The first of them.
+    pub fn process(&self) -> u32 {
+        match *self {}
+    }
+}
+
 impl Ender {
     /// Ends the view.
     pub fn end(&self) {
@@ -55,6 +71,11 @@ impl Ender {
 impl View {
     /// Always an error.
     pub fn start(_options: &Options) -> Result<Self, ShadowError> {
+        Err(why())
+    }
+
+    /// Always an error.
+    pub fn start_with(_options: &Options, _prepared: Option<Prepared>) -> Result<Self, ShadowError> {
         Err(why())
     }
 

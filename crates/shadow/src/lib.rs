@@ -79,7 +79,7 @@ mod report;
 mod tier;
 
 #[cfg(all(feature = "os", not(target_os = "linux")))]
-pub use elsewhere::{Ender, View, build_folders, entry, remove_folder, support};
+pub use elsewhere::{Ender, Prepared, View, build_folders, entry, remove_folder, support};
 pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
 pub use layout::{Place, Shown, Standing, layout};

@@ -55,6 +55,13 @@ impl Places {
         }
     }
 
+    /// Work ahead begins: where its commands run here, the first of them finds a view almost ready.
+    pub(crate) fn prepare(&self) {
+        if let (None, Some(views)) = (&self.remote, &self.here) {
+            views.prepare();
+        }
+    }
+
     /// After an accept: builds ahead where commands run.
     pub(crate) fn warm_when_idle(&self, deny: DenyRules) {
         match (&self.remote, &self.here) {

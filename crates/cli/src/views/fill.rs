@@ -66,7 +66,7 @@ impl Views {
         let below = |folder: &WorkspacePath| over.as_ref().map_or(Vec::new(), |over| over.below(folder));
         let build = rooms.build(&room, &folders, below);
         let mut view =
-            View::start(&Options { build: Some(build), ..self.options.clone() }).map_err(failed)?;
+            self.start_view(&Options { build: Some(build), ..self.options.clone() }).map_err(failed)?;
         started(view.ender().map_err(failed)?);
         if !view.is_on_disk() {
             return Err("the disk is almost full".to_owned());

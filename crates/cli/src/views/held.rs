@@ -93,7 +93,7 @@ impl Views {
         oldest.inspect(|held| held.end()).is_some()
     }
 
-    /// Ends what had no command for so long.
+    /// Ends what had no command for so long, and what waits for one.
     pub(crate) fn end_idle(&self, since: Duration) {
         let idle: Vec<_> = {
             let mut all = lock(&self.held.views);
@@ -105,9 +105,10 @@ impl Views {
         for held in idle {
             held.end();
         }
+        self.ahead.end(since);
     }
 
-    fn watch_idle(self: &Arc<Self>) {
+    pub(super) fn watch_idle(self: &Arc<Self>) {
         let mut watched = lock(&self.held.watched);
         if watched.is_some() {
             return;

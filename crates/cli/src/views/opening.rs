@@ -45,7 +45,7 @@ impl Views {
             return Ok(Opened { view, git, room, _over: None });
         }
         let Some((rooms, mut room)) = self.make_a_room(id) else {
-            let view = View::start(&self.options)?;
+            let view = self.start_view(&self.options)?;
             return Ok(Opened { view, git, room: None, _over: None });
         };
         let (view, over) = self.start_in(rooms, &room, deny)?;
@@ -56,9 +56,9 @@ impl Views {
     /// A view of all in one: with a room on the disk only where it is a clone, which is to go after it.
     pub(crate) fn start(&self, id: &str, options: &Options) -> Result<(View, Option<Room>), ShadowError> {
         let made = if options.tier == Tier::Clone { self.make_a_room(id) } else { None };
-        let Some((rooms, mut room)) = made else { return Ok((View::start(options)?, None)) };
+        let Some((rooms, mut room)) = made else { return Ok((self.start_view(options)?, None)) };
         let build = Some(rooms.build(&room, &[], |_| Vec::new()));
-        let view = View::start(&Options { build, ..options.clone() })?;
+        let view = self.start_view(&Options { build, ..options.clone() })?;
         room.tell(|about| about.process = view.process());
         Ok((view, Some(room)))
     }
@@ -78,14 +78,14 @@ impl Views {
     ) -> Result<(View, Option<Used>), ShadowError> {
         let folders = rooms.folders(deny);
         if folders.is_empty() {
-            return Ok((View::start(&self.options)?, None));
+            return Ok((self.start_view(&self.options)?, None));
         }
         let with = |build| Options { build: Some(build), ..self.options.clone() };
         // A finished layer serves as one of an overlay.
         let over = if self.options.tier.copies() { None } else { rooms.warm().take(&folders) };
         if let Some(over) = over {
             let build = rooms.build(room, &folders, |folder| over.below(folder));
-            let started = View::start(&with(build)).and_then(|mut view| {
+            let started = self.start_view(&with(build)).and_then(|mut view| {
                 view.renew(over.done(), &over.changed)?;
                 Ok(view)
             });
@@ -96,8 +96,8 @@ impl Views {
             }
         }
         let build = rooms.build(room, &folders, |_| Vec::new());
-        let view = match View::start(&with(build)) {
-            Err(ShadowError::Refused(_)) => View::start(&self.options)?,
+        let view = match self.start_view(&with(build)) {
+            Err(ShadowError::Refused(_)) => self.start_view(&self.options)?,
             started => started?,
         };
         Ok((view, None))

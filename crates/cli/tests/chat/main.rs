@@ -22,6 +22,7 @@ mod looks;
 mod modes;
 mod parallel;
 mod pipe;
+mod prepared;
 mod provider;
 mod states;
 mod steps;
