@@ -1,0 +1,494 @@
+//! The rules of a conversation: what follows from what the user does and from what is reported of the work under way.
+//!
+//! No IO, no clock, no waiting: what is to be done is an [`Effect`], and comes back as a [`Report`]. A report that comes late is legal and
+//! changes nothing.
+
+mod questions;
+mod steps;
+mod suggesting;
+mod taking;
+mod turns;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use headstart_budget::ledger::Outcome;
+use headstart_budget::policy::{Habits, Hold, Mode};
+use headstart_budget::{Candidates, Metering, Unwritten};
+use headstart_followup_state::{
+    AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
+};
+use headstart_forked_query::{
+    CacheSafeParams, Generated, Guards, ModelRequest, SuppressionReason, Suppressed, ToolCall,
+};
+use headstart_speculation::{
+    Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Speculation, Transcript,
+};
+use headstart_tool_gate::{ApprovalMode, Verdict};
+
+use self::questions::Asking;
+use self::suggesting::SuggestionQuery;
+use self::taking::Taken;
+use crate::conversation::Conversation;
+use crate::item::Item;
+use crate::log::Log;
+use crate::options::AgentOptions;
+use crate::ports::Runtime;
+use crate::view::{Draft, Edit, Phase, Refused, Suggested, View};
+use crate::work::WorkAhead;
+
+/// The moment in which something happens.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Now {
+    /// On the clock of the host, which never goes back.
+    pub(crate) ms: u64,
+    /// Since the Unix epoch.
+    pub(crate) unix_ms: u64,
+}
+
+/// What is to be done.
+pub(crate) enum Effect {
+    /// Looks what the user has undone: [`Report::UndoFound`].
+    LookUndone,
+    /// Runs a turn in the foreground: [`Report::TurnEvent`], [`Report::Asked`], and at last [`Report::TurnEnded`].
+    StartTurn { request: Box<ModelRequest>, transcript: Transcript, limits: Limits },
+    /// Interrupts it; its end is reported.
+    StopTurn,
+    /// Answers what was asked with this number.
+    Reply { ask: u64, consent: Consent },
+    /// Asks what the user may want next: [`Report::QueryAnswered`].
+    AskSuggestion { request: RequestId, params: Box<CacheSafeParams>, guards: Guards, candidates: usize },
+    /// Waits for what accepted work asks by itself: [`Report::NextKnown`].
+    AwaitNext { request: RequestId, accepted: Speculation },
+    /// Gives up either.
+    DropQuery,
+    /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
+    StartWork { id: String, prompt: String, params: Box<CacheSafeParams>, limits: Limits },
+    /// Accepts work: [`Report::Accepted`].
+    Accept { work: Speculation, answers: Answers },
+    /// Gives work up, and the steps above it.
+    Abort(Speculation),
+    /// Keeps what was metered.
+    Keep(Unwritten),
+    /// Looks what other conversations have learned: [`Report::HabitsRead`].
+    ReadHabits,
+    /// Comes back at this time of the clock ([`Report::Wake`]); a later one takes its place.
+    WakeAt(u64),
+}
+
+/// What has come of it.
+pub(crate) enum Report {
+    UndoFound(News),
+    TurnEvent(Event),
+    Asked { ask: u64, call: ToolCall, verdict: Verdict },
+    TurnEnded { ending: Ending, transcript: Transcript, cost: Cost },
+    QueryAnswered { request: RequestId, answer: Result<Generated, Suppressed>, work_ms: u64 },
+    NextKnown {
+        request: RequestId,
+        next: Option<Suggestions>,
+        why_none: Option<SuppressionReason>,
+        above: Option<Speculation>,
+    },
+    WorkStarted(Speculation),
+    WorkEvent { id: String, event: Event },
+    WorkEnded { id: String, finished: Arc<Finished> },
+    StepStarted { below: String, step: Speculation },
+    Accepted(Box<Result<Acceptance, String>>),
+    HabitsRead(Habits),
+    Trouble(String),
+    Wake,
+}
+
+/// What goes on.
+#[derive(Default)]
+enum Doing {
+    #[default]
+    Nothing,
+    /// The workspace is looked at before a prompt runs, or the work for it is taken.
+    Opening { prompt: String, work: Option<Box<WorkAhead>> },
+    /// A turn in the foreground, which began with this prompt.
+    Turn { prompt: String },
+    /// An accept, of work that may still be running.
+    Accept(Box<Taken>),
+    /// Work that is taken, about which the user is asked.
+    Ask(Box<Taken>),
+}
+
+/// See the module.
+pub(crate) struct Core {
+    options: AgentOptions,
+    engine: Engine,
+    runtime: Arc<dyn Runtime>,
+    conversation: Conversation,
+    controller: FollowupController,
+    log: Log,
+    /// The events of turns since somebody took them.
+    events: Vec<Event>,
+    now: Now,
+    /// What the line of the front end holds.
+    line: String,
+    is_recalled: bool,
+    /// Numbers that were given: to requests, questions and suggestions.
+    last_number: u64,
+    query: Option<SuggestionQuery>,
+    /// Suggestions that the controller is about to be told.
+    pending: Candidates<WorkAhead>,
+    /// The suggestions of this moment, on screen, about to be, or in the line.
+    offers: Candidates<WorkAhead>,
+    doing: Doing,
+    asking: Option<Asking>,
+    queue: VecDeque<String>,
+    draft: Option<Draft>,
+    /// Whether the user stopped what goes on.
+    interrupted: bool,
+    is_over: bool,
+    effects: VecDeque<Effect>,
+    revision: u64,
+}
+
+impl Core {
+    pub(crate) fn new(
+        options: AgentOptions,
+        engine: Engine,
+        runtime: Arc<dyn Runtime>,
+        conversation: Conversation,
+    ) -> Self {
+        let mut core = Self {
+            controller: FollowupController::new(Config::default()),
+            engine,
+            runtime,
+            conversation,
+            options,
+            log: Log::default(),
+            events: Vec::new(),
+            now: Now::default(),
+            line: String::new(),
+            is_recalled: false,
+            last_number: 0,
+            query: None,
+            pending: Candidates::default(),
+            offers: Candidates::default(),
+            doing: Doing::Nothing,
+            asking: None,
+            queue: VecDeque::new(),
+            draft: None,
+            interrupted: false,
+            is_over: false,
+            effects: VecDeque::new(),
+            revision: 0,
+        };
+        core.enable();
+        core
+    }
+
+    /// Something happens now.
+    pub(crate) fn at(&mut self, now: Now) -> &mut Self {
+        self.now = now;
+        self.revision += 1;
+        self
+    }
+
+    /// What was metered meanwhile is to be kept.
+    pub(crate) fn keep_metered(&mut self) {
+        let unwritten = self.options.metering.take_unwritten();
+        if unwritten != Unwritten::default() {
+            self.effects.push_back(Effect::Keep(unwritten));
+        }
+    }
+
+    /// The next thing to do.
+    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    pub(crate) fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
+    }
+
+    pub(crate) fn log(&mut self) -> &mut Log {
+        &mut self.log
+    }
+
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    pub(crate) fn metering(&self) -> &Metering {
+        &self.options.metering
+    }
+
+    pub(crate) fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// Takes in what has come of an effect.
+    pub(crate) fn report(&mut self, report: Report) {
+        match report {
+            Report::UndoFound(news) => self.undo_found(news),
+            Report::TurnEvent(event) => self.tell(event),
+            Report::Asked { ask, call, verdict } => self.asked(ask, call, verdict),
+            Report::TurnEnded { ending, transcript, cost } => self.turn_ended(ending, transcript, &cost),
+            Report::QueryAnswered { request, answer, work_ms } => self.query_answered(request, answer, work_ms),
+            Report::NextKnown { request, next, why_none, above } => {
+                self.next_known(request, next, why_none, above);
+            }
+            Report::WorkStarted(speculation) => self.work_started(speculation),
+            Report::WorkEvent { id, event } => self.work_event(&id, event),
+            Report::WorkEnded { id, finished } => self.work_ended(&id, finished),
+            Report::StepStarted { below, step } => self.step_started(&below, step),
+            Report::Accepted(accepted) => self.accepted(*accepted),
+            Report::HabitsRead(habits) => self.options.metering.adopt(habits),
+            Report::Trouble(text) => self.log.push(Item::Trouble { text }),
+            Report::Wake => self.followup(Followup::Wake),
+        }
+    }
+
+    /// The user sends a prompt.
+    pub(crate) fn submit(&mut self, prompt: &str) -> Result<(), Refused> {
+        self.is_open()?;
+        if prompt.trim().is_empty() {
+            return Err(Refused::Empty);
+        }
+        self.line.clear();
+        if self.is_busy() {
+            // The line is empty again, and what was suggested stays.
+            self.followup(Followup::Edited { text: String::new() });
+            self.queue.push_back(prompt.to_owned());
+            return Ok(());
+        }
+        self.send(prompt);
+        Ok(())
+    }
+
+    /// The line holds another text. Words for the model give the suggestions and the work ahead up, unless one of them begins with it; or it is
+    /// a command, which may be about them; or it was called back and may go again.
+    pub(crate) fn edited(&mut self, text: &str, edit: Edit) {
+        text.clone_into(&mut self.line);
+        self.is_recalled = edit == Edit::Recalled;
+        let is_typing = self.is_typing();
+        if edit == Edit::Typed && is_typing {
+            self.drop_query();
+        }
+        let goes_with_it = self
+            .offers
+            .iter()
+            .any(|offer| offer.suggestion.rest_after(text).is_some() || offer.suggestion.is_same_as(text));
+        if text.is_empty() || goes_with_it || (is_typing && edit != Edit::Recalled) {
+            self.followup(Followup::Edited { text: text.to_owned() });
+        } else {
+            self.followup(Followup::Keystroke { typed: false });
+        }
+    }
+
+    /// The user takes the suggestion that they see, and the work behind it.
+    pub(crate) fn take(&mut self, shown: &str) -> Result<(), Refused> {
+        self.is_open()?;
+        if !self.controller.visible().is_some_and(|visible| visible.as_str() == shown) {
+            return Err(Refused::Stale);
+        }
+        if self.is_busy() {
+            return Err(Refused::Busy);
+        }
+        let effects = self.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
+        let is_taken = effects.iter().any(|effect| matches!(effect, Followed::Insert { .. }));
+        self.follow(effects, Outcome::Aborted);
+        if !is_taken {
+            return Err(Refused::TooEarly);
+        }
+        self.line.clear();
+        self.send(shown);
+        Ok(())
+    }
+
+    /// What the user does to the suggestion beside taking it.
+    pub(crate) fn on_suggestion(&mut self, event: Followup) {
+        self.followup(event);
+    }
+
+    /// The user stops what goes on; a question about work that they took is answered with no.
+    pub(crate) fn interrupt(&mut self) -> Result<(), Refused> {
+        self.is_open()?;
+        match &self.doing {
+            Doing::Nothing => return Err(Refused::Stale),
+            Doing::Opening { .. } => {}
+            Doing::Turn { .. } => {
+                self.asking = None;
+                self.effects.push_back(Effect::StopTurn);
+            }
+            Doing::Accept(taken) => self.effects.push_back(Effect::Abort(taken.speculation.clone())),
+            Doing::Ask(_) => {
+                self.decline();
+                return Ok(());
+            }
+        }
+        self.interrupted = true;
+        Ok(())
+    }
+
+    /// The host has other rules from now on. Nothing is suggested in plan mode.
+    pub(crate) fn rules_changed(&mut self) {
+        if self.mode() == ApprovalMode::Plan {
+            self.forget_suggestion();
+        }
+    }
+
+    /// As much is done ahead from now on.
+    pub(crate) fn set_background(&mut self, mode: Mode) {
+        self.options.metering.set_mode(mode);
+        if mode == Mode::Off {
+            self.forget_suggestion();
+        }
+        self.enable();
+    }
+
+    /// The user lets this conversation lose one more start. Says whether that changes anything.
+    pub(crate) fn grant(&mut self) -> bool {
+        let is_limited = self.options.metering.room(self.now.unix_ms).is_some();
+        if is_limited {
+            self.options.metering.grant();
+        }
+        is_limited
+    }
+
+    /// Whether a suggestion would be asked for now.
+    pub(crate) fn may_ask(&mut self) -> Result<(), Hold> {
+        self.look_at_machine();
+        self.options.metering.may_ask(self.now.unix_ms)
+    }
+
+    /// Forgets what was said.
+    pub(crate) fn clear(&mut self) -> Result<(), Refused> {
+        self.is_open()?;
+        if self.is_busy() {
+            return Err(Refused::Busy);
+        }
+        self.forget_suggestion();
+        self.conversation.clear();
+        self.log.clear();
+        Ok(())
+    }
+
+    /// Ends the conversation: what goes on is stopped, work ahead is dropped, and the ledger is told.
+    pub(crate) fn close(&mut self) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        self.drop_query();
+        self.close_suggestions(Outcome::Aborted);
+        self.queue.clear();
+        self.asking = None;
+        match std::mem::take(&mut self.doing) {
+            Doing::Nothing => {}
+            Doing::Opening { work, .. } => {
+                if let Some(mut work) = work {
+                    self.give_up(&mut work, Outcome::Aborted);
+                }
+            }
+            // Its end is reported, and what it cost with it.
+            doing @ Doing::Turn { .. } => {
+                self.effects.push_back(Effect::StopTurn);
+                self.doing = doing;
+            }
+            Doing::Accept(taken) | Doing::Ask(taken) => {
+                self.drop_taken(*taken, Outcome::Aborted);
+            }
+        }
+    }
+
+    /// Nothing is under way any more, whatever was: whoever did it is gone.
+    pub(crate) fn abandon(&mut self) {
+        self.is_over = true;
+        self.doing = Doing::Nothing;
+        self.asking = None;
+    }
+
+    /// Whether it is over, and nothing is left to wait for.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_over && matches!(self.doing, Doing::Nothing)
+    }
+
+    /// All that there is to draw.
+    pub(crate) fn view(&self) -> View {
+        let suggestion = self.controller.visible().map(|suggestion| Suggested {
+            text: suggestion.to_string(),
+            rest: suggestion.rest_after(&self.line).map(str::to_owned),
+            place: self.controller.place().unwrap_or_default(),
+        });
+        View {
+            revision: self.revision,
+            phase: self.phase(),
+            items: self.log.items().to_vec(),
+            queued: self.queue.iter().cloned().collect(),
+            draft: self.draft.clone(),
+            suggestion,
+            ahead: self.ahead().map(WorkAhead::view),
+            question: self.asking.as_ref().map(Asking::view),
+        }
+    }
+
+    /// The work ahead that the user would take now.
+    pub(crate) fn ahead(&self) -> Option<&WorkAhead> {
+        self.offers.current()?.work.as_ref()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match &self.doing {
+            Doing::Nothing if self.is_over => Phase::Ended,
+            Doing::Nothing => Phase::Idle,
+            _ if self.interrupted || self.is_over => Phase::Stopping,
+            Doing::Opening { .. } => Phase::Opening,
+            Doing::Turn { .. } => Phase::Turn,
+            Doing::Accept(_) => Phase::Accepting,
+            Doing::Ask(_) => Phase::Asking,
+        }
+    }
+
+    fn is_open(&self) -> Result<(), Refused> {
+        if self.is_over { Err(Refused::Ended) } else { Ok(()) }
+    }
+
+    fn is_busy(&self) -> bool {
+        !matches!(self.doing, Doing::Nothing)
+    }
+
+    /// Whether the line holds words for the model.
+    fn is_typing(&self) -> bool {
+        !self.line.is_empty() && !self.line.starts_with('/')
+    }
+
+    fn mode(&self) -> ApprovalMode {
+        self.engine.host.gate_context().mode
+    }
+
+    fn enable(&mut self) {
+        let enabled = self.options.suggestions && self.options.metering.mode() != Mode::Off;
+        self.followup(Followup::Enabled { enabled });
+    }
+
+    /// Asked before the policy is.
+    fn look_at_machine(&mut self) {
+        self.options.metering.set_machine(self.runtime.machine());
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    fn next_id(&mut self) -> String {
+        let number = self.next_number();
+        format!("{}-{number}", self.options.id)
+    }
+
+    /// Makes an item of what a run tells.
+    fn tell(&mut self, event: Event) {
+        if self.options.events {
+            self.events.push(event.clone());
+        }
+        self.log.tell(event);
+    }
+}

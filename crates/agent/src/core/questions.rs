@@ -1,0 +1,138 @@
+//! What the user is asked.
+
+use std::sync::Arc;
+
+use headstart_budget::ledger::Outcome;
+use headstart_overlay_fs::{Conflict, ConflictKind};
+use headstart_forked_query::ToolCall;
+use headstart_speculation::{AsksFirst, Consent};
+use headstart_tool_gate::Verdict;
+
+use super::taking::Taken;
+use super::{Core, Doing, Effect};
+use crate::item::{Item, NotTaken};
+use crate::view::{Answer, Question, QuestionId, Refused, Subject};
+
+/// A question that stands.
+pub(super) struct Asking {
+    id: QuestionId,
+    about: Arc<Subject>,
+    /// The number with which the turn waits, where it is about a call.
+    ask: Option<u64>,
+}
+
+impl Asking {
+    pub(super) fn view(&self) -> Question {
+        Question { id: self.id, about: Arc::clone(&self.about) }
+    }
+}
+
+impl Core {
+    /// A call of the turn needs the user's consent.
+    pub(super) fn asked(&mut self, ask: u64, call: ToolCall, verdict: Verdict) {
+        let declines = Effect::Reply { ask, consent: Consent::Decline };
+        if !matches!(self.doing, Doing::Turn { .. }) || self.interrupted || self.is_over {
+            return self.effects.push_back(declines);
+        }
+        if !self.options.attended {
+            self.log.push(Item::Declined { call, verdict });
+            return self.effects.push_back(declines);
+        }
+        self.ask(Some(ask), Subject::Call { call, verdict });
+    }
+
+    pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: AsksFirst) {
+        self.ask(None, Subject::Changes(asks));
+        self.doing = Doing::Ask(Box::new(taken));
+    }
+
+    pub(super) fn ask_about_conflicts(&mut self, taken: Taken, conflicts: Vec<Conflict>) {
+        let work = &taken.speculation;
+        let about = if conflicts.iter().any(is_about_git) {
+            Subject::Commits { work: work.id().to_owned(), conflicts, git: work.git() }
+        } else {
+            Subject::Conflicts { conflicts, changes: work.changes(), tokens: work.cost().spent_tokens() }
+        };
+        self.ask(None, about);
+        self.doing = Doing::Ask(Box::new(taken));
+    }
+
+    fn ask(&mut self, ask: Option<u64>, about: Subject) {
+        let id = QuestionId(self.next_number());
+        self.asking = Some(Asking { id, about: Arc::new(about), ask });
+    }
+
+    /// The user answers. An answer that does not fit the question is refused, and the question stands.
+    pub(crate) fn answer(&mut self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
+        let Some(asking) = self.asking.take_if(|asking| asking.id == question) else {
+            return Err(Refused::Stale);
+        };
+        match (&*asking.about, answer) {
+            (Subject::Call { .. }, answer @ (Answer::Yes | Answer::No)) => {
+                let consent = if answer == Answer::Yes { Consent::Run } else { Consent::Decline };
+                if let Some(ask) = asking.ask {
+                    self.effects.push_back(Effect::Reply { ask, consent });
+                }
+            }
+            (Subject::Changes(asks), Answer::Yes) => {
+                if let Some(taken) = self.asked_about() {
+                    self.accept(Taken { answers: asks.agreed(), ..taken });
+                }
+            }
+            (Subject::Conflicts { .. }, Answer::Choices(choices)) => {
+                if let Some(taken) = self.asked_about() {
+                    let answers = taken.answers.clone().with_choices(choices);
+                    self.accept(Taken { answers, ..taken });
+                }
+            }
+            (Subject::Conflicts { conflicts, .. } | Subject::Commits { conflicts, .. }, Answer::Anew) => {
+                if let Some(mut taken) = self.asked_about() {
+                    self.close_taken(&mut taken, Outcome::Conflict, 0);
+                    self.not_taken(taken, NotTaken::Conflict(conflicts.clone()));
+                }
+            }
+            (Subject::Commits { .. }, Answer::Settled) => {
+                if let Some(taken) = self.asked_about() {
+                    self.drop_taken(taken, Outcome::Conflict);
+                }
+            }
+            (Subject::Changes(_) | Subject::Conflicts { .. } | Subject::Commits { .. }, Answer::No) => {
+                self.asking = Some(asking);
+                self.decline();
+            }
+            _ => {
+                self.asking = Some(asking);
+                return Err(Refused::Stale);
+            }
+        }
+        Ok(())
+    }
+
+    /// The work is dropped; its prompt is in the line again, before what was to follow.
+    pub(super) fn decline(&mut self) {
+        let Some(asking) = self.asking.take() else { return };
+        let Some(taken) = self.asked_about() else { return };
+        let outcome = match &*asking.about {
+            Subject::Changes(_) => Outcome::Ignored,
+            _ => Outcome::Conflict,
+        };
+        let prompt = self.drop_taken(taken, outcome);
+        self.queue.push_front(prompt);
+        self.unqueue();
+    }
+
+    /// The work about which the user was asked: nothing goes on with it any more.
+    fn asked_about(&mut self) -> Option<Taken> {
+        match std::mem::take(&mut self.doing) {
+            Doing::Ask(taken) => Some(*taken),
+            other => {
+                self.doing = other;
+                None
+            }
+        }
+    }
+}
+
+fn is_about_git(conflict: &Conflict) -> bool {
+    conflict.kind == ConflictKind::Ref
+}

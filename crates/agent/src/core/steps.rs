@@ -1,0 +1,100 @@
+//! Work on top of work that the user has not taken yet.
+
+use futures::FutureExt;
+use headstart_budget::ledger::Outcome;
+use headstart_speculation::{Speculation, Status, Step, StepAbove};
+
+use super::{Core, Doing, Effect};
+use crate::work::WorkAhead;
+
+impl Core {
+    /// Whether the next step may run on top of work that the user has not taken yet.
+    pub(crate) fn allow_step(&mut self, step: &Step) -> Option<StepAbove> {
+        if !self.options.speculation || !self.controller.is_enabled() || self.is_over {
+            return None;
+        }
+        let below = self.steps_up_to(&step.below)?;
+        self.look_at_machine();
+        let allowance =
+            self.options.metering.run_above(self.now.unix_ms, below.len(), &step.prompt).ok()?;
+        Some(StepAbove { id: self.next_id(), limits: allowance.under(self.engine.limits) })
+    }
+
+    /// The steps that the user has not taken yet, up to the one with this id; nothing if it is none of this moment.
+    fn steps_up_to(&self, id: &str) -> Option<Vec<Speculation>> {
+        let offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
+        let offered = offered.map(|work| (&work.speculation, 0));
+        let taken = match &self.doing {
+            Doing::Accept(taken) | Doing::Ask(taken) => Some(&taken.speculation),
+            _ => None,
+        };
+        let accepted = self.query.as_ref().and_then(|query| query.accepted());
+        let taken = taken.into_iter().chain(accepted).map(|speculation| (speculation, 1));
+        offered.chain(taken).find_map(|(lowest, taken)| {
+            let above = |step: &Speculation| step.above().now_or_never().flatten();
+            let steps: Vec<_> = std::iter::successors(Some(lowest.clone()), above).collect();
+            let place = steps.iter().position(|step| step.id() == id)?;
+            Some(steps[taken.min(place + 1)..=place].to_vec())
+        })
+    }
+
+    /// The engine began a step on top of work. Where that work is gone, so is the step.
+    pub(super) fn step_started(&mut self, below: &str, step: Speculation) {
+        let step = WorkAhead::new(self.now.unix_ms, step);
+        let stands_on_taken = self.taken().is_some_and(|taken| taken.speculation.id() == below);
+        if stands_on_taken && let Some(taken) = self.taken() {
+            taken.above = Some(Box::new(step));
+        } else if let Some(query) =
+            self.query.as_mut().filter(|query| query.accepted().is_some_and(|accepted| accepted.id() == below))
+        {
+            query.set_above(step);
+        } else if let Some(work) = self.work(below) {
+            work.above = Some(Box::new(step));
+        }
+    }
+
+    /// The steps above this one are given up with it: the ledger is told, while they still say what they cost.
+    pub(super) fn close_steps(&mut self, speculation: &Speculation, above: Option<Box<WorkAhead>>) {
+        let unix_ms = self.now.unix_ms;
+        let unreported = || {
+            let step = speculation.above().now_or_never().flatten()?;
+            Some(Box::new(WorkAhead::new(unix_ms, step)))
+        };
+        if let Some(mut above) = above.or_else(unreported) {
+            self.close_work(&mut above, Outcome::Aborted);
+        }
+    }
+
+    /// The ledger is told what became of work and of the steps above it.
+    pub(super) fn close_work(&mut self, work: &mut WorkAhead, outcome: Outcome) {
+        let (meter, speculation) = (&mut work.meter, &work.speculation);
+        self.options.metering.closed(self.now.unix_ms, meter, speculation, outcome, 0);
+        self.close_steps(&work.speculation, work.above.take());
+    }
+
+    /// The same, and the work is dropped.
+    pub(super) fn give_up(&mut self, work: &mut WorkAhead, outcome: Outcome) {
+        self.close_work(work, outcome);
+        self.effects.push_back(Effect::Abort(work.speculation.clone()));
+    }
+
+    /// A step that is worth offering: an interrupt at the moment of the accept below may have ended it.
+    pub(super) fn unless_aborted(&mut self, mut step: Box<WorkAhead>) -> Option<Box<WorkAhead>> {
+        if step.speculation.status() != Status::Aborted {
+            return Some(step);
+        }
+        self.close_work(&mut step, Outcome::Aborted);
+        None
+    }
+
+    /// Gives the pending suggestion the step that runs already for it, and says whether there is one; a step that is for none of them is given up.
+    pub(super) fn attach_step(&mut self, step: Option<Box<WorkAhead>>) -> bool {
+        let Some(mut step) = step else { return false };
+        if let Some(offer) = self.pending.get_mut(step.speculation.prompt()) {
+            offer.work = Some(*step);
+            return true;
+        }
+        self.give_up(&mut step, Outcome::Aborted);
+        false
+    }
+}

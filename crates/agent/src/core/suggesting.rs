@@ -1,0 +1,356 @@
+//! Suggestions: from the question to the model to what becomes of each of them.
+
+use std::sync::Arc;
+
+use headstart_budget::ledger::Outcome;
+use headstart_budget::{Candidate, Candidates, NotShown, QueryCost, RunMeter};
+use headstart_followup_state::{
+    Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion, Suggestions,
+};
+use headstart_forked_query::{Generated, ModelError, SuppressionReason, Suppressed};
+use headstart_speculation::{Event, Finished, Speculation};
+use headstart_tool_gate::ApprovalMode;
+
+use super::{Core, Doing, Effect};
+use crate::item::{Item, NoSuggestion};
+use crate::work::WorkAhead;
+
+/// A question what comes next, its answer still to come.
+pub(super) struct SuggestionQuery {
+    request: RequestId,
+    /// The accepted work that asks it by itself, and what of its cost is written down.
+    accepted: Option<(Speculation, RunMeter)>,
+    /// The next step, on top of that work.
+    above: Option<Box<WorkAhead>>,
+}
+
+/// The answer.
+struct QueryAnswer {
+    suggestions: Result<Suggestions, NotSuggested>,
+    cost: QueryCost,
+    /// The suggestion as it runs already, on top of the work that was accepted.
+    above: Option<Box<WorkAhead>>,
+}
+
+/// Why there is nothing to suggest.
+struct NotSuggested {
+    /// The code, as in the ledger.
+    reason: String,
+    /// Where the question failed.
+    error: Option<ModelError>,
+}
+
+impl From<SuppressionReason> for NotSuggested {
+    fn from(why: SuppressionReason) -> Self {
+        let reason = why.as_str().to_owned();
+        let error = match why {
+            SuppressionReason::QueryFailed(error) => Some(error),
+            _ => None,
+        };
+        Self { reason, error }
+    }
+}
+
+impl NotSuggested {
+    fn because(reason: &str) -> Self {
+        Self { reason: reason.to_owned(), error: None }
+    }
+}
+
+impl SuggestionQuery {
+    /// The accepted work after which it is asked.
+    pub(super) fn accepted(&self) -> Option<&Speculation> {
+        self.accepted.as_ref().map(|(speculation, _)| speculation)
+    }
+
+    pub(super) fn set_above(&mut self, step: WorkAhead) {
+        self.above = Some(Box::new(step));
+    }
+}
+
+impl Core {
+    /// Asks for a suggestion; not while the user is typing the next prompt already.
+    pub(super) fn ask_for_suggestion(&mut self) {
+        if !self.controller.is_enabled() || self.is_typing() {
+            return;
+        }
+        self.look_at_machine();
+        if let Err(hold) = self.options.metering.ask(self.now.unix_ms) {
+            if self.options.metering.should_report(hold) {
+                self.log.push(Item::NoSuggestion(NoSuggestion::Held(hold)));
+            }
+            return;
+        }
+        let left_out = self.conversation.left_out_ahead(&self.engine.background);
+        self.options.metering.left_out(self.now.unix_ms, true, left_out);
+        let request = self.next_request();
+        self.query = Some(SuggestionQuery { request, accepted: None, above: None });
+        self.effects.push_back(Effect::AskSuggestion {
+            request,
+            params: Box::new(self.conversation.params().clone()),
+            guards: self.conversation.guards(self.mode() == ApprovalMode::Plan),
+            candidates: self.options.candidates,
+        });
+    }
+
+    /// The suggestion after accepted work: it is there already, or on its way.
+    pub(super) fn await_next(
+        &mut self,
+        accepted: Speculation,
+        meter: RunMeter,
+        above: Option<Box<WorkAhead>>,
+    ) {
+        if !self.controller.is_enabled() {
+            self.close_steps(&accepted, above);
+            return self.effects.push_back(Effect::Abort(accepted));
+        }
+        let request = self.next_request();
+        self.effects.push_back(Effect::AwaitNext { request, accepted: accepted.clone() });
+        self.query = Some(SuggestionQuery { request, accepted: Some((accepted, meter)), above });
+    }
+
+    pub(super) fn query_answered(
+        &mut self,
+        request: RequestId,
+        answer: Result<Generated, Suppressed>,
+        work_ms: u64,
+    ) {
+        if self.query.take_if(|query| query.request == request).is_none() {
+            return;
+        }
+        let (suggestions, tokens) = match answer {
+            Ok(generated) => (Ok(generated.suggestions), generated.usage),
+            Err(suppressed) => (Err(suppressed.reason.into()), suppressed.usage),
+        };
+        let cost = QueryCost { tokens, work_ms, dropped: false };
+        self.suggest(request, QueryAnswer { suggestions, cost, above: None });
+    }
+
+    pub(super) fn next_known(
+        &mut self,
+        request: RequestId,
+        next: Option<Suggestions>,
+        why_none: Option<SuppressionReason>,
+        above: Option<Speculation>,
+    ) {
+        let Some(query) = self.query.take_if(|query| query.request == request) else { return };
+        let Some((accepted, meter)) = query.accepted else { return };
+        let cost = QueryCost { tokens: meter.spent_since(&accepted), ..QueryCost::default() };
+        let none = || why_none.map_or_else(|| NotSuggested::because("empty"), NotSuggested::from);
+        let unix_ms = self.now.unix_ms;
+        let above = query.above.or_else(|| above.map(|step| Box::new(WorkAhead::new(unix_ms, step))));
+        self.suggest(request, QueryAnswer { suggestions: next.ok_or_else(none), cost, above });
+    }
+
+    fn suggest(&mut self, request: RequestId, answer: QueryAnswer) {
+        let QueryAnswer { suggestions, cost, above } = answer;
+        let above = above.and_then(|above| self.unless_aborted(above));
+        let best = suggestions.as_ref().ok().map(|all| all.best().clone());
+        let shown = match suggestions {
+            Ok(_) if self.is_typing() => Err(NotSuggested::because("typing")),
+            suggestions => suggestions,
+        };
+        let ids = self.ids_of(&shown, above.as_deref());
+        let not_shown = shown.as_ref().err();
+        let unix_ms = self.now.unix_ms;
+        // These two are found out without asking the model.
+        if !not_shown.is_some_and(|none| matches!(&*none.reason, "early_conversation" | "plan_mode")) {
+            let text = best.as_ref().map(Suggestion::as_str);
+            let reason = not_shown.map(|none| NotShown { reason: &none.reason, error: none.error.as_ref() });
+            self.options.metering.suggested(unix_ms, &ids[0], text, cost, reason);
+        }
+        match shown {
+            Ok(suggestions) => {
+                for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
+                    self.options.metering.candidate(unix_ms, id, further.as_str(), &ids[0]);
+                }
+                self.pending = Candidates::new(ids.into_iter().zip(suggestions.iter().cloned()));
+                let is_ready = self.attach_step(above);
+                // With the next step there already nothing flickers: it shows as if it had come before.
+                let waited = if is_ready { Config::default().show_delay_ms } else { 0 };
+                let came = self.now.ms.saturating_sub(waited);
+                self.followup_at(came, Followup::suggested(request, suggestions));
+                self.followup(Followup::Wake);
+            }
+            Err(NotSuggested { reason, error }) => {
+                self.attach_step(above);
+                self.followup(Followup::Suppressed { request, reason });
+                let is_new = |error: &ModelError| self.options.metering.should_report_error(error);
+                if let Some(error) = error.filter(is_new) {
+                    self.log.push(Item::NoSuggestion(NoSuggestion::Failed(error)));
+                }
+            }
+        }
+        // The controller had no use for it: it is late, or the same as the one that is there.
+        let unused = self.pending.give_up(Outcome::Aborted);
+        self.close_candidates(unused);
+    }
+
+    /// What became of the suggestion if the user does something else now.
+    pub(super) fn outcome_if_left(&self) -> Outcome {
+        if self.controller.is_on_offer() { Outcome::Ignored } else { Outcome::Replaced }
+    }
+
+    /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
+    pub(super) fn drop_query(&mut self) {
+        let Some(query) = self.query.take() else { return };
+        self.effects.push_back(Effect::DropQuery);
+        if let Some((accepted, _)) = query.accepted {
+            self.close_steps(&accepted, query.above);
+            self.effects.push_back(Effect::Abort(accepted));
+        }
+        self.options.metering.query_dropped(self.now.unix_ms);
+    }
+
+    /// No suggestion, none to come, and no work ahead.
+    pub(super) fn forget_suggestion(&mut self) {
+        self.followup(Followup::Clear);
+        self.close_suggestions(Outcome::Aborted);
+        self.drop_query();
+    }
+
+    /// The suggestions are gone, and the work behind them with them.
+    pub(super) fn close_suggestions(&mut self, outcome: Outcome) {
+        let given_up = self.offers.give_up(outcome);
+        self.close_candidates(given_up);
+    }
+
+    /// The user has chosen one: the others are gone.
+    pub(super) fn keep_only(&mut self, text: &str) {
+        let given_up = self.offers.keep_only(text);
+        self.close_candidates(given_up);
+    }
+
+    fn close_candidates(&mut self, given_up: Vec<(Candidate<WorkAhead>, Outcome)>) {
+        for (candidate, outcome) in given_up {
+            match candidate.work {
+                Some(mut work) => self.give_up(&mut work, outcome),
+                None => self.options.metering.decided(self.now.unix_ms, &candidate.id, outcome),
+            }
+        }
+    }
+
+    /// Tells the controller, and does what it asks for.
+    pub(super) fn followup(&mut self, event: Followup) {
+        self.followup_at(self.now.ms, event);
+    }
+
+    fn followup_at(&mut self, ms: u64, event: Followup) {
+        let outcome = match event {
+            // A wake comes for a typing slip that nobody took back, too.
+            Followup::Dismiss | Followup::Keystroke { .. } | Followup::Edited { .. } | Followup::Wake => {
+                self.outcome_if_left()
+            }
+            Followup::Suggested { .. } => Outcome::Replaced,
+            _ => Outcome::Aborted,
+        };
+        let effects = self.controller.handle(ms, event);
+        self.follow(effects, outcome);
+    }
+
+    pub(super) fn follow(&mut self, effects: Effects, outcome: Outcome) {
+        for effect in effects {
+            match effect {
+                Followed::Show { suggestion, .. } => {
+                    self.offers.saw(suggestion.as_str());
+                    self.options.metering.shown();
+                }
+                Followed::WakeAt { at } => self.effects.push_back(Effect::WakeAt(at)),
+                Followed::StartSpeculation { .. } => self.start_ahead(),
+                Followed::AbandonSpeculation => self.close_suggestions(outcome),
+                Followed::AbandonOthers { suggestion } => self.keep_only(suggestion.as_str()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Runs the best of the pending suggestions ahead, as many as the user wants and the policy allows.
+    fn start_ahead(&mut self) {
+        self.close_suggestions(Outcome::Replaced);
+        self.offers = std::mem::take(&mut self.pending);
+        if !self.options.speculation {
+            return;
+        }
+        self.look_at_machine();
+        let texts: Vec<_> =
+            self.offers.iter().map(|offer| (offer.id.clone(), offer.suggestion.as_str())).collect();
+        let answers = self.options.metering.run(self.now.unix_ms, &texts, self.options.parallel);
+        for (offer, answer) in self.offers.iter().zip(answers) {
+            let (Some(allowance), None) = (answer, &offer.work) else { continue };
+            self.effects.push_back(Effect::StartWork {
+                id: offer.id.clone(),
+                prompt: offer.suggestion.to_string(),
+                params: Box::new(self.conversation.params().clone()),
+                limits: allowance.under(self.engine.limits),
+            });
+        }
+    }
+
+    pub(super) fn work_started(&mut self, speculation: Speculation) {
+        let offer = self.offers.iter_mut().find(|offer| offer.id == speculation.id());
+        match offer {
+            Some(offer) => offer.work = Some(WorkAhead::new(self.now.unix_ms, speculation)),
+            // Its suggestion is gone meanwhile. It has cost nothing: nothing polled it before this was told.
+            None => self.effects.push_back(Effect::Abort(speculation)),
+        }
+    }
+
+    pub(super) fn work_event(&mut self, id: &str, event: Event) {
+        match self.taken() {
+            Some(taken) if taken.speculation.id() == id => match taken.is_live {
+                true => self.tell(event),
+                false => taken.reported.push(event),
+            },
+            _ => {
+                if let Some(work) = self.work(id) {
+                    work.report(event);
+                }
+            }
+        }
+    }
+
+    /// Writes down at once what a run that has ended cost: the host may be killed before the user decides.
+    pub(super) fn work_ended(&mut self, id: &str, finished: Arc<Finished>) {
+        let unix_ms = self.now.unix_ms;
+        let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+        if let Some(work) = offered.into_iter().find_map(|work| work.find(id)) {
+            work.finished = Some(finished);
+            if !work.meter.is_recorded() {
+                self.options.metering.ran(unix_ms, &mut work.meter, &work.speculation);
+            }
+        } else if let Some(step) = self.work(id) {
+            step.finished = Some(finished);
+        }
+    }
+
+    /// The work with this id: behind a suggestion, or a step on top of work that the user has taken.
+    pub(super) fn work(&mut self, id: &str) -> Option<&mut WorkAhead> {
+        let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+        let of_taken = match &mut self.doing {
+            Doing::Accept(taken) | Doing::Ask(taken) => taken.above.as_deref_mut(),
+            _ => None,
+        };
+        let of_query = self.query.as_mut().and_then(|query| query.above.as_deref_mut());
+        offered.chain(of_taken).chain(of_query).find_map(|work| work.find(id))
+    }
+
+    fn next_request(&mut self) -> RequestId {
+        let request = RequestId(self.next_number());
+        self.followup(Followup::Requested { request });
+        request
+    }
+
+    /// An id for each suggestion; what runs already has its own.
+    fn ids_of(
+        &mut self,
+        shown: &Result<Suggestions, NotSuggested>,
+        above: Option<&WorkAhead>,
+    ) -> [String; MAX_CANDIDATES] {
+        let first = shown.as_ref().ok().map(Suggestions::best);
+        let runs = above.filter(|above| first.is_some_and(|first| first.as_str() == above.speculation.prompt()));
+        std::array::from_fn(|place| match runs {
+            Some(above) if place == 0 => above.speculation.id().to_owned(),
+            _ => self.next_id(),
+        })
+    }
+}

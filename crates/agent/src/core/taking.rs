@@ -1,0 +1,183 @@
+//! Taking work that ran ahead: from the user's key to files and history.
+
+use std::time::Duration;
+
+use headstart_budget::ledger::Outcome;
+use headstart_budget::{RunMeter, of_acceptance};
+use headstart_speculation::{
+    Acceptance, Accepted, Answers, Ending, Event, Limit, Speculation, Status, Transcript,
+};
+
+use super::{Core, Doing, Effect};
+use crate::item::{Applied, Item, NotTaken};
+use crate::work::WorkAhead;
+
+/// Work that the user has taken and that is not handed over yet.
+pub(super) struct Taken {
+    pub(super) speculation: Speculation,
+    /// What it told before it was taken, where it had ended: it becomes items when the work is applied, for a question or a conflict may come first.
+    pub(super) reported: Vec<Event>,
+    /// Whether it was still at work when it was taken, so that what it tells becomes items at once.
+    pub(super) is_live: bool,
+    pub(super) meter: RunMeter,
+    /// The next step, on top of the work.
+    pub(super) above: Option<Box<WorkAhead>>,
+    /// What the user has said to it so far.
+    pub(super) answers: Answers,
+}
+
+impl Core {
+    /// Accepts the work that ran ahead; it may still be at work.
+    pub(super) fn take_work(&mut self, work: WorkAhead) {
+        let is_live = work.finished.is_none();
+        let joined = work.is_running();
+        let WorkAhead { speculation, mut reported, mut meter, above, .. } = work;
+        meter.joined = joined;
+        self.log.close_call();
+        if is_live {
+            for event in reported.drain(..) {
+                self.tell(event);
+            }
+        }
+        self.accept(Taken { speculation, reported, is_live, meter, above, answers: Answers::default() });
+    }
+
+    pub(super) fn accept(&mut self, taken: Taken) {
+        let (work, answers) = (taken.speculation.clone(), taken.answers.clone());
+        self.effects.push_back(Effect::Accept { work, answers });
+        self.doing = Doing::Accept(Box::new(taken));
+    }
+
+    pub(super) fn taken(&mut self) -> Option<&mut Taken> {
+        match &mut self.doing {
+            Doing::Accept(taken) | Doing::Ask(taken) => Some(taken),
+            _ => None,
+        }
+    }
+
+    pub(super) fn accepted(&mut self, accepted: Result<Acceptance, String>) {
+        let Doing::Accept(taken) = std::mem::take(&mut self.doing) else { return };
+        let mut taken = *taken;
+        let given_up = taken.speculation.status() == Status::Aborted;
+        let accepted = match accepted {
+            Ok(Acceptance::AsksFirst(asks)) if !given_up && self.options.attended => {
+                return self.ask_about_changes(taken, asks);
+            }
+            Ok(Acceptance::Conflict(conflicts)) if !given_up && self.options.attended => {
+                return self.ask_about_conflicts(taken, conflicts);
+            }
+            accepted => accepted,
+        };
+        let (outcome, saved_ms) = decision(&taken, &accepted);
+        self.close_taken(&mut taken, outcome, saved_ms);
+        match accepted {
+            Ok(Acceptance::Accepted(accepted)) => self.hand_over(taken, accepted),
+            _ if given_up => self.not_taken(taken, NotTaken::Interrupted),
+            Ok(Acceptance::Conflict(conflicts)) => self.not_taken(taken, NotTaken::Conflict(conflicts)),
+            Ok(Acceptance::Withdrawn { call, verdict }) => {
+                self.not_taken(taken, NotTaken::Withdrawn { call, verdict });
+            }
+            Ok(Acceptance::Discarded) => self.not_taken(taken, NotTaken::Discarded),
+            // Nothing was done ahead: the prompt runs as if it had been typed.
+            Ok(_) => {
+                let prompt = self.leave(taken);
+                self.open(&prompt, None);
+            }
+            Err(error) => self.not_taken(taken, NotTaken::Failed { error }),
+        }
+    }
+
+    /// Nothing of the work was applied. A prompt that was sent is answered: it runs anew, unless its user has stopped it or the next write would
+    /// fail the same way.
+    pub(super) fn not_taken(&mut self, taken: Taken, why: NotTaken) {
+        let ending = match &why {
+            NotTaken::Interrupted => Some(Ending::Aborted),
+            NotTaken::Failed { error } => Some(Ending::failed("accept", error)),
+            _ => None,
+        };
+        let prompt = self.leave(taken);
+        let Some(ending) = ending else {
+            self.log.push(Item::NotTaken { why, anew: true });
+            return self.open(&prompt, None);
+        };
+        let transcript = Transcript::new(&prompt);
+        self.doing = Doing::Turn { prompt };
+        self.end(transcript, ending);
+        self.log.push(Item::NotTaken { why, anew: false });
+    }
+
+    /// The work is dropped, and the ledger is told what became of it.
+    pub(super) fn drop_taken(&mut self, mut taken: Taken, outcome: Outcome) -> String {
+        self.close_taken(&mut taken, outcome, 0);
+        self.leave(taken)
+    }
+
+    /// Leaves work of which the ledger knows what became, and the steps above it. Gives its prompt.
+    fn leave(&mut self, taken: Taken) -> String {
+        let prompt = taken.speculation.prompt().to_owned();
+        self.close_steps(&taken.speculation, taken.above);
+        self.effects.push_back(Effect::Abort(taken.speculation));
+        prompt
+    }
+
+    pub(super) fn close_taken(&mut self, taken: &mut Taken, outcome: Outcome, saved_ms: u64) {
+        let (meter, speculation) = (&mut taken.meter, &taken.speculation);
+        self.options.metering.closed(self.now.unix_ms, meter, speculation, outcome, saved_ms);
+    }
+
+    /// The work ahead is the user's now; a turn goes on where it had stopped.
+    fn hand_over(&mut self, taken: Taken, accepted: Accepted) {
+        let Taken { speculation, reported, meter, above, .. } = taken;
+        for event in reported {
+            self.tell(event);
+        }
+        let note = accepted.note();
+        // Work that stopped at its first call saved nothing to speak of.
+        let has_saved = 1 < accepted.transcript.messages.len();
+        let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } = accepted;
+        self.log.push(Item::Applied(Box::new(Applied {
+            changes,
+            merged,
+            git,
+            stale: changed_since_view,
+            saved: has_saved.then(|| Duration::from_millis(time_saved_ms)),
+            ending: ending.clone(),
+        })));
+        if let Some(note) = note {
+            self.conversation.set_note(note);
+        }
+        let prompt = speculation.prompt().to_owned();
+        match ending {
+            Ending::Completed => {
+                self.doing = Doing::Turn { prompt };
+                if self.queue.is_empty() && !self.interrupted && !self.is_over {
+                    self.end(transcript, Ending::Completed);
+                    self.await_next(speculation, meter, above);
+                } else {
+                    // Something else follows.
+                    self.close_steps(&speculation, above);
+                    self.effects.push_back(Effect::Abort(speculation));
+                    self.end(transcript, Ending::Completed);
+                }
+            }
+            // It would end a turn of the user's as well: whether to go on is for them to say.
+            ending @ Ending::Exhausted { limit: Limit::Output } => {
+                self.doing = Doing::Turn { prompt };
+                self.end(transcript, ending);
+            }
+            _ => self.begin(prompt, transcript),
+        }
+    }
+}
+
+/// What the ledger is told of an accept.
+fn decision(taken: &Taken, accepted: &Result<Acceptance, String>) -> (Outcome, u64) {
+    match accepted {
+        Ok(_) if taken.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),
+        Ok(acceptance) => match of_acceptance(acceptance) {
+            (Outcome::Accepted, saved_ms) if taken.meter.joined => (Outcome::Joined, saved_ms),
+            other => other,
+        },
+        Err(_) => (Outcome::Failed, 0),
+    }
+}

@@ -1,0 +1,135 @@
+//! From a prompt to the end of its turn.
+
+use std::time::Duration;
+
+use headstart_budget::ledger::Outcome;
+use headstart_forked_query::Role;
+use headstart_speculation::{Cost, Ending, Limits, News, Transcript};
+
+use super::{Core, Doing, Effect};
+use crate::item::Item;
+use crate::view::Draft;
+use crate::work::WorkAhead;
+
+impl Core {
+    /// A prompt runs: the work ahead for it is taken, or a turn begins. Everything else that was suggested is gone.
+    pub(super) fn send(&mut self, prompt: &str) {
+        self.log.push(Item::Prompt { text: prompt.to_owned() });
+        self.keep_only(prompt);
+        let taken = self.offers.take(prompt);
+        let outcome = self.outcome_if_left();
+        self.close_suggestions(outcome);
+        self.forget_suggestion();
+        let work = taken.and_then(|offer| {
+            if offer.work.is_none() {
+                self.options.metering.decided(self.now.unix_ms, &offer.id, Outcome::Accepted);
+            }
+            offer.work
+        });
+        self.open(prompt, work);
+    }
+
+    /// The model has to know what the user has undone, so that is looked for first.
+    pub(super) fn open(&mut self, prompt: &str, work: Option<WorkAhead>) {
+        self.doing = Doing::Opening { prompt: prompt.to_owned(), work: work.map(Box::new) };
+        self.effects.push_back(Effect::LookUndone);
+        self.effects.push_back(Effect::ReadHabits);
+    }
+
+    pub(super) fn undo_found(&mut self, news: News) {
+        let Doing::Opening { prompt, work } = std::mem::take(&mut self.doing) else { return };
+        if self.interrupted {
+            if let Some(mut work) = work {
+                self.give_up(&mut work, Outcome::Aborted);
+            }
+            self.doing = Doing::Turn { prompt: prompt.clone() };
+            return self.end(Transcript::new(&prompt), Ending::Aborted);
+        }
+        match work {
+            // It ran ahead in the belief that what its user has undone is there.
+            Some(mut work) if self.conversation.has_to_tell(&news) => {
+                self.give_up(&mut work, Outcome::Aborted);
+            }
+            Some(work) => return self.take_work(*work),
+            None => {}
+        }
+        let left_out = self.conversation.left_out();
+        self.options.metering.left_out(self.now.unix_ms, false, left_out);
+        let transcript = self.conversation.open(&prompt, news);
+        let text = self.conversation.telling().for_user();
+        if !text.is_empty() {
+            self.log.push(Item::Undone { text });
+        }
+        self.begin(prompt, transcript);
+    }
+
+    /// Begins a turn in the foreground.
+    pub(super) fn begin(&mut self, prompt: String, transcript: Transcript) {
+        if transcript.pending_call().is_none() {
+            self.log.close_call();
+        }
+        self.doing = Doing::Turn { prompt };
+        let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
+        self.effects.push_back(Effect::StartTurn { request, transcript, limits });
+    }
+
+    pub(super) fn turn_ended(&mut self, ending: Ending, transcript: Transcript, cost: &Cost) {
+        if !matches!(self.doing, Doing::Turn { .. }) {
+            return;
+        }
+        self.options.metering.turn(self.now.unix_ms, cost, ending == Ending::Aborted);
+        let asks = ending == Ending::Completed && self.queue.is_empty();
+        self.end(transcript, ending);
+        if asks && !self.is_over {
+            self.ask_for_suggestion();
+        }
+    }
+
+    /// Ends a turn, wherever it stopped: what was done is part of the conversation from now on. The next prompt of the queue runs where the
+    /// turn was completed; else its user decides anew about what was to follow.
+    pub(super) fn end(&mut self, transcript: Transcript, ending: Ending) {
+        let is_answered = transcript.messages.iter().any(|message| message.role == Role::Model);
+        self.asking = None;
+        self.conversation.conclude(transcript, &ending);
+        let is_completed = ending == Ending::Completed;
+        self.log.push(Item::End { ending });
+        let doing = std::mem::take(&mut self.doing);
+        let was_interrupted = std::mem::take(&mut self.interrupted);
+        if self.is_over {
+            return;
+        }
+        if is_completed && !was_interrupted {
+            if let Some(next) = self.queue.pop_front() {
+                self.send(&next);
+            }
+            return;
+        }
+        if let Doing::Turn { prompt } = doing
+            && !is_answered
+        {
+            // Nothing came of it: it can go again as it is.
+            self.queue.push_front(prompt);
+        }
+        self.unqueue();
+    }
+
+    /// What was to follow is in the line again.
+    pub(super) fn unqueue(&mut self) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let prompts: Vec<_> = self.queue.drain(..).collect();
+        self.draft = Some(Draft { revision: self.revision, text: prompts.join("\n") });
+    }
+
+    /// A foreground turn has the user at the keyboard: it is stopped by them, not by a budget. These limits only end a model that runs in circles.
+    fn foreground_limits(&self) -> Limits {
+        Limits {
+            turns: 200,
+            messages: 1_000,
+            tokens: u64::MAX,
+            time: Duration::from_secs(24 * 60 * 60),
+            ..self.engine.limits
+        }
+    }
+}

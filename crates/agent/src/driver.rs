@@ -1,0 +1,392 @@
+mod host;
+mod run;
+mod task;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::channel::{mpsc, oneshot};
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use headstart_budget::Unwritten;
+use headstart_budget::policy::Habits;
+use headstart_forked_query::{Model, generate_candidates};
+use headstart_speculation::{
+    AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, News, Turn, UndoWatch,
+};
+
+use self::host::{Ask, AskStep};
+pub(crate) use self::host::{Inlet, questioning};
+use self::run::Run;
+use self::task::{Broken, Task};
+use crate::core::{Effect, Report};
+use crate::handle::Shared;
+use crate::ports::{LedgerStore, Runtime, StoreError};
+
+/// Does what follows from what the user does: a future that ends with the conversation. Dropped earlier, it stops turns where they are, and the
+/// conversation is over.
+#[must_use = "nothing happens until it is polled"]
+pub struct Driver {
+    shared: Arc<Shared>,
+    engine: Engine,
+    model: Arc<dyn Model>,
+    runtime: Arc<dyn Runtime>,
+    ledger: Arc<dyn LedgerStore>,
+    undone: Arc<UndoWatch>,
+    asks: mpsc::UnboundedReceiver<Ask>,
+    steps: mpsc::UnboundedReceiver<AskStep>,
+    /// Who waits for an answer of the user, by the number of the question.
+    asked: BTreeMap<u64, oneshot::Sender<Consent>>,
+    last_ask: u64,
+    /// A question that is told after the events of its turn.
+    held_ask: Option<Ask>,
+    turn: Option<Foreground>,
+    /// An accept, and its end, which is told after the events of its work.
+    accept: Option<Task<Result<Acceptance, AcceptError>>>,
+    accept_ended: Option<Result<Acceptance, String>>,
+    runs: Vec<Run>,
+    query: Option<Task<Report>>,
+    looking: Option<BoxFuture<'static, News>>,
+    timer: Option<BoxFuture<'static, ()>>,
+    /// What the ledger is still to be told, in order, and what it is told now.
+    to_keep: VecDeque<Keeping>,
+    keeping: Option<BoxFuture<'static, Result<Option<Habits>, StoreError>>>,
+    is_troubled: bool,
+    /// What the runtime did not take.
+    beside: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// Work that was given up, until its processes are gone.
+    leaving: FuturesUnordered<BoxFuture<'static, Arc<Finished>>>,
+}
+
+/// A turn in the foreground.
+struct Foreground {
+    turn: Arc<Turn>,
+    events: Events,
+    task: Task<Ending>,
+    /// Its end is told after all that it told.
+    ended: Option<Ending>,
+}
+
+enum Keeping {
+    Unwritten(Unwritten),
+    ReadHabits,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        engine: Engine,
+        model: Arc<dyn Model>,
+        runtime: Arc<dyn Runtime>,
+        ledger: Arc<dyn LedgerStore>,
+        undone: Arc<UndoWatch>,
+        inlet: Inlet,
+    ) -> Self {
+        Self {
+            shared,
+            engine,
+            model,
+            runtime,
+            ledger,
+            undone,
+            asks: inlet.asks,
+            steps: inlet.steps,
+            asked: BTreeMap::new(),
+            last_ask: 0,
+            held_ask: None,
+            turn: None,
+            accept: None,
+            accept_ended: None,
+            runs: Vec::new(),
+            query: None,
+            looking: None,
+            timer: None,
+            to_keep: VecDeque::new(),
+            keeping: None,
+            is_troubled: false,
+            beside: FuturesUnordered::new(),
+            leaving: FuturesUnordered::new(),
+        }
+    }
+
+    /// Does it all, until the conversation is over.
+    pub async fn run(mut self) {
+        loop {
+            while let Some(effect) = self.shared.next_effect() {
+                self.carry_out(effect);
+            }
+            let at_rest = self.is_at_rest();
+            let is_over = at_rest && self.shared.has_ended();
+            self.shared.tell_waiting(at_rest, is_over);
+            if is_over {
+                return;
+            }
+            if let Some(report) = poll_fn(|context| self.poll_report(context)).await {
+                self.shared.with(|core| core.report(report));
+            }
+        }
+    }
+
+    /// Whether nothing is under way that its user would wait for.
+    fn is_at_rest(&self) -> bool {
+        self.turn.is_none()
+            && self.accept.is_none()
+            && self.accept_ended.is_none()
+            && self.looking.is_none()
+            && self.keeping.is_none()
+            && self.to_keep.is_empty()
+            && self.leaving.is_empty()
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::LookUndone => {
+                let undone = Arc::clone(&self.undone);
+                self.looking = Some(async move { undone.news().await }.boxed());
+            }
+            Effect::StartTurn { request, transcript, limits } => {
+                let model = Arc::clone(&self.model);
+                let (turn, events) = self.engine.turn(model, *request, transcript, limits);
+                let turn = Arc::new(turn);
+                let running = Arc::clone(&turn);
+                let task = self.spawn(async move { running.run().await });
+                self.turn = Some(Foreground { turn, events, task, ended: None });
+            }
+            Effect::StopTurn => {
+                if let Some(turn) = &self.turn {
+                    turn.task.stop();
+                }
+            }
+            Effect::Reply { ask, consent } => {
+                if let Some(waits) = self.asked.remove(&ask) {
+                    // The turn may have ended meanwhile; then nobody waits for the answer.
+                    let _ = waits.send(consent);
+                }
+            }
+            Effect::AskSuggestion { request, params, guards, candidates } => {
+                let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
+                let began = host.now();
+                self.query = Some(self.spawn(async move {
+                    let answer = generate_candidates(&background, &params, &[], guards, candidates).await;
+                    let work_ms = millis(host.now().saturating_sub(began));
+                    Report::QueryAnswered { request, answer, work_ms }
+                }));
+            }
+            Effect::AwaitNext { request, accepted } => {
+                self.query = Some(self.spawn(async move {
+                    let next = accepted.next().await;
+                    let why_none = accepted.no_next();
+                    let above = accepted.above().await;
+                    Report::NextKnown { request, next, why_none, above }
+                }));
+            }
+            Effect::DropQuery => {
+                if let Some(query) = self.query.take() {
+                    query.stop();
+                }
+            }
+            Effect::StartWork { id, prompt, params, limits } => {
+                let engine = Engine { limits, ..self.engine.clone() };
+                // A slash command is never run ahead; that is no error.
+                if let Ok((speculation, driver, events)) = engine.start(id, &params, &prompt) {
+                    self.runs.push(Run::new(speculation.clone(), events));
+                    self.shared.with(|core| core.report(Report::WorkStarted(speculation)));
+                    self.beside(driver.boxed());
+                }
+            }
+            Effect::Accept { work, answers } => {
+                self.accept = Some(self.spawn(async move { work.accept_with(&answers).await }));
+            }
+            Effect::Abort(work) => {
+                work.abort();
+                self.runs.retain(Run::is_wanted);
+                self.leaving.push(async move { work.finished().await }.boxed());
+            }
+            Effect::Keep(unwritten) => self.to_keep.push_back(Keeping::Unwritten(unwritten)),
+            Effect::ReadHabits => self.to_keep.push_back(Keeping::ReadHabits),
+            Effect::WakeAt(at) => {
+                let host = Arc::clone(&self.engine.host);
+                let left = Duration::from_millis(at).saturating_sub(host.now());
+                self.timer = Some(async move { host.sleep(left).await }.boxed());
+            }
+        }
+    }
+
+    /// What comes first of all that is under way. Nothing is lost when the future around it is dropped.
+    fn poll_report(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {
+        if self.shared.poll_effects(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        while let Poll::Ready(Some(())) = self.beside.poll_next_unpin(context) {}
+        while let Poll::Ready(Some(_)) = self.leaving.poll_next_unpin(context) {}
+        if let Poll::Ready(report) = self.poll_turn(context) {
+            return Poll::Ready(Some(report));
+        }
+        if let Poll::Ready(report) = self.poll_accept(context) {
+            return Poll::Ready(Some(report));
+        }
+        if let Poll::Ready(Some(AskStep { step, answer })) = self.steps.poll_next_unpin(context) {
+            let allowed = self.shared.with(|core| core.allow_step(&step));
+            // The work below may be gone meanwhile; then nobody waits for the answer.
+            let _ = answer.send(allowed);
+            return Poll::Ready(None);
+        }
+        if let Some(looking) = &mut self.looking
+            && let Poll::Ready(news) = looking.poll_unpin(context)
+        {
+            self.looking = None;
+            return Poll::Ready(Some(Report::UndoFound(news)));
+        }
+        if let Poll::Ready(report) = self.poll_runs(context) {
+            return Poll::Ready(Some(report));
+        }
+        if let Some(query) = &mut self.query
+            && let Poll::Ready(answer) = query.poll(context)
+        {
+            self.query = None;
+            // A query that panicked gives no suggestion, and nothing else is wrong.
+            return Poll::Ready(answer.ok());
+        }
+        if let Poll::Ready(report) = self.poll_ledger(context) {
+            return Poll::Ready(report);
+        }
+        if let Some(timer) = &mut self.timer
+            && timer.poll_unpin(context).is_ready()
+        {
+            self.timer = None;
+            return Poll::Ready(Some(Report::Wake));
+        }
+        Poll::Pending
+    }
+
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<Report> {
+        loop {
+            if let Some(turn) = &mut self.turn
+                && let Poll::Ready(Some(event)) = turn.events.poll_next_unpin(context)
+            {
+                return Poll::Ready(Report::TurnEvent(event));
+            }
+            if let Some(Ask { call, verdict, answer }) = self.held_ask.take() {
+                self.last_ask += 1;
+                self.asked.insert(self.last_ask, answer);
+                return Poll::Ready(Report::Asked { ask: self.last_ask, call, verdict });
+            }
+            if let Some(ending) = self.turn.as_mut().and_then(|turn| turn.ended.take())
+                && let Some(Foreground { turn, .. }) = self.turn.take()
+            {
+                self.asked.clear();
+                return Poll::Ready(Report::TurnEnded {
+                    ending,
+                    transcript: turn.transcript(),
+                    cost: turn.cost(),
+                });
+            }
+            // Between the look for an event and this one the turn may have told something: it is told first.
+            if let Poll::Ready(Some(ask)) = self.asks.poll_next_unpin(context) {
+                self.held_ask = Some(ask);
+            } else if let Some(turn) = &mut self.turn
+                && let Poll::Ready(ended) = turn.task.poll(context)
+            {
+                turn.ended = Some(ended.unwrap_or_else(|broken| broken.into()));
+            } else {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<Report> {
+        if let Some(accept) = &mut self.accept
+            && let Poll::Ready(ended) = accept.poll(context)
+        {
+            self.accept = None;
+            self.accept_ended = Some(match ended {
+                Ok(accepted) => accepted.map_err(|error| error.to_string()),
+                Err(broken) => Err(broken.to_string()),
+            });
+        }
+        if self.accept_ended.is_none() {
+            return Poll::Pending;
+        }
+        if let Poll::Ready(report) = self.poll_runs(context) {
+            return Poll::Ready(report);
+        }
+        let ended = self.accept_ended.take();
+        ended.map_or(Poll::Pending, |ended| Poll::Ready(Report::Accepted(Box::new(ended))))
+    }
+
+    fn poll_runs(&mut self, context: &mut Context<'_>) -> Poll<Report> {
+        for place in 0..self.runs.len() {
+            if let Poll::Ready(report) = self.runs[place].poll(context) {
+                if let Report::StepStarted { step, .. } = &report {
+                    self.runs.push(Run::of_step(step.clone()));
+                }
+                return Poll::Ready(report);
+            }
+        }
+        self.runs.retain(|run| !run.is_over());
+        Poll::Pending
+    }
+
+    fn poll_ledger(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {
+        if self.keeping.is_none()
+            && let Some(next) = self.to_keep.pop_front()
+        {
+            let ledger = Arc::clone(&self.ledger);
+            self.keeping = Some(match next {
+                Keeping::Unwritten(unwritten) => async move { ledger.append(unwritten).await }.boxed(),
+                Keeping::ReadHabits => async move { Ok(ledger.habits().await) }.boxed(),
+            });
+        }
+        let Some(keeping) = &mut self.keeping else { return Poll::Pending };
+        let Poll::Ready(kept) = keeping.poll_unpin(context) else { return Poll::Pending };
+        self.keeping = None;
+        Poll::Ready(match kept {
+            Ok(habits) => habits.map(Report::HabitsRead),
+            // Told once: the next write would meet the same wall.
+            Err(error) => (!std::mem::replace(&mut self.is_troubled, true))
+                .then(|| Report::Trouble(error.to_string())),
+        })
+    }
+
+    fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Task<T> {
+        let (task, job) = Task::new(work);
+        self.beside(job);
+        task
+    }
+
+    fn beside(&self, work: BoxFuture<'static, ()>) {
+        if let Some(work) = self.runtime.spawn(work) {
+            self.beside.push(work);
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Some(turn) = &self.turn {
+            turn.task.stop();
+        }
+        for run in &self.runs {
+            run.give_up();
+        }
+        self.shared.with(|core| core.abandon());
+        self.shared.tell_waiting(true, true);
+    }
+}
+
+impl From<Broken> for Ending {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Stopped => Self::Aborted,
+            Broken::Panicked(_) => Self::failed("internal", format!("the turn broke off: {broken}")),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

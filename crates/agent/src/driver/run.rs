@@ -1,0 +1,79 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use headstart_speculation::{Events, Finished, Speculation, Status};
+
+use crate::core::Report;
+
+/// Listens to work that runs ahead.
+pub(super) struct Run {
+    speculation: Speculation,
+    events: Option<Events>,
+    finished: Option<BoxFuture<'static, Arc<Finished>>>,
+    /// Gives the step on top of it, until it is known whether there is one.
+    above: Option<BoxFuture<'static, Option<Speculation>>>,
+}
+
+impl Run {
+    pub(super) fn new(speculation: Speculation, events: Events) -> Self {
+        let below = speculation.clone();
+        let above = Some(async move { below.above().await }.boxed());
+        Self { speculation, events: Some(events), finished: None, above }
+    }
+
+    /// Of a step that the engine started on top of another.
+    pub(super) fn of_step(step: Speculation) -> Self {
+        // Events that somebody else took are events that are over.
+        let events = step.events();
+        Self { events: None, ..Self::new(step, futures::channel::mpsc::unbounded().1) }.with(events)
+    }
+
+    fn with(self, events: Option<Events>) -> Self {
+        Self { events, ..self }
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Report> {
+        let id = || self.speculation.id().to_owned();
+        if let Some(events) = &mut self.events
+            && let Poll::Ready(event) = events.poll_next_unpin(context)
+        {
+            if let Some(event) = event {
+                return Poll::Ready(Report::WorkEvent { id: id(), event });
+            }
+            self.events = None;
+            let ended = self.speculation.clone();
+            self.finished = Some(async move { ended.finished().await }.boxed());
+        }
+        if let Some(finished) = &mut self.finished
+            && let Poll::Ready(finished) = finished.poll_unpin(context)
+        {
+            self.finished = None;
+            return Poll::Ready(Report::WorkEnded { id: id(), finished });
+        }
+        if let Some(above) = &mut self.above
+            && let Poll::Ready(above) = above.poll_unpin(context)
+        {
+            self.above = None;
+            if let Some(step) = above {
+                return Poll::Ready(Report::StepStarted { below: id(), step });
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Whether it has told everything.
+    pub(super) fn is_over(&self) -> bool {
+        self.events.is_none() && self.finished.is_none() && self.above.is_none()
+    }
+
+    /// Whether somebody may still take it.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.speculation.status() != Status::Aborted
+    }
+
+    pub(super) fn give_up(&self) {
+        self.speculation.abort();
+    }
+}

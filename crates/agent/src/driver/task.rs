@@ -1,0 +1,65 @@
+use std::any::Any;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use futures::channel::oneshot;
+use futures::future::{AbortHandle, Aborted, BoxFuture, abortable};
+
+/// Work beside the driver, which can be stopped.
+pub(super) struct Task<T> {
+    end: oneshot::Receiver<Result<T, Broken>>,
+    stop: AbortHandle,
+}
+
+/// Why a task came to no end of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// It was stopped.
+    Stopped,
+    /// A port panicked, with these words.
+    Panicked(String),
+}
+
+impl<T: Send + 'static> Task<T> {
+    /// The task, and the job that somebody has to poll.
+    pub(super) fn new(work: impl Future<Output = T> + Send + 'static) -> (Self, BoxFuture<'static, ()>) {
+        let (tell, end) = oneshot::channel();
+        let (work, stop) = abortable(AssertUnwindSafe(work).catch_unwind());
+        let job = async move {
+            let end = match work.await {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(panic)) => Err(Broken::Panicked(words_of(&*panic))),
+                Err(Aborted) => Err(Broken::Stopped),
+            };
+            // Whoever began it may not want the answer any more.
+            let _ = tell.send(end);
+        };
+        (Self { end, stop }, job.boxed())
+    }
+
+    /// Drops the work where it next waits.
+    pub(super) fn stop(&self) {
+        self.stop.abort();
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Broken>> {
+        // A job that was dropped has been stopped.
+        self.end.poll_unpin(context).map(|end| end.unwrap_or(Err(Broken::Stopped)))
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => formatter.write_str("it was stopped"),
+            Self::Panicked(words) => write!(formatter, "a part of the program panicked: {words}"),
+        }
+    }
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
+}

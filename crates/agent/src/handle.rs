@@ -1,0 +1,274 @@
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::Stream;
+use futures::channel::oneshot;
+use futures::task::AtomicWaker;
+use headstart_budget::Metering;
+use headstart_budget::policy::{Hold, Mode};
+use headstart_followup_state::Event as Followup;
+use headstart_overlay_fs::ChangeSet;
+use headstart_speculation::{Engine, Host};
+
+use crate::conversation::Conversation;
+use crate::core::{Core, Effect, Now};
+use crate::driver::{Driver, Inlet, questioning};
+use crate::options::{AgentOptions, Ports};
+use crate::ports::Runtime;
+use crate::view::{Answer, Edit, QuestionId, Refused, Update, View};
+
+/// A conversation: what its user does, the future that does what follows, and what has changed.
+///
+/// Nothing happens until the driver is polled: spawn it.
+pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updates) {
+    let Ports { engine, model, runtime, ledger } = ports;
+    let AgentOptions { system, model: name, .. } = &options;
+    let tools = engine.toolbox.schemas();
+    let conversation = Conversation::new(system, tools, name, Arc::clone(&engine.workspace));
+    let conversation = conversation.after(options.history.clone());
+    let undone = conversation.workspace();
+    let (host, Inlet { asks, steps }) = questioning(Arc::clone(&engine.host));
+    let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
+    let host = Arc::clone(&engine.host);
+    let core = Core::new(options, engine.clone(), Arc::clone(&runtime), conversation);
+    let shared = Arc::new(Shared {
+        core: Mutex::new(core),
+        host,
+        runtime: Arc::clone(&runtime),
+        driver: AtomicWaker::new(),
+        updates: AtomicWaker::new(),
+        waiting: Mutex::default(),
+        view: Mutex::default(),
+    });
+    let inlet = Inlet { asks, steps };
+    let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, ledger, undone, inlet);
+    let handle = AgentHandle { open: Arc::new(Open(Arc::clone(&shared))) };
+    (handle, driver, Updates { shared, seen: None })
+}
+
+/// What handle, driver and updates share.
+pub(crate) struct Shared {
+    core: Mutex<Core>,
+    host: Arc<dyn Host>,
+    runtime: Arc<dyn Runtime>,
+    driver: AtomicWaker,
+    updates: AtomicWaker,
+    /// Those who wait until nothing goes on, or until it is over.
+    waiting: Mutex<Vec<Waiting>>,
+    view: Mutex<Option<Arc<View>>>,
+}
+
+/// Whoever waits until nothing goes on.
+struct Waiting {
+    /// Whether it is to be over, too.
+    for_the_end: bool,
+    /// Dropped when the time has come.
+    _tell: oneshot::Sender<()>,
+}
+
+impl Shared {
+    /// Something happens now, to the rules of the conversation.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {
+        let ms = u64::try_from(self.host.now().as_millis()).unwrap_or(u64::MAX);
+        let now = Now { ms, unix_ms: self.runtime.unix_ms() };
+        let mut core = lock(&self.core);
+        let answer = act(core.at(now));
+        core.keep_metered();
+        drop(core);
+        self.driver.wake();
+        self.updates.wake();
+        answer
+    }
+
+    /// What is to be done next.
+    pub(crate) fn next_effect(&self) -> Option<Effect> {
+        lock(&self.core).next_effect()
+    }
+
+    /// Whether something is to be done; if not, the waker is woken when there is.
+    pub(crate) fn poll_effects(&self, context: &Context<'_>) -> Poll<()> {
+        self.driver.register(context.waker());
+        if lock(&self.core).has_effects() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Whether the conversation is over and nothing of it goes on.
+    pub(crate) fn has_ended(&self) -> bool {
+        lock(&self.core).has_ended()
+    }
+
+    /// Tells those who wait; `at_rest`: nothing is under way, and nothing left to be done.
+    pub(crate) fn tell_waiting(&self, at_rest: bool, is_over: bool) {
+        lock(&self.waiting).retain(|waiting| !(is_over || at_rest && !waiting.for_the_end));
+        if is_over {
+            self.updates.wake();
+        }
+    }
+
+    async fn wait(&self, for_the_end: bool) {
+        let (tell, told) = oneshot::channel();
+        lock(&self.waiting).push(Waiting { for_the_end, _tell: tell });
+        self.driver.wake();
+        // It is never sent, only dropped.
+        let _ = told.await;
+    }
+}
+
+/// What the user does. Cheap to clone; every clone is the same conversation, and the conversation ends with the last of them.
+///
+/// Each method but [`idle`](Self::idle) and [`close`](Self::close) returns at once, and [`view`](Self::view) tells right behind it what came of it. A
+/// port may call back: nothing is locked while it works.
+#[derive(Clone)]
+pub struct AgentHandle {
+    open: Arc<Open>,
+}
+
+struct Open(Arc<Shared>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.with(Core::close);
+    }
+}
+
+impl AgentHandle {
+    fn with<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {
+        self.open.0.with(act)
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&Core) -> T) -> T {
+        look(&lock(&self.open.0.core))
+    }
+
+    /// All that there is to draw.
+    pub fn view(&self) -> Arc<View> {
+        let mut kept = lock(&self.open.0.view);
+        let core = lock(&self.open.0.core);
+        match &*kept {
+            Some(view) if view.revision == core.revision() => Arc::clone(view),
+            _ => Arc::clone(kept.insert(Arc::new(core.view()))),
+        }
+    }
+
+    /// Sends a prompt. While something goes on it waits in the queue.
+    pub fn submit(&self, prompt: &str) -> Result<(), Refused> {
+        self.with(|core| core.submit(prompt))
+    }
+
+    /// The line holds this text now.
+    pub fn edited(&self, text: &str, edit: Edit) {
+        self.with(|core| core.edited(text, edit));
+    }
+
+    /// Takes the suggestion and the work behind it, as if it had been typed and sent; `shown` is what the user saw. The line is empty then.
+    pub fn take(&self, shown: &str) -> Result<(), Refused> {
+        self.with(|core| core.take(shown))
+    }
+
+    /// Shows the next of several suggestions.
+    pub fn next_suggestion(&self) {
+        self.with(|core| core.on_suggestion(Followup::NextCandidate));
+    }
+
+    /// Shows the one before.
+    pub fn previous_suggestion(&self) {
+        self.with(|core| core.on_suggestion(Followup::PreviousCandidate));
+    }
+
+    /// The user does not want what is suggested.
+    pub fn dismiss(&self) {
+        self.with(|core| core.on_suggestion(Followup::Dismiss));
+    }
+
+    /// Answers a question. One that does not stand any more, and an answer that does not fit, are [`Refused::Stale`].
+    pub fn answer(&self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
+        self.with(|core| core.answer(question, answer))
+    }
+
+    /// Stops what goes on. After it no accept begins and no turn begins by itself; what is being written is written.
+    pub fn interrupt(&self) -> Result<(), Refused> {
+        self.with(Core::interrupt)
+    }
+
+    /// The rules of the host are other ones from now on, also for work that ran ahead.
+    pub fn rules_changed(&self) {
+        self.with(Core::rules_changed);
+    }
+
+    /// As much is done ahead from now on.
+    pub fn set_background(&self, mode: Mode) {
+        self.with(|core| core.set_background(mode));
+    }
+
+    /// Lets this conversation lose one more start. Says whether there was a limit to it.
+    pub fn grant(&self) -> bool {
+        self.with(Core::grant)
+    }
+
+    /// Whether a suggestion would be asked for now.
+    pub fn may_suggest(&self) -> Result<(), Hold> {
+        self.with(Core::may_ask)
+    }
+
+    /// Forgets what was said.
+    pub fn clear(&self) -> Result<(), Refused> {
+        self.with(Core::clear)
+    }
+
+    /// Looks at what was metered. The closure must not call this handle.
+    pub fn metering<T>(&self, look: impl FnOnce(&Metering) -> T) -> T {
+        self.look(|core| look(core.metering()))
+    }
+
+    /// What the work would change that its user would take now.
+    pub fn staged(&self) -> Option<ChangeSet> {
+        let work = self.look(|core| core.ahead().map(|work| work.speculation.clone()))?;
+        Some(work.changes())
+    }
+
+    /// The prompt of the work that its user would take now.
+    pub fn prompt_ahead(&self) -> Option<String> {
+        self.look(|core| core.ahead().map(|work| work.speculation.prompt().to_owned()))
+    }
+
+    /// Waits until nothing goes on and nothing is left to be written.
+    pub async fn idle(&self) {
+        self.open.0.wait(false).await;
+    }
+
+    /// Ends the conversation: what goes on is stopped, work ahead is dropped. Waits until nothing of it is left and the ledger is written.
+    pub async fn close(&self) {
+        self.with(Core::close);
+        self.open.0.wait(true).await;
+    }
+}
+
+/// What has changed, as a stream that ends with the conversation.
+///
+/// Nothing piles up for whoever looks seldom: words of an answer are joined, and an item that changed twice is told once.
+pub struct Updates {
+    shared: Arc<Shared>,
+    /// The revision of the update before.
+    seen: Option<u64>,
+}
+
+impl Stream for Updates {
+    type Item = Update;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Update>> {
+        self.shared.updates.register(context.waker());
+        let mut core = lock(&self.shared.core);
+        let (revision, has_ended) = (core.revision(), core.has_ended());
+        let update = Update { items: core.log().take_changes(), events: core.take_events() };
+        drop(core);
+        if self.seen.replace(revision) != Some(revision) {
+            return Poll::Ready(Some(update));
+        }
+        if has_ended { Poll::Ready(None) } else { Poll::Pending }
+    }
+}
+
+/// A panic in a port is caught where it happens, so what is behind a lock is whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,123 @@
+use std::time::Duration;
+
+use headstart_budget::policy::Hold;
+use headstart_forked_query::{ModelError, ToolCall, ToolOutcome};
+use headstart_git_ahead::GitChange;
+use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
+use headstart_speculation::{Checked, Ending, Event};
+use headstart_tool_gate::Verdict;
+
+/// One thing in the conversation, as a front end shows it. What it says is data; the words are the front end's.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Item {
+    /// What the user sent.
+    Prompt {
+        /// Their words.
+        text: String,
+    },
+    /// What the model answered, as far as it has come.
+    Answer {
+        /// Its words.
+        text: String,
+    },
+    /// A call of a tool.
+    Call(Box<CallItem>),
+    /// The project's own check of completed work ahead.
+    Check(Checked),
+    /// Work ahead is the user's now: what it changed.
+    Applied(Box<Applied>),
+    /// Work that the user took was not applied.
+    NotTaken {
+        /// Why.
+        why: NotTaken,
+        /// Whether the prompt runs anew in the foreground.
+        anew: bool,
+    },
+    /// A call was declined, because there is nobody to ask.
+    Declined {
+        /// The call.
+        call: ToolCall,
+        /// What the gate said of it.
+        verdict: Verdict,
+    },
+    /// Files that the user has put back as they were before the agent's change, in words; the model is told with the prompt.
+    Undone {
+        /// Which.
+        text: String,
+    },
+    /// Why nothing is suggested. It is told once for each reason.
+    NoSuggestion(NoSuggestion),
+    /// Something could not be kept.
+    Trouble {
+        /// What, in words.
+        text: String,
+    },
+    /// A turn is over.
+    End {
+        /// How it ended.
+        ending: Ending,
+    },
+}
+
+/// A call of a tool and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallItem {
+    /// The call, as the model wrote it.
+    pub call: ToolCall,
+    /// That it ran in a view, and what it did there ([`Event::ShadowRan`]).
+    pub view: Option<Event>,
+    /// Its result, once it is there.
+    pub outcome: Option<ToolOutcome>,
+}
+
+/// What an accept changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Applied {
+    /// The files.
+    pub changes: Vec<ChangeSummary>,
+    /// Those of them that hold an edit of the user's as well.
+    pub merged: Vec<WorkspacePath>,
+    /// What it did to the git repository.
+    pub git: Option<Box<GitChange>>,
+    /// The files that were changed since a command of the work ran in a view.
+    pub stale: Vec<WorkspacePath>,
+    /// How long the work took for which the user did not wait; `None` where it had hardly begun.
+    pub saved: Option<Duration>,
+    /// How the work had ended. Unless completed, a turn goes on from there.
+    pub ending: Ending,
+}
+
+/// Why work that the user took was not applied.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum NotTaken {
+    /// They changed what it rests on.
+    Conflict(Vec<Conflict>),
+    /// A call of it is not allowed any more.
+    Withdrawn {
+        /// The call.
+        call: ToolCall,
+        /// What the gate says of it now.
+        verdict: Verdict,
+    },
+    /// It stopped at a call that needs consent, and the host wants work whole or not at all.
+    Discarded,
+    /// The workspace refused the changes.
+    Failed {
+        /// Why, in words.
+        error: String,
+    },
+    /// The user interrupted the accept before it began to write.
+    Interrupted,
+}
+
+/// Why nothing is suggested.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum NoSuggestion {
+    /// The policy holds it back.
+    Held(Hold),
+    /// The question to the model failed.
+    Failed(ModelError),
+}

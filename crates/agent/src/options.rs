@@ -1,0 +1,48 @@
+use std::sync::Arc;
+
+use headstart_budget::Metering;
+use headstart_forked_query::{Message, Model};
+use headstart_speculation::Engine;
+
+use crate::ports::{LedgerStore, Runtime};
+
+/// What a conversation is to be like.
+#[derive(Debug)]
+pub struct AgentOptions {
+    /// The system instruction.
+    pub system: String,
+    /// The name of the model for its provider.
+    pub model: String,
+    /// What was said before, oldest first.
+    pub history: Vec<Message>,
+    /// What this conversation knows of costs, and its policy.
+    pub metering: Metering,
+    /// Whether the next prompt is suggested.
+    pub suggestions: bool,
+    /// Whether suggestions run ahead.
+    pub speculation: bool,
+    /// How many suggestions are asked for, best first.
+    pub candidates: usize,
+    /// How many of them may run ahead at the same time.
+    pub parallel: usize,
+    /// Whether somebody is there to answer questions. If not, what needs consent is declined and told.
+    pub attended: bool,
+    /// Whether [`Update::events`](crate::Update::events) has the events of turns, for whoever writes them down. They are kept until they are taken.
+    pub events: bool,
+    /// The beginning of the ids of this conversation's suggestions: no other conversation has the same.
+    pub id: String,
+}
+
+/// What a conversation works with.
+#[derive(Clone)]
+pub struct Ports {
+    /// Gate, tools, workspace, the model of the background work, and a host. Its `consent` and `step_above` are not asked: a question is in the
+    /// [`View`](crate::View), and the policy answers for steps.
+    pub engine: Engine,
+    /// The model of the user's turns.
+    pub model: Arc<dyn Model>,
+    /// Tasks, the time of day, the machine.
+    pub runtime: Arc<dyn Runtime>,
+    /// Where costs are kept.
+    pub ledger: Arc<dyn LedgerStore>,
+}

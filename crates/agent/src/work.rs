@@ -1,0 +1,123 @@
+//! Work that runs ahead, as the conversation keeps it.
+
+use std::sync::Arc;
+
+use headstart_budget::RunMeter;
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::ChangeSummary;
+use headstart_speculation::{Event, Finished, Speculation, Status};
+use headstart_tool_gate::BuiltinTool;
+
+use crate::view::Ahead;
+
+/// The work behind a suggestion, with what it has told so far, and the steps on top of it.
+pub(crate) struct WorkAhead {
+    pub(crate) speculation: Speculation,
+    /// In order; it becomes items only when the user takes the work.
+    pub(crate) reported: Vec<Event>,
+    pub(crate) progress: WorkProgress,
+    /// How it ended, once there is nothing more to tell.
+    pub(crate) finished: Option<Arc<Finished>>,
+    pub(crate) meter: RunMeter,
+    /// The next step, which runs on top of this one.
+    pub(crate) above: Option<Box<WorkAhead>>,
+}
+
+/// What work ahead has done so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct WorkProgress {
+    /// Calls that only looked and have their result.
+    pub looks: usize,
+    /// Whether a call did more than look.
+    pub did_more: bool,
+    /// The command that runs now.
+    pub command: Option<ToolCall>,
+    /// What is staged.
+    pub staged: Vec<ChangeSummary>,
+    /// What it did to the repository, in a few words.
+    pub git: Option<String>,
+    /// What the last tests came to.
+    pub tests: Option<String>,
+}
+
+impl WorkAhead {
+    pub(crate) fn new(unix_ms: u64, speculation: Speculation) -> Self {
+        let meter = RunMeter::new(unix_ms, speculation.id());
+        Self {
+            speculation,
+            reported: Vec::new(),
+            progress: WorkProgress::default(),
+            finished: None,
+            meter,
+            above: None,
+        }
+    }
+
+    pub(crate) fn report(&mut self, event: Event) {
+        self.progress.take_in(&event, || self.speculation.changes().summary());
+        self.reported.push(event);
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.speculation.status() == Status::Running
+    }
+
+    /// It and the steps above, the lowest first.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |step| step.above.as_deref())
+    }
+
+    /// The step with this id: this one, or one above.
+    pub(crate) fn find(&mut self, id: &str) -> Option<&mut Self> {
+        if self.speculation.id() == id {
+            return Some(self);
+        }
+        self.above.as_mut()?.find(id)
+    }
+
+    pub(crate) fn view(&self) -> Ahead {
+        Ahead {
+            progress: self.progress.clone(),
+            finished: self.finished.clone(),
+            above: self.steps().skip(1).count(),
+            above_runs: self.steps().skip(1).any(Self::is_running),
+        }
+    }
+}
+
+impl WorkProgress {
+    /// Takes in what the work tells; `staged` is asked for where it may have changed.
+    fn take_in(&mut self, event: &Event, staged: impl FnOnce() -> Vec<ChangeSummary>) {
+        match event {
+            Event::ToolCall { call } => {
+                let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
+                self.command = is_command.then(|| call.clone());
+            }
+            Event::ShadowRan { tests, git, staged: changed, .. } => {
+                self.git = git.clone().or(self.git.take());
+                self.tests = tests.clone().or(self.tests.take());
+                if 0 < *changed {
+                    self.staged = staged();
+                }
+            }
+            Event::ToolResult { result } => {
+                self.command = None;
+                match BuiltinTool::from_name(&result.name) {
+                    Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => {
+                        self.looks += 1;
+                    }
+                    Some(BuiltinTool::Shell) => self.did_more = true,
+                    Some(BuiltinTool::Edit | BuiltinTool::WriteFile) | None => {
+                        self.did_more = true;
+                        self.staged = staged();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
