@@ -23,7 +23,7 @@ use headstart_speculation::{Ending, News, Transcript, UndoWatch};
 /// let tree = Arc::new(MemoryTree::new());
 /// let mut conversation = Conversation::new("You are a coding agent.", Vec::new(), "model", tree);
 /// let news = block_on(conversation.news());
-/// let mut transcript = conversation.open("what is this?", news);
+/// let mut transcript = conversation.open("what is this?", None, news);
 /// // The engine's part: here the model answers with one word.
 /// transcript.messages.push(Message { role: Role::Model, parts: vec![Part::Text { text: "Nothing.".into() }] });
 /// conversation.conclude(transcript, &Ending::Completed);
@@ -105,15 +105,17 @@ impl Conversation {
         self.note.is_some() || !news.is_empty()
     }
 
-    /// The beginning of a turn: the prompt, after what the model has to know first.
-    pub fn open(&mut self, prompt: &str, news: News) -> Transcript {
+    /// The beginning of a turn: the prompt, after what the model has to know first and before what it reads beside it
+    /// ([`Host::beside_prompt`](headstart_speculation::Host::beside_prompt)).
+    pub fn open(&mut self, prompt: &str, beside: Option<&str>, news: News) -> Transcript {
         self.telling = news;
         self.tells_note = self.note.is_some();
         let prompt = self.telling.before_prompt(prompt);
-        Transcript::new(&match &self.note {
+        let prompt = match &self.note {
             Some(note) => format!("[Note: {note}]\n\n{prompt}"),
             None => prompt,
-        })
+        };
+        beside.map_or_else(|| Transcript::new(&prompt), |beside| Transcript::with_more(&prompt, beside))
     }
 
     /// What the turn that runs tells the model of undone changes.

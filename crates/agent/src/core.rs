@@ -19,10 +19,11 @@ use headstart_followup_state::{
     AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
 };
 use headstart_forked_query::{
-    CacheSafeParams, Generated, Guards, ModelRequest, SuppressionReason, Suppressed, ToolCall,
+    CacheSafeParams, Generated, Guards, ModelRequest, Suppressed, SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
-    Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Speculation, Transcript,
+    Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Speculation,
+    Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, Verdict};
 
@@ -34,7 +35,7 @@ use crate::item::Item;
 use crate::log::Log;
 use crate::options::AgentOptions;
 use crate::ports::Runtime;
-use crate::view::{Draft, Edit, Phase, Refused, Suggested, View};
+use crate::view::{Draft, Edit, Phase, Refused, Submitted, Suggested, TurnEvent, View};
 use crate::work::WorkAhead;
 
 /// The moment in which something happens.
@@ -48,8 +49,8 @@ pub(crate) struct Now {
 
 /// What is to be done.
 pub(crate) enum Effect {
-    /// Looks what the user has undone: [`Report::UndoFound`].
-    LookUndone,
+    /// Looks what the user has undone, and what the model reads with a prompt that is to run now: [`Report::Opened`].
+    Open { prompt: Option<(String, Box<CacheSafeParams>)> },
     /// Runs a turn in the foreground: [`Report::TurnEvent`], [`Report::Asked`], and at last [`Report::TurnEnded`].
     StartTurn { request: Box<ModelRequest>, transcript: Transcript, limits: Limits },
     /// Interrupts it; its end is reported.
@@ -78,11 +79,26 @@ pub(crate) enum Effect {
 
 /// What has come of it.
 pub(crate) enum Report {
-    UndoFound(News),
+    Opened {
+        news: News,
+        beside: Option<String>,
+    },
     TurnEvent(Event),
-    Asked { ask: u64, call: ToolCall, verdict: Verdict },
-    TurnEnded { ending: Ending, transcript: Transcript, cost: Cost },
-    QueryAnswered { request: RequestId, answer: Result<Generated, Suppressed>, work_ms: u64 },
+    Asked {
+        ask: u64,
+        call: ToolCall,
+        verdict: Verdict,
+    },
+    TurnEnded {
+        ending: Ending,
+        transcript: Transcript,
+        cost: Cost,
+    },
+    QueryAnswered {
+        request: RequestId,
+        answer: Result<Generated, Suppressed>,
+        work_ms: u64,
+    },
     NextKnown {
         request: RequestId,
         next: Option<Suggestions>,
@@ -90,9 +106,18 @@ pub(crate) enum Report {
         above: Option<Speculation>,
     },
     WorkStarted(Speculation),
-    WorkEvent { id: String, event: Event },
-    WorkEnded { id: String, finished: Arc<Finished> },
-    StepStarted { below: String, step: Speculation },
+    WorkEvent {
+        id: String,
+        event: Event,
+    },
+    WorkEnded {
+        id: String,
+        finished: Arc<Finished>,
+    },
+    StepStarted {
+        below: String,
+        step: Speculation,
+    },
     Accepted(Box<Result<Acceptance, String>>),
     HabitsRead(Habits),
     Trouble(String),
@@ -122,8 +147,8 @@ pub(crate) struct Core {
     conversation: Conversation,
     controller: FollowupController,
     log: Log,
-    /// The events of turns since somebody took them.
-    events: Vec<Event>,
+    /// What turns told and how they ended since somebody took it.
+    events: Vec<TurnEvent>,
     now: Now,
     /// What the line of the front end holds.
     line: String,
@@ -209,7 +234,7 @@ impl Core {
         &mut self.log
     }
 
-    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+    pub(crate) fn take_events(&mut self) -> Vec<TurnEvent> {
         std::mem::take(&mut self.events)
     }
 
@@ -221,18 +246,16 @@ impl Core {
         &self.options.metering
     }
 
-    pub(crate) fn conversation(&self) -> &Conversation {
-        &self.conversation
-    }
-
     /// Takes in what has come of an effect.
     pub(crate) fn report(&mut self, report: Report) {
         match report {
-            Report::UndoFound(news) => self.undo_found(news),
+            Report::Opened { news, beside } => self.opened(news, beside.as_deref()),
             Report::TurnEvent(event) => self.tell(event),
             Report::Asked { ask, call, verdict } => self.asked(ask, call, verdict),
             Report::TurnEnded { ending, transcript, cost } => self.turn_ended(ending, transcript, &cost),
-            Report::QueryAnswered { request, answer, work_ms } => self.query_answered(request, answer, work_ms),
+            Report::QueryAnswered { request, answer, work_ms } => {
+                self.query_answered(request, answer, work_ms);
+            }
             Report::NextKnown { request, next, why_none, above } => {
                 self.next_known(request, next, why_none, above);
             }
@@ -248,7 +271,7 @@ impl Core {
     }
 
     /// The user sends a prompt.
-    pub(crate) fn submit(&mut self, prompt: &str) -> Result<(), Refused> {
+    pub(crate) fn submit(&mut self, prompt: &str) -> Result<Submitted, Refused> {
         self.is_open()?;
         if prompt.trim().is_empty() {
             return Err(Refused::Empty);
@@ -258,10 +281,10 @@ impl Core {
             // The line is empty again, and what was suggested stays.
             self.followup(Followup::Edited { text: String::new() });
             self.queue.push_back(prompt.to_owned());
-            return Ok(());
+            return Ok(Submitted::Queued);
         }
         self.send(prompt);
-        Ok(())
+        Ok(Submitted::Begins)
     }
 
     /// The line holds another text. Words for the model give the suggestions and the work ahead up, unless one of them begins with it; or it is
@@ -287,7 +310,7 @@ impl Core {
     /// The user takes the suggestion that they see, and the work behind it.
     pub(crate) fn take(&mut self, shown: &str) -> Result<(), Refused> {
         self.is_open()?;
-        if !self.controller.visible().is_some_and(|visible| visible.as_str() == shown) {
+        if self.controller.visible().is_none_or(|visible| visible.as_str() != shown) {
             return Err(Refused::Stale);
         }
         if self.is_busy() {
@@ -484,10 +507,18 @@ impl Core {
         format!("{}-{number}", self.options.id)
     }
 
+    /// Makes an item of how a turn ended.
+    fn tell_end(&mut self, ending: Ending) {
+        if self.options.events {
+            self.events.push(TurnEvent::Ended(ending.clone()));
+        }
+        self.log.push(Item::End { ending });
+    }
+
     /// Makes an item of what a run tells.
     fn tell(&mut self, event: Event) {
         if self.options.events {
-            self.events.push(event.clone());
+            self.events.push(TurnEvent::Told(event.clone()));
         }
         self.log.tell(event);
     }

@@ -16,14 +16,14 @@ use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
 use headstart_forked_query::{Model, generate_candidates};
 use headstart_speculation::{
-    AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, News, Turn, UndoWatch,
+    AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, PromptOf, Turn, UndoWatch,
 };
 
 use self::host::{Ask, AskStep};
 pub(crate) use self::host::{Inlet, questioning};
 use self::run::Run;
 use self::task::{Broken, Task};
-use crate::core::{Effect, Report};
+use crate::core::{Core, Effect, Report};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, StoreError};
 
@@ -50,7 +50,7 @@ pub struct Driver {
     accept_ended: Option<Result<Acceptance, String>>,
     runs: Vec<Run>,
     query: Option<Task<Report>>,
-    looking: Option<BoxFuture<'static, News>>,
+    looking: Option<BoxFuture<'static, Report>>,
     timer: Option<BoxFuture<'static, ()>>,
     /// What the ledger is still to be told, in order, and what it is told now.
     to_keep: VecDeque<Keeping>,
@@ -144,9 +144,21 @@ impl Driver {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::LookUndone => {
+            Effect::Open { prompt } => {
                 let undone = Arc::clone(&self.undone);
-                self.looking = Some(async move { undone.news().await }.boxed());
+                let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
+                self.looking = Some(
+                    async move {
+                        let beside = match prompt {
+                            Some((prompt, params)) => {
+                                host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await
+                            }
+                            None => None,
+                        };
+                        Report::Opened { news: undone.news().await, beside }
+                    }
+                    .boxed(),
+                );
             }
             Effect::StartTurn { request, transcript, limits } => {
                 let model = Arc::clone(&self.model);
@@ -236,10 +248,10 @@ impl Driver {
             return Poll::Ready(None);
         }
         if let Some(looking) = &mut self.looking
-            && let Poll::Ready(news) = looking.poll_unpin(context)
+            && let Poll::Ready(report) = looking.poll_unpin(context)
         {
             self.looking = None;
-            return Poll::Ready(Some(Report::UndoFound(news)));
+            return Poll::Ready(Some(report));
         }
         if let Poll::Ready(report) = self.poll_runs(context) {
             return Poll::Ready(Some(report));
@@ -291,7 +303,7 @@ impl Driver {
             } else if let Some(turn) = &mut self.turn
                 && let Poll::Ready(ended) = turn.task.poll(context)
             {
-                turn.ended = Some(ended.unwrap_or_else(|broken| broken.into()));
+                turn.ended = Some(ended.unwrap_or_else(Into::into));
             } else {
                 return Poll::Pending;
             }
@@ -347,8 +359,9 @@ impl Driver {
         Poll::Ready(match kept {
             Ok(habits) => habits.map(Report::HabitsRead),
             // Told once: the next write would meet the same wall.
-            Err(error) => (!std::mem::replace(&mut self.is_troubled, true))
-                .then(|| Report::Trouble(error.to_string())),
+            Err(error) => {
+                (!std::mem::replace(&mut self.is_troubled, true)).then(|| Report::Trouble(error.to_string()))
+            }
         })
     }
 
@@ -373,7 +386,7 @@ impl Drop for Driver {
         for run in &self.runs {
             run.give_up();
         }
-        self.shared.with(|core| core.abandon());
+        self.shared.with(Core::abandon);
         self.shared.tell_waiting(true, true);
     }
 }

@@ -1,4 +1,5 @@
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
@@ -16,7 +17,7 @@ use crate::core::{Core, Effect, Now};
 use crate::driver::{Driver, Inlet, questioning};
 use crate::options::{AgentOptions, Ports};
 use crate::ports::Runtime;
-use crate::view::{Answer, Edit, QuestionId, Refused, Update, View};
+use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
 
 /// A conversation: what its user does, the future that does what follows, and what has changed.
 ///
@@ -38,7 +39,8 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         runtime: Arc::clone(&runtime),
         driver: AtomicWaker::new(),
         updates: AtomicWaker::new(),
-        waiting: Mutex::default(),
+        waiting: Mutex::new(Some(Vec::new())),
+        has_new_waiting: AtomicBool::new(false),
         view: Mutex::default(),
     });
     let inlet = Inlet { asks, steps };
@@ -54,8 +56,10 @@ pub(crate) struct Shared {
     runtime: Arc<dyn Runtime>,
     driver: AtomicWaker,
     updates: AtomicWaker,
-    /// Those who wait until nothing goes on, or until it is over.
-    waiting: Mutex<Vec<Waiting>>,
+    /// Those who wait until nothing goes on, or until it is over; `None` once nobody is left who could tell them.
+    waiting: Mutex<Option<Vec<Waiting>>>,
+    /// Whether somebody began to wait since the driver looked.
+    has_new_waiting: AtomicBool,
     view: Mutex<Option<Arc<View>>>,
 }
 
@@ -81,15 +85,25 @@ impl Shared {
         answer
     }
 
+    /// The view of the core as it is, built once for each revision.
+    fn view_of(&self, core: &Core) -> Arc<View> {
+        let mut kept = lock(&self.view);
+        match &*kept {
+            Some(view) if view.revision == core.revision() => Arc::clone(view),
+            _ => Arc::clone(kept.insert(Arc::new(core.view()))),
+        }
+    }
+
     /// What is to be done next.
     pub(crate) fn next_effect(&self) -> Option<Effect> {
         lock(&self.core).next_effect()
     }
 
-    /// Whether something is to be done; if not, the waker is woken when there is.
+    /// Whether something is to be done, or somebody to be told; if not, the waker is woken when there is.
     pub(crate) fn poll_effects(&self, context: &Context<'_>) -> Poll<()> {
         self.driver.register(context.waker());
-        if lock(&self.core).has_effects() { Poll::Ready(()) } else { Poll::Pending }
+        let is_called = self.has_new_waiting.swap(false, Ordering::AcqRel) || lock(&self.core).has_effects();
+        if is_called { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Whether the conversation is over and nothing of it goes on.
@@ -99,15 +113,22 @@ impl Shared {
 
     /// Tells those who wait; `at_rest`: nothing is under way, and nothing left to be done.
     pub(crate) fn tell_waiting(&self, at_rest: bool, is_over: bool) {
-        lock(&self.waiting).retain(|waiting| !(is_over || at_rest && !waiting.for_the_end));
+        let mut waiting = lock(&self.waiting);
         if is_over {
+            *waiting = None;
             self.updates.wake();
+        } else if at_rest && let Some(waiting) = &mut *waiting {
+            waiting.retain(|waiting| waiting.for_the_end);
         }
     }
 
     async fn wait(&self, for_the_end: bool) {
         let (tell, told) = oneshot::channel();
-        lock(&self.waiting).push(Waiting { for_the_end, _tell: tell });
+        let Some(()) = lock(&self.waiting).as_mut().map(|all| all.push(Waiting { for_the_end, _tell: tell }))
+        else {
+            return;
+        };
+        self.has_new_waiting.store(true, Ordering::Release);
         self.driver.wake();
         // It is never sent, only dropped.
         let _ = told.await;
@@ -142,16 +163,11 @@ impl AgentHandle {
 
     /// All that there is to draw.
     pub fn view(&self) -> Arc<View> {
-        let mut kept = lock(&self.open.0.view);
-        let core = lock(&self.open.0.core);
-        match &*kept {
-            Some(view) if view.revision == core.revision() => Arc::clone(view),
-            _ => Arc::clone(kept.insert(Arc::new(core.view()))),
-        }
+        self.look(|core| self.open.0.view_of(core))
     }
 
     /// Sends a prompt. While something goes on it waits in the queue.
-    pub fn submit(&self, prompt: &str) -> Result<(), Refused> {
+    pub fn submit(&self, prompt: &str) -> Result<Submitted, Refused> {
         self.with(|core| core.submit(prompt))
     }
 
@@ -259,12 +275,14 @@ impl Stream for Updates {
         self.shared.updates.register(context.waker());
         let mut core = lock(&self.shared.core);
         let (revision, has_ended) = (core.revision(), core.has_ended());
-        let update = Update { items: core.log().take_changes(), events: core.take_events() };
-        drop(core);
-        if self.seen.replace(revision) != Some(revision) {
-            return Poll::Ready(Some(update));
+        if self.seen == Some(revision) {
+            return if has_ended { Poll::Ready(None) } else { Poll::Pending };
         }
-        if has_ended { Poll::Ready(None) } else { Poll::Pending }
+        let (items, events) = (core.log().take_changes(), core.take_events());
+        let view = self.shared.view_of(&core);
+        drop(core);
+        self.seen = Some(revision);
+        Poll::Ready(Some(Update { items, view, events }))
     }
 }
 

@@ -35,12 +35,7 @@ pub enum Item {
         anew: bool,
     },
     /// A call was declined, because there is nobody to ask.
-    Declined {
-        /// The call.
-        call: ToolCall,
-        /// What the gate said of it.
-        verdict: Verdict,
-    },
+    Declined(Box<JudgedCall>),
     /// Files that the user has put back as they were before the agent's change, in words; the model is told with the prompt.
     Undone {
         /// Which.
@@ -71,6 +66,15 @@ pub struct CallItem {
     pub outcome: Option<ToolOutcome>,
 }
 
+/// A call, and what the gate says of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedCall {
+    /// The call.
+    pub call: ToolCall,
+    /// What the gate says.
+    pub verdict: Verdict,
+}
+
 /// What an accept changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
@@ -95,12 +99,7 @@ pub enum NotTaken {
     /// They changed what it rests on.
     Conflict(Vec<Conflict>),
     /// A call of it is not allowed any more.
-    Withdrawn {
-        /// The call.
-        call: ToolCall,
-        /// What the gate says of it now.
-        verdict: Verdict,
-    },
+    Withdrawn(Box<JudgedCall>),
     /// It stopped at a call that needs consent, and the host wants work whole or not at all.
     Discarded,
     /// The workspace refused the changes.

@@ -6,6 +6,83 @@
 //! ahead, asks for suggestions, accepts. [`Updates`] is a stream of what has changed, for whoever draws; [`AgentHandle::view`] is all that there is
 //! to draw. The program around it gives an [`Engine`](headstart_speculation::Engine), whose host has the clock and the rules, and two ports: a
 //! [`Runtime`] and a [`LedgerStore`].
+//!
+//! ```
+//! use futures::executor::LocalPool;
+//! use futures::task::LocalSpawnExt;
+//! use headstart_agent::{AgentOptions, Item, Ports, agent};
+//!
+//! # use std::{sync::Arc, time::Duration};
+//! # use async_trait::async_trait;
+//! # use headstart_agent::{NoLedger, Runtime};
+//! # use headstart_budget::{EntryBuilder, Metering, ledger::Source, policy::{Habits, Policy, Tariff}};
+//! # use headstart_forked_query::{BackgroundModel, EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest};
+//! # use headstart_overlay_fs::MemoryTree;
+//! # use headstart_speculation::{Engine, Host, Limits};
+//! # use headstart_tool_gate::{Gate, GateContext};
+//! # use headstart_toolbox::Toolbox;
+//! # struct Echo;
+//! # #[async_trait]
+//! # impl Model for Echo {
+//! #     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+//! #         let said = format!("The conversation has {} messages.", request.messages.len());
+//! #         Ok(Box::pin(futures::stream::iter([Ok(ModelEvent::Text(said)), Ok(ModelEvent::Finished(FinishReason::Stop))])))
+//! #     }
+//! # }
+//! # struct Here;
+//! # #[async_trait]
+//! # impl Host for Here {
+//! #     fn now(&self) -> Duration { Duration::ZERO }
+//! #     async fn sleep(&self, _: Duration) { futures::future::pending().await }
+//! #     fn gate_context(&self) -> GateContext { GateContext { workspace: "/project".into(), ..GateContext::default() } }
+//! #     async fn consent(&self, _: &headstart_forked_query::ToolCall, _: &headstart_tool_gate::Verdict) -> headstart_speculation::Consent {
+//! #         headstart_speculation::Consent::Stop
+//! #     }
+//! # }
+//! # impl Runtime for Here { fn unix_ms(&self) -> u64 { 0 } }
+//! # let model: Arc<dyn Model> = Arc::new(Echo);
+//! # let ports = Ports {
+//! #     engine: Engine {
+//! #         background: BackgroundModel::main(Arc::clone(&model), "echo"),
+//! #         toolbox: Toolbox::standard(None),
+//! #         workspace: Arc::new(MemoryTree::new()),
+//! #         gate: Arc::new(Gate::new()),
+//! #         host: Arc::new(Here),
+//! #         limits: Limits::default(),
+//! #     },
+//! #     model,
+//! #     runtime: Arc::new(Here),
+//! #     ledger: Arc::new(NoLedger),
+//! # };
+//! # let entries = EntryBuilder::new(Source::Chat, Tariff::new("echo", Default::default()));
+//! # let options = AgentOptions {
+//! #     system: "Be brief.".into(),
+//! #     model: "echo".into(),
+//! #     history: Vec::new(),
+//! #     metering: Metering::new(entries, Policy::default(), Habits::default(), &[]),
+//! #     suggestions: true,
+//! #     speculation: true,
+//! #     candidates: 1,
+//! #     parallel: 1,
+//! #     attended: true,
+//! #     events: false,
+//! #     id: "a".into(),
+//! # };
+//! // An engine, a model, a runtime and a ledger; a system text, the costs so far, and some switches.
+//! let (agent, driver, _updates) = agent(options, ports);
+//! let mut pool = LocalPool::new();
+//! pool.spawner().spawn_local(driver.run()).unwrap();
+//!
+//! agent.submit("what is this?").unwrap();
+//! pool.run_until(agent.idle());
+//! let said = agent.view().items.iter().find_map(|item| match &**item {
+//!     Item::Answer { text } => Some(text.clone()),
+//!     _ => None,
+//! });
+//! assert_eq!(said.as_deref(), Some("The conversation has 1 messages."));
+//! // From the second answer on `view().suggestion` has the next prompt, and `agent.take(..)` the work that ran ahead for it.
+//! pool.run_until(agent.close());
+//! ```
 
 mod conversation;
 mod core;
@@ -21,9 +98,12 @@ mod work;
 pub use conversation::Conversation;
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
-pub use item::{Applied, CallItem, Item, NoSuggestion, NotTaken};
+pub use item::{Applied, CallItem, Item, JudgedCall, NoSuggestion, NotTaken};
 pub use log::ItemChange;
 pub use options::{AgentOptions, Ports};
 pub use ports::{LedgerStore, NoLedger, Runtime, StoreError};
-pub use view::{Ahead, Answer, Draft, Edit, Phase, Question, QuestionId, Refused, Subject, Suggested, Update, View};
+pub use view::{
+    Ahead, Answer, Draft, Edit, Phase, Question, QuestionId, Refused, Subject, Submitted, Suggested,
+    TurnEvent, Update, View,
+};
 pub use work::WorkProgress;

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use headstart_forked_query::ToolCall;
 use headstart_speculation::Event;
 
 use crate::item::{CallItem, Item};
@@ -68,11 +69,7 @@ impl Log {
     pub(crate) fn tell(&mut self, event: Event) {
         match event {
             Event::Text { text } => self.append(text),
-            Event::ToolCall { call } => {
-                if self.open_call.replace(call.id.clone()).as_ref() != Some(&call.id) {
-                    self.push(Item::Call(Box::new(CallItem { call, view: None, outcome: None })));
-                }
-            }
+            Event::ToolCall { call } => self.begin_call(call),
             Event::ToolResult { result } => {
                 self.open_call = None;
                 self.change_call(|item| item.outcome = Some(result.outcome));
@@ -80,6 +77,12 @@ impl Log {
             Event::Checked(checked) => self.push(Item::Check(checked)),
             Event::ShadowRan { .. } => self.change_call(|item| item.view = Some(event)),
             _ => {}
+        }
+    }
+
+    fn begin_call(&mut self, call: ToolCall) {
+        if self.open_call.replace(call.id.clone()).as_ref() != Some(&call.id) {
+            self.push(Item::Call(Box::new(CallItem { call, view: None, outcome: None })));
         }
     }
 
@@ -99,8 +102,8 @@ impl Log {
     /// What has changed since this was called last, in order.
     pub(crate) fn take_changes(&mut self) -> Vec<ItemChange> {
         let cleared = std::mem::take(&mut self.cleared).then_some(ItemChange::Cleared);
-        let changed = std::mem::take(&mut self.changed);
-        let changes = changed.into_iter().filter_map(|(key, change)| {
+        let marks = std::mem::take(&mut self.changed);
+        let changes = marks.into_iter().filter_map(|(key, change)| {
             let item = self.items.get(key - self.first)?;
             Some(match (change, &**item) {
                 (Change::Added, _) => ItemChange::Added { key, item: Arc::clone(item) },
@@ -111,10 +114,6 @@ impl Log {
             })
         });
         cleared.into_iter().chain(changes).collect()
-    }
-
-    pub(crate) fn has_changes(&self) -> bool {
-        self.cleared || !self.changed.is_empty()
     }
 
     fn append(&mut self, more: String) {

@@ -8,6 +8,7 @@ use crate::ports::{LedgerStore, Runtime};
 
 /// What a conversation is to be like.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct AgentOptions {
     /// The system instruction.
     pub system: String,

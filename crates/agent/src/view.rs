@@ -1,12 +1,10 @@
 use std::sync::Arc;
 
 use headstart_followup_state::Place;
-use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
-use headstart_speculation::{AsksFirst, Event, Finished};
-use headstart_tool_gate::Verdict;
+use headstart_speculation::{AsksFirst, Ending, Event, Finished};
 
-use crate::item::Item;
+use crate::item::{Item, JudgedCall};
 use crate::log::ItemChange;
 use crate::work::WorkProgress;
 
@@ -74,7 +72,7 @@ pub struct Suggested {
 }
 
 /// The work that runs ahead for the suggestion on screen. It never tells the prompt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ahead {
     /// What it has done so far.
     pub progress: WorkProgress,
@@ -104,12 +102,7 @@ pub struct QuestionId(pub(crate) u64);
 #[non_exhaustive]
 pub enum Subject {
     /// A call of the turn that runs: yes or no.
-    Call {
-        /// The call.
-        call: ToolCall,
-        /// Why it needs consent.
-        verdict: Verdict,
-    },
+    Call(JudgedCall),
     /// Work that they took, in a mode that asks before a write: yes or no to all of it.
     Changes(AsksFirst),
     /// Work that they took, and what they changed meanwhile: a choice for each, [`Answer::Anew`] or no. Nothing is written before the answer.
@@ -160,6 +153,15 @@ pub enum Edit {
     Recalled,
 }
 
+/// What became of a prompt that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submitted {
+    /// Its turn begins.
+    Begins,
+    /// It waits until what goes on is over.
+    Queued,
+}
+
 /// Why nothing came of what the user did. A front end may ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -182,6 +184,17 @@ pub enum Refused {
 pub struct Update {
     /// The items that are new or other now, in order.
     pub items: Vec<ItemChange>,
-    /// The events of turns, where [`AgentOptions::events`](crate::AgentOptions::events) asks for them.
-    pub events: Vec<Event>,
+    /// All that there is to draw, as it was when these were the changes: a question comes with all that was told before it.
+    pub view: Arc<View>,
+    /// What turns told and how they ended, in order, where [`AgentOptions::events`](crate::AgentOptions::events) asks for it.
+    pub events: Vec<TurnEvent>,
+}
+
+/// What a turn told, for whoever writes it down.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// Something happened.
+    Told(Event),
+    /// It is over.
+    Ended(Ending),
 }

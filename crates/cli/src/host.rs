@@ -6,21 +6,20 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
-use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, Step, StepAbove};
+use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, PromptOf};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::checks::Checks;
-use crate::rules::{Rules, Whose};
+use crate::rules::Rules;
 use crate::views::changed_since;
 
-/// The engine's view of this process: its clock, the rules in force, and the person at the terminal, if there is one.
+/// The engine's view of this process: its clock and the rules in force.
 pub(crate) struct NativeHost {
     started: Instant,
     rules: Mutex<GateContext>,
-    asks: Option<mpsc::UnboundedSender<Ask>>,
-    steps: Mutex<Option<mpsc::UnboundedSender<AskStep>>>,
+    asks: Mutex<Option<mpsc::UnboundedSender<Ask>>>,
     commit_options: CommitOptions,
     at_boundary: AtBoundary,
     /// The folder in which edits since a command in a view are looked for.
@@ -30,16 +29,9 @@ pub(crate) struct NativeHost {
     project_rules: Option<Arc<Rules>>,
 }
 
-/// Whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
-pub(crate) struct AskStep {
-    pub(crate) step: Step,
-    pub(crate) answer: oneshot::Sender<Option<StepAbove>>,
-}
-
 /// A call that waits for the user's answer. Dropping it declines.
 pub(crate) struct Ask {
     pub(crate) call: ToolCall,
-    pub(crate) verdict: Verdict,
     pub(crate) answer: oneshot::Sender<Consent>,
 }
 
@@ -49,8 +41,7 @@ impl NativeHost {
         Self {
             started: Instant::now(),
             rules: Mutex::new(rules),
-            asks: None,
-            steps: Mutex::default(),
+            asks: Mutex::default(),
             commit_options: CommitOptions::default(),
             at_boundary: AtBoundary::default(),
             workspace: None,
@@ -58,12 +49,6 @@ impl NativeHost {
             checks: None,
             project_rules: None,
         }
-    }
-
-    /// Calls that need consent are sent to whoever holds the receiver.
-    pub(crate) fn attended(rules: GateContext) -> (Self, mpsc::UnboundedReceiver<Ask>) {
-        let (asks, receiver) = mpsc::unbounded_channel();
-        (Self { asks: Some(asks), ..Self::unattended(rules) }, receiver)
     }
 
     /// For an accept that a process may have made before, and died before it could note it.
@@ -91,27 +76,15 @@ impl NativeHost {
         Self { project_rules, ..self }
     }
 
-    /// What the model reads with a prompt.
-    pub(crate) async fn rules_beside(
-        &self,
-        prompt: &str,
-        whose: Whose,
-        conversation: &CacheSafeParams,
-        tree: &Arc<dyn Tree>,
-    ) -> Option<String> {
-        let rules = self.project_rules.as_ref()?;
-        rules.beside_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
-    }
-
     /// What the user has to be told of the project's rules.
     pub(crate) fn rules_notices(&self) -> Vec<String> {
         self.project_rules.iter().flat_map(|rules| rules.notices()).collect()
     }
 
-    /// From now on whoever holds the receiver is asked whether steps run on top of each other. Until then none does.
-    pub(crate) fn asked_steps(&self) -> mpsc::UnboundedReceiver<AskStep> {
+    /// From now on whoever holds the receiver is asked for consent.
+    pub(crate) fn asked(&self) -> mpsc::UnboundedReceiver<Ask> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        *self.steps.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        *self.asks.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         receiver
     }
 
@@ -138,10 +111,12 @@ impl Host for NativeHost {
     async fn beside_prompt(
         &self,
         prompt: &str,
+        whose: PromptOf,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
     ) -> Option<String> {
-        self.rules_beside(prompt, Whose::Ahead, conversation, tree).await
+        let rules = self.project_rules.as_ref()?;
+        rules.beside_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
     }
 
     fn commit_options(&self) -> CommitOptions {
@@ -166,13 +141,6 @@ impl Host for NativeHost {
         self.freshness
     }
 
-    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
-        let asked = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let (answer, answered) = oneshot::channel();
-        asked.send(AskStep { step: step.clone(), answer }).ok()?;
-        answered.await.ok().flatten()
-    }
-
     async fn beside(&self, work: BoxFuture<'static, ()>) {
         // A set, because dropping it ends its task.
         let mut task = JoinSet::new();
@@ -184,13 +152,11 @@ impl Host for NativeHost {
         }
     }
 
-    async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {
-        let Some(asks) = &self.asks else {
-            return Consent::Stop;
-        };
+    async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
+        let asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(asks) = asks else { return Consent::Stop };
         let (answer, answered) = oneshot::channel();
-        let ask = Ask { call: call.clone(), verdict: verdict.clone(), answer };
-        if asks.send(ask).is_err() {
+        if asks.send(Ask { call: call.clone(), answer }).is_err() {
             return Consent::Stop;
         }
         answered.await.unwrap_or(Consent::Decline)

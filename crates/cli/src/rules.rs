@@ -14,6 +14,7 @@ use headstart_budget::ledger::Day;
 use headstart_context::{Problem, ProjectRules, Rule, Surroundings, glance, system_text};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_speculation::PromptOf;
 use headstart_tool_gate::{CallRef, Decision, Gate, GateContext};
 use headstart_toolbox::{Limits, ToolContext, Toolbox};
 use serde_json::json;
@@ -33,15 +34,6 @@ pub(crate) struct Rules {
     /// `None` without a state folder: then every session shows them.
     shown: Option<PathBuf>,
     told: Mutex<Notices>,
-}
-
-/// Who sends a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
-    /// Somebody who reads along.
-    Users,
-    /// Work that runs ahead.
-    Ahead,
 }
 
 #[derive(Default)]
@@ -86,7 +78,7 @@ impl Rules {
     pub(crate) async fn beside_prompt(
         &self,
         prompt: &str,
-        whose: Whose,
+        whose: PromptOf,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
@@ -96,7 +88,7 @@ impl Rules {
         let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
         let gone = told.gone.iter().map(|file| format!("{file} is gone"));
         let names: Vec<_> = told.rules.iter().map(Rule::label).chain(gone).collect();
-        if whose == Whose::Users && !names.is_empty() {
+        if whose == PromptOf::User && !names.is_empty() {
             self.note(format!("with the project's rules: {}", names.join(", ")));
         }
         self.note_problems(rules.problems().iter().chain(&told.problems));

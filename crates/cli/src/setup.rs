@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headstart_forked_query::{BackgroundModel, Message, Recording};
+use headstart_forked_query::{BackgroundModel, Recording};
 use headstart_git_ahead::{Git, GitError, Repository};
 use headstart_overlay_fs::{
     Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
@@ -9,21 +9,20 @@ use headstart_overlay_fs::{
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools};
-use tokio::sync::mpsc;
 
 use crate::checks::Checks;
 use crate::config::{Config, IndexConfig, IntelMode};
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::host::{Ask, NativeHost};
+use crate::host::NativeHost;
 use crate::index::{IndexModels, Upkeep};
 use crate::intel::Intel;
 use crate::models::Models;
 use crate::output;
+use crate::parts::Parts;
 use crate::remote::{Places, Remote};
 use crate::rules::Rules;
 use crate::runner::BashRunner;
-use crate::session::Session;
 use crate::store;
 use crate::views::Views;
 
@@ -179,45 +178,52 @@ pub(crate) fn rules(config: &Config, workspace: &str, state: Option<&Path>) -> O
     config.rules.then(|| Arc::new(Rules::of(workspace, state)))
 }
 
-/// A conversation with the person at the terminal.
-pub(crate) async fn session(
+/// What a conversation with the person at the terminal is made of.
+pub(crate) async fn parts(
     config: &Config,
     workspace: &str,
     state: Option<&Path>,
     models: &Models,
-    history: Vec<Message>,
     environment: &Environment,
-) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
+) -> Result<Parts, CliError> {
     let places = places(config, workspace, environment, state);
     let intel = Intel::open(config, workspace, environment, places.here.as_ref())?;
     let rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.to_owned())? };
     let project_rules = self::rules(config, workspace, state);
-    let (host, asks) = NativeHost::attended(rules);
-    let host = host.telling(project_rules.clone());
+    let host = NativeHost::unattended(rules).telling(project_rules.clone());
     let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
     let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
-    let held = places.clone();
+    let views = places.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, places, index.as_ref());
     let engine = Intel::join(intel, engine);
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;
-    let (model, name) = (Arc::clone(&models.main), models.main_name.clone());
-    let session = Session::new(engine, host, model, name, system, history);
-    session.notices().iter().for_each(|notice| output::note(notice));
-    Ok((session.with_index(index).with_views(held).at(Path::new(workspace), state), asks))
+    let parts = Parts {
+        engine,
+        host,
+        model: Arc::clone(&models.main),
+        model_name: models.main_name.clone(),
+        system,
+        index,
+        views,
+        workspace: workspace.into(),
+        state: state.map(Path::to_owned),
+    };
+    parts.rules_notices().iter().for_each(|notice| output::note(notice));
+    Ok(parts)
 }
 
 /// The demo's conversation: a recording for a model, edits without questions.
-pub(crate) async fn demo_session(
+pub(crate) async fn demo_parts(
     workspace: &Path,
     recording: Recording,
     speed: f64,
-) -> Result<(Session, mpsc::UnboundedReceiver<Ask>), CliError> {
+) -> Result<Parts, CliError> {
     let models = Models::of_recording(recording, speed);
     // A recording asks an index nothing, and its folder goes with the demo.
     let index = IndexConfig { enabled: false, ..IndexConfig::default() };
@@ -227,5 +233,5 @@ pub(crate) async fn demo_session(
     let workspace = crate::workspace::resolve(Some(workspace))?;
     // Beside the sample project, in the temporary folder that goes with it.
     let state = Path::new(&workspace).with_file_name("state");
-    session(&config, &workspace, Some(&state), &models, Vec::new(), &environment).await
+    parts(&config, &workspace, Some(&state), &models, &environment).await
 }

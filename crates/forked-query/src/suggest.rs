@@ -18,6 +18,23 @@ pub struct Guards {
     pub plan_mode: bool,
 }
 
+impl Guards {
+    /// What speaks against a question for a suggestion after this conversation and what was only speculated of it. The model is not asked then.
+    pub fn against(&self, params: &CacheSafeParams, speculated: &[Message]) -> Option<SuppressionReason> {
+        match self.turn {
+            TurnEnd::Completed => {}
+            TurnEnd::Failed => return Some(SuppressionReason::TurnFailed),
+            TurnEnd::Aborted => return Some(SuppressionReason::Aborted),
+        }
+        if self.plan_mode {
+            return Some(SuppressionReason::PlanMode);
+        }
+        let messages = params.history().iter().chain(speculated);
+        let spoken = messages.filter(|message| message.role == Role::Model).count();
+        (spoken < LEAST_MODEL_ENTRIES).then_some(SuppressionReason::EarlyConversation)
+    }
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TurnEnd {
@@ -119,7 +136,7 @@ pub async fn generate_candidates(
     guards: Guards,
     count: usize,
 ) -> Result<Generated, Suppressed> {
-    if let Some(reason) = guarded(params, speculated, guards) {
+    if let Some(reason) = guards.against(params, speculated) {
         return Err(Suppressed { reason, usage: Usage::default() });
     }
     let count = count.clamp(1, MAX_CANDIDATES);
@@ -139,20 +156,6 @@ pub async fn generate_candidates(
         Ok(suggestions) => Ok(Generated { suggestions, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
     }
-}
-
-fn guarded(params: &CacheSafeParams, speculated: &[Message], guards: Guards) -> Option<SuppressionReason> {
-    match guards.turn {
-        TurnEnd::Completed => {}
-        TurnEnd::Failed => return Some(SuppressionReason::TurnFailed),
-        TurnEnd::Aborted => return Some(SuppressionReason::Aborted),
-    }
-    if guards.plan_mode {
-        return Some(SuppressionReason::PlanMode);
-    }
-    let messages = params.history().iter().chain(speculated);
-    let spoken = messages.filter(|message| message.role == Role::Model).count();
-    (spoken < LEAST_MODEL_ENTRIES).then_some(SuppressionReason::EarlyConversation)
 }
 
 #[cfg(test)]

@@ -9,6 +9,15 @@ use headstart_tool_gate::{GateContext, Verdict};
 
 use crate::{Check, Limits};
 
+/// Whose prompt the model reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptOf {
+    /// The user's, who reads along.
+    User,
+    /// That of work which runs ahead, and which may never be taken.
+    WorkAhead,
+}
+
 /// What the engine needs from the program around it: a clock, the rules in force, and the user.
 ///
 /// # Guarantees expected
@@ -32,10 +41,11 @@ pub trait Host: Send + Sync {
     /// What the model reads with a prompt, after the user's words and in their message: the project's rules for the files that it is about, say.
     ///
     /// `conversation` is what the model has read before, and `tree` shows what the work is about to see. It is asked when work that runs ahead
-    /// begins; a host does the same for the prompts of its own turns. By default there is nothing.
+    /// begins, and by whoever begins a turn in the foreground. By default there is nothing.
     async fn beside_prompt(
         &self,
         _prompt: &str,
+        _whose: PromptOf,
         _conversation: &CacheSafeParams,
         _tree: &Arc<dyn Tree>,
     ) -> Option<String> {

@@ -17,7 +17,7 @@ use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
 use crate::run::{Run, SharedProgress, lock};
 use crate::shadow::{self, Shadow};
-use crate::{Check, Cost, Ending, Engine, Event, Finished, Limits, Speculation, Step, Transcript};
+use crate::{Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript};
 
 /// With less time left, a failure does not go back to the model.
 const LEAST_TIME: Duration = Duration::from_secs(5);
@@ -65,7 +65,11 @@ impl Work {
     }
 
     async fn run_prompt(&self) -> Ending {
-        let beside = self.engine.host.beside_prompt(&self.prompt, &self.params, self.overlay.base()).await;
+        let beside = self
+            .engine
+            .host
+            .beside_prompt(&self.prompt, PromptOf::WorkAhead, &self.params, self.overlay.base())
+            .await;
         if let Some(beside) = beside {
             lock(&self.progress).transcript = Transcript::with_more(&self.prompt, &beside);
         }

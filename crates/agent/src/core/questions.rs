@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
-use headstart_overlay_fs::{Conflict, ConflictKind};
 use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{Conflict, ConflictKind};
 use headstart_speculation::{AsksFirst, Consent};
 use headstart_tool_gate::Verdict;
 
 use super::taking::Taken;
 use super::{Core, Doing, Effect};
-use crate::item::{Item, NotTaken};
+use crate::item::{Item, JudgedCall, NotTaken};
 use crate::view::{Answer, Question, QuestionId, Refused, Subject};
 
 /// A question that stands.
@@ -35,10 +35,10 @@ impl Core {
             return self.effects.push_back(declines);
         }
         if !self.options.attended {
-            self.log.push(Item::Declined { call, verdict });
+            self.log.push(Item::Declined(Box::new(JudgedCall { call, verdict })));
             return self.effects.push_back(declines);
         }
-        self.ask(Some(ask), Subject::Call { call, verdict });
+        self.ask(Some(ask), Subject::Call(JudgedCall { call, verdict }));
     }
 
     pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: AsksFirst) {
@@ -68,7 +68,7 @@ impl Core {
             return Err(Refused::Stale);
         };
         match (&*asking.about, answer) {
-            (Subject::Call { .. }, answer @ (Answer::Yes | Answer::No)) => {
+            (Subject::Call(_), answer @ (Answer::Yes | Answer::No)) => {
                 let consent = if answer == Answer::Yes { Consent::Run } else { Consent::Decline };
                 if let Some(ask) = asking.ask {
                     self.effects.push_back(Effect::Reply { ask, consent });

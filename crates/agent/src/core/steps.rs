@@ -15,8 +15,7 @@ impl Core {
         }
         let below = self.steps_up_to(&step.below)?;
         self.look_at_machine();
-        let allowance =
-            self.options.metering.run_above(self.now.unix_ms, below.len(), &step.prompt).ok()?;
+        let allowance = self.options.metering.run_above(self.now.unix_ms, below.len(), &step.prompt).ok()?;
         Some(StepAbove { id: self.next_id(), limits: allowance.under(self.engine.limits) })
     }
 
@@ -44,8 +43,10 @@ impl Core {
         let stands_on_taken = self.taken().is_some_and(|taken| taken.speculation.id() == below);
         if stands_on_taken && let Some(taken) = self.taken() {
             taken.above = Some(Box::new(step));
-        } else if let Some(query) =
-            self.query.as_mut().filter(|query| query.accepted().is_some_and(|accepted| accepted.id() == below))
+        } else if let Some(query) = self
+            .query
+            .as_mut()
+            .filter(|query| query.accepted().is_some_and(|accepted| accepted.id() == below))
         {
             query.set_above(step);
         } else if let Some(work) = self.work(below) {

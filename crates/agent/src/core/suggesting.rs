@@ -5,9 +5,10 @@ use std::sync::Arc;
 use headstart_budget::ledger::Outcome;
 use headstart_budget::{Candidate, Candidates, NotShown, QueryCost, RunMeter};
 use headstart_followup_state::{
-    Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion, Suggestions,
+    Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
+    Suggestions,
 };
-use headstart_forked_query::{Generated, ModelError, SuppressionReason, Suppressed};
+use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
 use headstart_speculation::{Event, Finished, Speculation};
 use headstart_tool_gate::ApprovalMode;
 
@@ -74,6 +75,10 @@ impl Core {
         if !self.controller.is_enabled() || self.is_typing() {
             return;
         }
+        let guards = self.conversation.guards(self.mode() == ApprovalMode::Plan);
+        if guards.against(self.conversation.params(), &[]).is_some() {
+            return;
+        }
         self.look_at_machine();
         if let Err(hold) = self.options.metering.ask(self.now.unix_ms) {
             if self.options.metering.should_report(hold) {
@@ -88,7 +93,7 @@ impl Core {
         self.effects.push_back(Effect::AskSuggestion {
             request,
             params: Box::new(self.conversation.params().clone()),
-            guards: self.conversation.guards(self.mode() == ApprovalMode::Plan),
+            guards,
             candidates: self.options.candidates,
         });
     }
@@ -297,10 +302,13 @@ impl Core {
 
     pub(super) fn work_event(&mut self, id: &str, event: Event) {
         match self.taken() {
-            Some(taken) if taken.speculation.id() == id => match taken.is_live {
-                true => self.tell(event),
-                false => taken.reported.push(event),
-            },
+            Some(taken) if taken.speculation.id() == id => {
+                if taken.is_live {
+                    self.tell(event);
+                } else {
+                    taken.reported.push(event);
+                }
+            }
             _ => {
                 if let Some(work) = self.work(id) {
                     work.report(event);
@@ -347,7 +355,8 @@ impl Core {
         above: Option<&WorkAhead>,
     ) -> [String; MAX_CANDIDATES] {
         let first = shown.as_ref().ok().map(Suggestions::best);
-        let runs = above.filter(|above| first.is_some_and(|first| first.as_str() == above.speculation.prompt()));
+        let runs =
+            above.filter(|above| first.is_some_and(|first| first.as_str() == above.speculation.prompt()));
         std::array::from_fn(|place| match runs {
             Some(above) if place == 0 => above.speculation.id().to_owned(),
             _ => self.next_id(),

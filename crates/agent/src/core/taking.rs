@@ -9,7 +9,7 @@ use headstart_speculation::{
 };
 
 use super::{Core, Doing, Effect};
-use crate::item::{Applied, Item, NotTaken};
+use crate::item::{Applied, Item, JudgedCall, NotTaken};
 use crate::work::WorkAhead;
 
 /// Work that the user has taken and that is not handed over yet.
@@ -58,7 +58,7 @@ impl Core {
     pub(super) fn accepted(&mut self, accepted: Result<Acceptance, String>) {
         let Doing::Accept(taken) = std::mem::take(&mut self.doing) else { return };
         let mut taken = *taken;
-        let given_up = taken.speculation.status() == Status::Aborted;
+        let given_up = self.interrupted;
         let accepted = match accepted {
             Ok(Acceptance::AsksFirst(asks)) if !given_up && self.options.attended => {
                 return self.ask_about_changes(taken, asks);
@@ -75,7 +75,7 @@ impl Core {
             _ if given_up => self.not_taken(taken, NotTaken::Interrupted),
             Ok(Acceptance::Conflict(conflicts)) => self.not_taken(taken, NotTaken::Conflict(conflicts)),
             Ok(Acceptance::Withdrawn { call, verdict }) => {
-                self.not_taken(taken, NotTaken::Withdrawn { call, verdict });
+                self.not_taken(taken, NotTaken::Withdrawn(Box::new(JudgedCall { call, verdict })));
             }
             Ok(Acceptance::Discarded) => self.not_taken(taken, NotTaken::Discarded),
             // Nothing was done ahead: the prompt runs as if it had been typed.
@@ -134,7 +134,8 @@ impl Core {
         let note = accepted.note();
         // Work that stopped at its first call saved nothing to speak of.
         let has_saved = 1 < accepted.transcript.messages.len();
-        let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } = accepted;
+        let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } =
+            accepted;
         self.log.push(Item::Applied(Box::new(Applied {
             changes,
             merged,

@@ -31,12 +31,13 @@ impl Core {
 
     /// The model has to know what the user has undone, so that is looked for first.
     pub(super) fn open(&mut self, prompt: &str, work: Option<WorkAhead>) {
+        let runs = work.is_none().then(|| (prompt.to_owned(), Box::new(self.conversation.params().clone())));
         self.doing = Doing::Opening { prompt: prompt.to_owned(), work: work.map(Box::new) };
-        self.effects.push_back(Effect::LookUndone);
+        self.effects.push_back(Effect::Open { prompt: runs });
         self.effects.push_back(Effect::ReadHabits);
     }
 
-    pub(super) fn undo_found(&mut self, news: News) {
+    pub(super) fn opened(&mut self, news: News, beside: Option<&str>) {
         let Doing::Opening { prompt, work } = std::mem::take(&mut self.doing) else { return };
         if self.interrupted {
             if let Some(mut work) = work {
@@ -49,13 +50,14 @@ impl Core {
             // It ran ahead in the belief that what its user has undone is there.
             Some(mut work) if self.conversation.has_to_tell(&news) => {
                 self.give_up(&mut work, Outcome::Aborted);
+                return self.open(&prompt, None);
             }
             Some(work) => return self.take_work(*work),
             None => {}
         }
         let left_out = self.conversation.left_out();
         self.options.metering.left_out(self.now.unix_ms, false, left_out);
-        let transcript = self.conversation.open(&prompt, news);
+        let transcript = self.conversation.open(&prompt, beside, news);
         let text = self.conversation.telling().for_user();
         if !text.is_empty() {
             self.log.push(Item::Undone { text });
@@ -92,7 +94,7 @@ impl Core {
         self.asking = None;
         self.conversation.conclude(transcript, &ending);
         let is_completed = ending == Ending::Completed;
-        self.log.push(Item::End { ending });
+        self.tell_end(ending);
         let doing = std::mem::take(&mut self.doing);
         let was_interrupted = std::mem::take(&mut self.interrupted);
         if self.is_over {

@@ -4,9 +4,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::channel::{mpsc, oneshot};
 use futures::future::BoxFuture;
-use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::{CommitOptions, WorkspacePath};
-use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, Step, StepAbove};
+use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
+use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, PromptOf, Step, StepAbove};
 use headstart_tool_gate::{GateContext, Verdict};
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -53,6 +53,16 @@ impl Host for Questioning {
 
     fn gate_context(&self) -> GateContext {
         self.host.gate_context()
+    }
+
+    async fn beside_prompt(
+        &self,
+        prompt: &str,
+        whose: PromptOf,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+    ) -> Option<String> {
+        self.host.beside_prompt(prompt, whose, conversation, tree).await
     }
 
     fn commit_options(&self) -> CommitOptions {

@@ -1,0 +1,97 @@
+use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn said(text: &str) -> Event {
+    Event::Text { text: text.to_owned() }
+}
+
+fn began(id: &str) -> Event {
+    let call = ToolCall { id: id.to_owned(), name: "grep".to_owned(), args: serde_json::Map::new() };
+    Event::ToolCall { call }
+}
+
+fn ended(id: &str) -> Event {
+    let outcome = ToolOutcome::Output(Value::from(id));
+    Event::ToolResult { result: ToolResult { id: id.to_owned(), name: "grep".to_owned(), outcome } }
+}
+
+/// What somebody who was told each change has in hand.
+fn fold(known: &mut Vec<(usize, Item)>, changes: Vec<ItemChange>) {
+    for change in changes {
+        match change {
+            ItemChange::Cleared => known.clear(),
+            ItemChange::Added { key, item } => known.push((key, (*item).clone())),
+            ItemChange::Changed { key, item } => {
+                let place = known.iter().position(|(known, _)| *known == key).expect("a known item");
+                known[place].1 = (*item).clone();
+            }
+            ItemChange::Appended { key, text } => match known.last_mut() {
+                Some((last, Item::Answer { text: known })) if *last == key => known.push_str(&text),
+                other => panic!("no answer with the key {key}: {other:?}"),
+            },
+        }
+    }
+}
+
+#[test]
+fn a_call_that_is_told_twice_is_one_item() {
+    let mut log = Log::default();
+    for event in [said("Let me look."), began("1"), began("1"), ended("1"), said("Found "), said("it.")] {
+        log.tell(event);
+    }
+    let kinds: Vec<_> = log.items().iter().map(|item| std::mem::discriminant(&**item)).collect();
+    assert_eq!(kinds.len(), 3, "{:?}", log.items());
+    let Item::Call(call) = &*log.items()[1] else { panic!("{:?}", log.items()) };
+    assert_eq!(call.outcome, Some(ToolOutcome::Output(Value::from("1"))));
+    assert_eq!(*log.items()[2], Item::Answer { text: "Found it.".to_owned() });
+}
+
+#[test]
+fn a_call_with_the_id_of_one_before_is_another_one() {
+    let mut log = Log::default();
+    for event in [began("1"), ended("1"), began("1"), ended("1")] {
+        log.tell(event);
+    }
+    assert_eq!(log.items().len(), 2);
+    log.tell(began("2"));
+    log.close_call();
+    log.tell(began("2"));
+    assert_eq!(log.items().len(), 4, "a turn that goes on with no call has another one");
+}
+
+#[test]
+fn words_that_are_told_together_come_as_one_change() {
+    let mut log = Log::default();
+    log.tell(said("a"));
+    log.take_changes();
+    log.tell(said("b"));
+    log.tell(said("c"));
+    assert_eq!(log.take_changes(), [ItemChange::Appended { key: 0, text: "bc".to_owned() }]);
+    assert_eq!(log.take_changes(), []);
+}
+
+proptest! {
+    /// However seldom somebody looks: whoever takes in all changes has what there is.
+    #[test]
+    fn the_fold_of_all_changes_is_the_log(steps in prop::collection::vec(0..7_usize, 0..60)) {
+        let (mut log, mut known) = (Log::default(), Vec::new());
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                0 => log.tell(said(&format!("{number} "))),
+                1 => log.tell(began("1")),
+                2 => log.tell(began(&number.to_string())),
+                3 => log.tell(ended("1")),
+                4 => log.push(Item::Prompt { text: number.to_string() }),
+                5 if number % 7 == 0 => log.clear(),
+                _ => fold(&mut known, log.take_changes()),
+            }
+        }
+        fold(&mut known, log.take_changes());
+        let items: Vec<_> = known.into_iter().map(|(_, item)| item).collect();
+        let expected: Vec<_> = log.items().iter().map(|item| (**item).clone()).collect();
+        prop_assert_eq!(items, expected);
+    }
+}

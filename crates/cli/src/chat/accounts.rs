@@ -1,3 +1,8 @@
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use headstart_agent::{LedgerStore, Runtime, StoreError};
 use headstart_budget::ledger::{Book, Source};
 use headstart_budget::policy::{Habits, Hold};
 use headstart_budget::{Metering, Unwritten};
@@ -12,16 +17,25 @@ use crate::ledger::Ledger;
 use crate::machine::Machine;
 use crate::store::SpeculationId;
 
-/// The metering of a chat with this machine's clock, and the files in which it is kept.
+/// What a chat knows of costs, and where that is kept.
 pub(crate) struct Accounts {
-    metering: Metering,
+    pub(super) metering: Metering,
+    pub(super) store: AccountFiles,
+    pub(super) runtime: TokioRuntime,
+    /// What is wrong with the files; empty where nothing is.
+    pub(super) trouble: String,
+}
+
+/// The ledger of the workspace and the habits of its user, as files.
+pub(crate) struct AccountFiles {
     ledger: Ledger,
-    habits: HabitsFile,
+    habits: Mutex<HabitsFile>,
+}
+
+/// The runtime and the machine of this process.
+pub(crate) struct TokioRuntime {
     /// The machine that does the background work, where it is this one and costs nothing.
     machine: Option<Machine>,
-    /// What is wrong with the files, until the user was told.
-    trouble: Option<String>,
-    troubled: bool,
 }
 
 impl Accounts {
@@ -30,9 +44,11 @@ impl Accounts {
         let ledger = ledger_of(context, config, workspace)?;
         let habits = HabitsFile::of(context.store().ok().as_ref());
         // A file that cannot be read is one without experience; a chat is possible all the same.
-        let mut trouble = None;
+        let mut trouble = String::new();
         let mut or_default = |error: CliError, lost: &str| {
-            trouble.get_or_insert(format!("{lost}: {error}"));
+            if trouble.is_empty() {
+                trouble = format!("{lost}: {error}");
+            }
         };
         let book = ledger.read().unwrap_or_else(|error| {
             or_default(error, "what earlier chats cost is unknown");
@@ -45,70 +61,50 @@ impl Accounts {
         let entries = entries_of(context, config, Source::Chat);
         Ok(Self {
             metering: Metering::new(entries, config.background, known, &book.entries),
-            ledger,
-            habits,
-            machine: config.works_here().then(|| Machine::of(&context.environment)),
-            troubled: trouble.is_some(),
+            store: AccountFiles { ledger, habits: Mutex::new(habits) },
+            runtime: TokioRuntime { machine: config.works_here().then(|| Machine::of(&context.environment)) },
             trouble,
         })
     }
+}
 
-    /// As it stands.
-    pub(super) fn metering(&self) -> &Metering {
-        &self.metering
-    }
-
-    /// What is wrong with the files, once.
-    pub(super) fn trouble(&mut self) -> Option<String> {
-        self.trouble.take()
-    }
-
-    /// Asks or tells the metering something, at this moment; what it writes down is on the disk afterwards.
-    pub(super) fn meter<T>(&mut self, act: impl FnOnce(&mut Metering, u64) -> T) -> T {
-        let answer = act(&mut self.metering, clock::unix_ms());
-        self.write();
-        answer
-    }
-
-    /// The same for what depends on whether this machine has something to spare.
-    pub(super) fn judge<T>(&mut self, act: impl FnOnce(&mut Metering, u64) -> T) -> T {
-        self.metering.set_machine(self.machine.as_ref().and_then(Machine::trouble));
-        self.meter(act)
-    }
-
-    /// Whether to ask for a suggestion.
-    pub(super) fn ask(&mut self) -> Result<(), Hold> {
-        // Other chats may have learned something meanwhile.
-        if let Ok(habits) = self.habits.read() {
-            self.metering.adopt(habits);
-        }
-        self.judge(Metering::ask)
-    }
-
-    fn write(&mut self) {
-        let Unwritten { entries, lessons } = self.metering.take_unwritten();
+#[async_trait]
+impl LedgerStore for AccountFiles {
+    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+        let Unwritten { entries, lessons } = unwritten;
+        let written = self.ledger.append(&entries);
+        let mut learned = None;
         for lesson in lessons {
-            match self.habits.learn(lesson) {
-                Ok(Some(habits)) => self.metering.adopt(habits),
-                Ok(None) => {}
-                Err(error) => self.is_troubled(&format!("which suggestions you take is not kept: {error}")),
-            }
+            let habits = self.habits.lock().unwrap_or_else(PoisonError::into_inner).learn(lesson);
+            learned = habits
+                .map_err(|error| format!("which suggestions you take is not kept: {error}"))?
+                .or(learned);
         }
-        if let Err(error) = self.ledger.append(&entries) {
-            self.is_troubled(&format!("the ledger lacks what this chat costs: {error}"));
-        }
+        written.map_err(|error| format!("the ledger lacks what this chat costs: {error}"))?;
+        Ok(learned)
     }
 
-    fn is_troubled(&mut self, trouble: &str) {
-        if !std::mem::replace(&mut self.troubled, true) {
-            self.trouble = Some(trouble.to_owned());
-        }
+    async fn habits(&self) -> Option<Habits> {
+        self.habits.lock().unwrap_or_else(PoisonError::into_inner).read().ok()
     }
 }
 
-/// An id for a suggestion, in its place among those of an answer; one without chance where the system has none to give, which is
-/// no reason not to suggest.
-pub(super) fn new_id(request: u64, place: usize) -> String {
-    SpeculationId::random()
-        .map_or_else(|_| format!("{}-{request}-{place}", clock::unix_ms()), |id| id.as_str().to_owned())
+impl Runtime for TokioRuntime {
+    fn unix_ms(&self) -> u64 {
+        clock::unix_ms()
+    }
+
+    fn machine(&self) -> Option<Hold> {
+        self.machine.as_ref().and_then(Machine::trouble)
+    }
+
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
+        tokio::spawn(work);
+        None
+    }
+}
+
+/// The beginning of the ids of a conversation; one without chance where the system has none to give, which is no reason not to suggest.
+pub(super) fn conversation_id() -> String {
+    SpeculationId::random().map_or_else(|_| clock::unix_ms().to_string(), |id| id.as_str().to_owned())
 }

@@ -1,8 +1,8 @@
 //! The row above the prompt that says how far the work ahead is. It never tells the prompt, which may not show yet.
 
+use headstart_agent::{Ahead, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
-use headstart_overlay_fs::ChangeSummary;
-use headstart_speculation::{Checked, Ending, Event, Finished, Transcript};
+use headstart_speculation::{Checked, Ending, Finished, Transcript};
 use headstart_tool_gate::{BuiltinTool, Reason, Verdict};
 
 use super::show::{counted, counts};
@@ -11,103 +11,58 @@ use crate::output::{call_title, limit_name, shortened};
 /// So much of a call, a command or an error is told.
 const MOST_CHARS: usize = 80;
 
-/// What the work has told so far.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Card {
-    /// Calls that only looked and have their result.
-    looks: usize,
-    /// Whether a call did more than look.
-    did_more: bool,
-    /// The command that runs now.
-    command: Option<String>,
-    /// What is staged, in words; nothing where nothing is.
-    staged: Option<String>,
-    /// What it did to the repository, in words.
-    git: Option<String>,
-    /// What the last tests came to.
-    tests: Option<String>,
+/// A row for the status above the prompt.
+pub(super) fn row(ahead: &Ahead) -> String {
+    let here = step(&ahead.progress, ahead.finished.as_deref());
+    match (ahead.above, if ahead.above_runs { "at work" } else { "ready" }) {
+        (0, _) => here,
+        (1, word) => format!("{here}; next step {word}"),
+        (above, word) => format!("{here}; next {above} steps {word}"),
+    }
 }
 
-impl Card {
-    /// Takes in what the work tells; `staged` is asked for where it may have changed.
-    pub(super) fn tell(&mut self, event: &Event, staged: impl FnOnce() -> Vec<ChangeSummary>) {
-        match event {
-            Event::ToolCall { call } => {
-                self.command = is_command(call).then(|| told(call));
-            }
-            Event::ShadowRan { tests, git, staged: changed, .. } => {
-                self.git = git.clone().or(self.git.take());
-                self.tests = tests.clone().or(self.tests.take());
-                if 0 < *changed {
-                    self.is_staged(&staged());
-                }
-            }
-            Event::ToolResult { result } => {
-                self.command = None;
-                match BuiltinTool::from_name(&result.name) {
-                    Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => {
-                        self.looks += 1;
-                    }
-                    Some(BuiltinTool::Shell) => self.did_more = true,
-                    Some(BuiltinTool::Edit | BuiltinTool::WriteFile) | None => {
-                        self.did_more = true;
-                        self.is_staged(&staged());
-                    }
-                }
-            }
-            _ => {}
+/// The row for one step; `finished` is there once the work has ended.
+fn step(progress: &WorkProgress, finished: Option<&Finished>) -> String {
+    let mut parts = Vec::new();
+    let files = (!progress.staged.is_empty()).then(|| counts(&progress.staged));
+    let at_the_end = finished.and_then(|finished| Some(finished.git.as_ref()?.summary()));
+    let staged: Vec<_> = files.into_iter().chain(at_the_end.or_else(|| progress.git.clone())).collect();
+    let staged = (!staged.is_empty()).then(|| staged.join(", "));
+    match finished.map(|finished| (finished, &finished.ending)) {
+        None if progress.did_more => {
+            parts.push("ahead working".to_owned());
+            parts.extend(staged);
+            parts.extend(progress.command.as_ref().map(told));
+        }
+        None => {
+            parts.push("ahead looking".to_owned());
+            parts.extend((0 < progress.looks).then(|| counted(progress.looks, "read")));
+            parts.extend(progress.command.as_ref().map(told));
+        }
+        Some((finished, Ending::Completed)) => {
+            parts.push("ahead ✓ ready".to_owned());
+            parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
+            parts.extend(finished.check.as_ref().map(Checked::words).or_else(|| progress.tests.clone()));
+            let seconds = finished.cost.work_ms / 1_000;
+            parts.extend((1 <= seconds).then(|| format!("saves {seconds} s")));
+        }
+        Some((finished, Ending::Boundary { verdict })) => {
+            let call = finished.pending_call().map(|call| pending(call, verdict)).unwrap_or_default();
+            let did_something = progress.did_more || 0 < progress.looks || staged.is_some();
+            parts.push(if did_something {
+                format!("ahead ✓ ready, then asks: {call}")
+            } else {
+                format!("ahead ! waits for your yes: {call}")
+            });
+            parts.extend(staged);
+        }
+        Some((_, ending)) => {
+            parts.push("ahead ✗ stopped".to_owned());
+            parts.extend(why(ending));
+            parts.extend(staged.map(|staged| format!("{staged}, goes on when you take it")));
         }
     }
-
-    fn is_staged(&mut self, changes: &[ChangeSummary]) {
-        self.staged = (!changes.is_empty()).then(|| counts(changes));
-    }
-
-    /// The row; `finished` is there once the work has ended.
-    pub(super) fn row(&self, finished: Option<&Finished>) -> String {
-        let mut parts = Vec::new();
-        // The end may be known before all that led to it is told.
-        let at_the_end = || finished.filter(|finished| !finished.changes.is_empty());
-        let files = self.staged.clone().or_else(|| Some(counts(&at_the_end()?.changes.summary())));
-        let at_the_end = finished.and_then(|finished| Some(finished.git.as_ref()?.summary()));
-        let staged: Vec<_> = files.into_iter().chain(at_the_end.or_else(|| self.git.clone())).collect();
-        let staged = (!staged.is_empty()).then(|| staged.join(", "));
-        match finished.map(|finished| (finished, &finished.ending)) {
-            None if self.did_more => {
-                parts.push("ahead working".to_owned());
-                parts.extend(staged);
-                parts.extend(self.command.clone());
-            }
-            None => {
-                parts.push("ahead looking".to_owned());
-                parts.extend((0 < self.looks).then(|| counted(self.looks, "read")));
-                parts.extend(self.command.clone());
-            }
-            Some((finished, Ending::Completed)) => {
-                parts.push("ahead ✓ ready".to_owned());
-                parts.push(staged.unwrap_or_else(|| answer(&finished.transcript)));
-                parts.extend(finished.check.as_ref().map(Checked::words).or_else(|| self.tests.clone()));
-                let seconds = finished.cost.work_ms / 1_000;
-                parts.extend((1 <= seconds).then(|| format!("saves {seconds} s")));
-            }
-            Some((finished, Ending::Boundary { verdict })) => {
-                let call = finished.pending_call().map(|call| pending(call, verdict)).unwrap_or_default();
-                let did_something = self.did_more || 0 < self.looks || staged.is_some();
-                parts.push(if did_something {
-                    format!("ahead ✓ ready, then asks: {call}")
-                } else {
-                    format!("ahead ! waits for your yes: {call}")
-                });
-                parts.extend(staged);
-            }
-            Some((_, ending)) => {
-                parts.push("ahead ✗ stopped".to_owned());
-                parts.extend(why(ending));
-                parts.extend(staged.map(|staged| format!("{staged}, goes on when you take it")));
-            }
-        }
-        parts.join(" · ")
-    }
+    parts.join(" · ")
 }
 
 fn is_command(call: &ToolCall) -> bool {
@@ -148,8 +103,10 @@ fn why(ending: &Ending) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use headstart_forked_query::{Message, ToolOutcome, ToolResult};
-    use headstart_overlay_fs::ChangeSet;
+    use std::sync::Arc;
+
+    use headstart_forked_query::Message;
+    use headstart_overlay_fs::{ChangeSet, ChangeSummary};
     use headstart_speculation::{Cost, Limit};
     use serde_json::{Value, json};
 
@@ -158,15 +115,6 @@ mod tests {
     fn call(name: &str, args: &Value) -> ToolCall {
         let args = args.as_object().cloned().unwrap_or_default();
         ToolCall { id: "1".into(), name: name.into(), args }
-    }
-
-    fn began(name: &str, args: &Value) -> Event {
-        Event::ToolCall { call: call(name, args) }
-    }
-
-    fn done(name: &str) -> Event {
-        let outcome = ToolOutcome::Output(Value::from("x"));
-        Event::ToolResult { result: ToolResult { id: "1".into(), name: name.into(), outcome } }
     }
 
     fn finished(ending: Ending, pending: Option<ToolCall>, work_ms: u64) -> Finished {
@@ -190,21 +138,29 @@ mod tests {
 
     #[test]
     fn each_state_has_its_words() {
-        let looked = [began("read_file", &json!({})), done("read_file"), done("grep")];
-        let edited = [done("read_file"), done("edit")];
-        let testing = [done("edit"), began("shell", &json!({ "command": "cargo test" }))];
+        let none = WorkProgress::default();
+        let mut looked = none.clone();
+        looked.looks = 2;
+        let mut edited = none.clone();
+        (edited.looks, edited.did_more, edited.staged) = (1, true, summaries());
+        let mut testing = edited.clone();
+        testing.command = Some(call("shell", &json!({ "command": "cargo test" })));
+        let mut only_testing = none.clone();
+        only_testing.command.clone_from(&testing.command);
+        let mut ran = none.clone();
+        ran.did_more = true;
         let commits = call("shell", &json!({ "command": "git commit -am wip" }));
         let pushes = call("shell", &json!({ "command": format!("git push {}", "x".repeat(90)) }));
         let at = |reason| Ending::Boundary { verdict: Verdict::boundary(reason, "why") };
         let completed = |work_ms| Some(finished(Ending::Completed, None, work_ms));
         let limit = Ending::Exhausted { limit: Limit::Time };
-        let cases: [(&[Event], Option<Finished>, &str); 13] = [
-            (&[], None, "ahead looking"),
+        let cases: [(&WorkProgress, Option<Finished>, &str); 13] = [
+            (&none, None, "ahead looking"),
             (&looked, None, "ahead looking · 2 reads"),
             (&edited, None, "ahead working · 2 files +14 -3"),
             (&testing, None, "ahead working · 2 files +14 -3 · cargo test"),
-            (&testing[1..], None, "ahead looking · cargo test"),
-            (&[done("shell")], None, "ahead working"),
+            (&only_testing, None, "ahead looking · cargo test"),
+            (&ran, None, "ahead working"),
             (&edited, completed(38_900), "ahead ✓ ready · 2 files +14 -3 · saves 38 s"),
             (&edited, completed(999), "ahead ✓ ready · 2 files +14 -3"),
             (&looked, completed(2_000), "ahead ✓ ready · an answer of 7 words · saves 2 s"),
@@ -214,12 +170,12 @@ mod tests {
                 "ahead ✓ ready, then asks: git commit -am wip (executes) · 2 files +14 -3",
             ),
             (
-                &[],
+                &none,
                 Some(finished(at(Reason::Network), Some(pushes), 0)),
                 &format!("ahead ! waits for your yes: git push {}… (network)", "x".repeat(71)),
             ),
             (
-                &[],
+                &none,
                 Some(finished(
                     at(Reason::WriteToolNoAuto),
                     Some(call("edit", &json!({ "file_path": "a.rs" }))),
@@ -233,12 +189,15 @@ mod tests {
                 "ahead ✗ stopped · limit of time · 2 files +14 -3, goes on when you take it",
             ),
         ];
-        for (events, finished, expected) in cases {
-            let mut card = Card::default();
-            for event in events {
-                card.tell(event, summaries);
+        for (progress, finished, expected) in cases {
+            let mut ahead = Ahead::default();
+            (ahead.progress, ahead.finished) = (progress.clone(), finished.map(Arc::new));
+            assert_eq!(row(&ahead), expected);
+            for (above, runs, next) in [(1, true, "; next step at work"), (2, false, "; next 2 steps ready")]
+            {
+                (ahead.above, ahead.above_runs) = (above, runs);
+                assert_eq!(row(&ahead), format!("{expected}{next}"));
             }
-            assert_eq!(card.row(finished.as_ref()), expected);
         }
     }
 

@@ -1,5 +1,5 @@
+use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
-use headstart_followup_state::Event as Followup;
 use headstart_tool_gate::ApprovalMode;
 
 use super::Chat;
@@ -16,7 +16,7 @@ pub(super) enum Command {
     Mode(ApprovalMode),
     /// Without a mode: how it stands.
     Background(Option<Mode>),
-    /// One more start for this session.
+    /// One more start for this parts.
     More,
     Quit,
 }
@@ -85,47 +85,37 @@ impl Chat {
             Command::Mode(mode) => self.change_mode(*mode),
             Command::Background(mode) => self.change_background(*mode),
             Command::More => self.grant(),
-            Command::Clear if self.working.is_some() => {
-                self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
-            }
-            Command::Clear => {
-                self.forget_suggestion();
-                self.session.reset();
-                self.face.say("the conversation is forgotten", Style::Dim)
-            }
+            Command::Clear => match self.agent.clear() {
+                Ok(()) => self.face.say("the conversation is forgotten", Style::Dim),
+                Err(_) => self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed),
+            },
             Command::Diff => self.show_diff(),
         }
     }
 
     fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
-        self.session.set_mode(mode);
-        if mode != ApprovalMode::Plan {
-            let name = mode_name(mode);
-            let text = format!("the mode is {name} from now on, also for work that ran ahead");
-            return self.face.say(&text, Style::Dim);
-        }
-        // Nothing is suggested in plan mode.
-        self.forget_suggestion();
-        self.face.say("the mode is plan from now on; what ran ahead is dropped", Style::Dim)
+        self.parts.set_mode(mode);
+        self.agent.rules_changed();
+        let name = mode_name(mode);
+        let work = match mode {
+            ApprovalMode::Plan => "; what ran ahead is dropped",
+            _ => ", also for work that ran ahead",
+        };
+        self.face.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
     }
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {
         if let Some(mode) = mode {
-            self.accounts.meter(|metering, _| metering.set_mode(mode));
-            if mode == Mode::Off {
-                self.forget_suggestion();
-            }
-            let enabled = mode != Mode::Off && self.settings.suggestions && self.face.is_terminal();
-            self.followup(Followup::Enabled { enabled });
+            self.agent.set_background(mode);
         }
-        let name = background_name(self.accounts.metering().mode());
-        let may_ask = self.accounts.judge(|metering, now| metering.may_ask(now));
-        let text = match may_ask {
+        let mode = self.agent.metering(Metering::mode);
+        let name = background_name(mode);
+        let text = match self.agent.may_suggest() {
             Ok(()) if !self.settings.suggestions => {
                 format!("background work is on {name}, and suggestions are off by your configuration")
             }
             Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.what_is_left()),
-            Err(_) if self.accounts.metering().mode() == Mode::Off => "background work is off".to_owned(),
+            Err(_) if mode == Mode::Off => "background work is off".to_owned(),
             Err(hold) => {
                 let left = self.what_is_left();
                 format!("background work is on {name}: no suggestion now, for {hold}; {left}")
@@ -135,7 +125,7 @@ impl Chat {
     }
 
     fn show_diff(&mut self) -> Result<(), CliError> {
-        let changes = self.ahead().map(|ahead| ahead.speculation.changes()).unwrap_or_default();
+        let changes = self.agent.staged().unwrap_or_default();
         if changes.diff().is_empty() {
             return self.face.say("nothing is staged", Style::Dim);
         }

@@ -1,9 +1,10 @@
 use std::io::{self, Stdout};
 
-use headstart_speculation::{Ending, Event};
+use headstart_agent::TurnEvent;
+use headstart_speculation::Ending;
 use serde::Serialize;
 
-use super::show;
+use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
@@ -46,6 +47,10 @@ impl Face {
         matches!(self, Self::Terminal(_))
     }
 
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self, Self::Lines { output, .. } if output.is_json())
+    }
+
     /// How many rows the terminal has; a pipe has any number.
     pub(super) fn rows(&self) -> usize {
         match self {
@@ -71,20 +76,34 @@ impl Face {
         }
     }
 
-    /// Something that a turn does.
-    pub(super) fn event(&mut self, event: &Event) -> Result<(), CliError> {
-        match (self, event) {
-            (Self::Terminal(terminal), Event::Text { text }) => {
+    /// Lines about what a turn does. Whoever reads JSON has the events.
+    pub(super) fn say_of_turn(&mut self, lines: &[Line]) -> Result<(), CliError> {
+        if self.is_json() {
+            return Ok(());
+        }
+        lines.iter().try_for_each(|(line, style)| self.say(line, *style))
+    }
+
+    /// More words of an answer.
+    pub(super) fn stream(&mut self, text: &str) -> Result<(), CliError> {
+        match self {
+            Self::Terminal(terminal) => {
                 terminal.screen.stream_above(text, Style::Plain).map_err(CliError::Output)
             }
-            (Self::Lines { output, .. }, event) if output.is_json() => print_json(event),
-            (Self::Lines { open, .. }, Event::Text { text }) => {
+            Self::Lines { output, .. } if output.is_json() => Ok(()),
+            Self::Lines { open, .. } => {
                 *open = !text.ends_with('\n');
                 print(&sanitize(text))
             }
-            (face, event) => {
-                show::event_lines(event).iter().try_for_each(|(line, style)| face.say(line, *style))
-            }
+        }
+    }
+
+    /// Writes down what a turn told, for whoever reads JSON.
+    pub(super) fn write_event(&self, event: &TurnEvent) -> Result<(), CliError> {
+        match event {
+            _ if !self.is_json() => Ok(()),
+            TurnEvent::Told(event) => print_json(event),
+            TurnEvent::Ended(ending) => print_json(&Finished { r#type: "finished", ending }),
         }
     }
 
@@ -98,20 +117,6 @@ impl Face {
                 }
                 Ok(())
             }
-        }
-    }
-
-    /// Says how a turn ended, unless it is done.
-    pub(super) fn end_turn(&mut self, ending: &Ending) -> Result<(), CliError> {
-        self.end_line()?;
-        if let Some(text) = show::ending(ending) {
-            self.say(&text, Style::Removed)?;
-        }
-        match self {
-            Self::Lines { output, .. } if output.is_json() => {
-                print_json(&Finished { r#type: "finished", ending })
-            }
-            _ => Ok(()),
         }
     }
 

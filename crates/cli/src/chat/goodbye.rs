@@ -22,9 +22,9 @@ impl Chat {
         let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };
         let mut told =
             format!("{turns} · {:.1} s of the work was done ahead", self.tally.ahead.as_secs_f64());
-        let left = self.ahead().filter(|ahead| !ahead.speculation.changes().changes.is_empty());
-        if let Some(left) = left {
-            let prompt = shortened(&one_line(left.speculation.prompt()), 40);
+        let staged = self.agent.staged().filter(|staged| !staged.changes.is_empty());
+        if let Some(prompt) = staged.and_then(|_| self.agent.prompt_ahead()) {
+            let prompt = shortened(&one_line(&prompt), 40);
             told = format!("{told} · not taken, and gone: {prompt}");
         }
         self.face.say(&told, Style::Dim)

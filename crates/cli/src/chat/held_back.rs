@@ -7,40 +7,29 @@ use crate::error::CliError;
 use crate::terminal::Style;
 
 impl Chat {
-    /// Says once why no suggestion comes, and what to type; silence looks like a defect.
-    pub(super) fn tell_of_hold(&mut self, hold: Hold) -> Result<(), CliError> {
-        if !self.accounts.meter(|metering, _| metering.should_report(hold)) {
-            return Ok(());
-        }
-        let metering = self.accounts.metering();
-        let line = line(hold, metering.policy(), metering.experience());
+    /// Says why no suggestion comes, and what to type; silence looks like a defect.
+    pub(super) fn say_hold(&mut self, hold: Hold) -> Result<(), CliError> {
+        let line = self.agent.metering(|metering| line(hold, metering.policy(), metering.experience()));
         self.face.say(&line, Style::Dim)
     }
 
     /// What is left to work ahead in this session, in words.
     pub(super) fn what_is_left(&self) -> String {
-        let metering = self.accounts.metering();
-        let experience = metering.experience();
-        match metering.room(clock::unix_ms()) {
+        self.agent.metering(|metering| match metering.room(clock::unix_ms()) {
             Some(room) => format!(
                 "this session may lose {} more; of today's starts {:.1} are left",
-                amount(experience, room.left),
+                amount(metering.experience(), room.left),
                 room.day_starts_left
             ),
             None if metering.mode() == Mode::Always => "only the caps limit what it costs".to_owned(),
             None => "the model costs nothing".to_owned(),
-        }
+        })
     }
 
     /// The user lets this session lose one more start.
     pub(super) fn grant(&mut self) -> Result<(), CliError> {
-        let text = if self.accounts.metering().room(clock::unix_ms()).is_some() {
-            self.accounts.meter(|metering, _| metering.grant());
-            self.what_is_left()
-        } else {
-            format!("there is nothing to add: {}", self.what_is_left())
-        };
-        self.face.say(&text, Style::Dim)
+        let nothing = if self.agent.grant() { "" } else { "there is nothing to add: " };
+        self.face.say(&format!("{nothing}{}", self.what_is_left()), Style::Dim)
     }
 }
 

@@ -36,6 +36,6 @@ impl Chat {
             self.face.say("Enter sends the first prompt. When a grey one shows, press Tab.", Style::Plain)?;
             self.editor.replace(&typed);
         }
-        sent.map_or(Ok(()), |prompt| self.on_submit(prompt))
+        sent.map_or(Ok(()), |prompt| self.on_submit(&prompt))
     }
 }

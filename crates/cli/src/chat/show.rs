@@ -2,7 +2,7 @@ use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Ending, Event, Limit};
+use headstart_speculation::{Checked, Ending, Event, Limit};
 use headstart_tool_gate::BuiltinTool;
 
 use crate::output::{
@@ -11,29 +11,39 @@ use crate::output::{
 };
 use crate::terminal::Style;
 
-/// Lines for an event that is not text.
-pub(super) fn event_lines(event: &Event) -> Vec<(String, Style)> {
-    match event {
-        Event::ToolCall { call } => vec![(format!("• {}", call_in_full(call)), Style::Accent)],
-        Event::ToolResult { result } => match &result.outcome {
-            ToolOutcome::Error(message) => vec![(format!("  {}: {message}", result.name), Style::Removed)],
-            ToolOutcome::Output(output) => {
-                let tool = BuiltinTool::from_name(&result.name);
-                let is_edit = matches!(tool, Some(BuiltinTool::Edit | BuiltinTool::WriteFile));
-                if let Some(told) = output.as_str().filter(|_| is_edit).and_then(told_after_edit) {
-                    return vec![(format!("  {told}"), Style::Removed)];
-                }
-                let is_command = tool == Some(BuiltinTool::Shell);
-                let rows = output.as_str().filter(|_| is_command).map(excerpt).unwrap_or_default();
-                rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
+/// A line, and how it looks.
+pub(super) type Line = (String, Style);
+
+/// The line for a call that begins.
+pub(super) fn call_line(call: &ToolCall) -> Line {
+    (format!("• {}", call_in_full(call)), Style::Accent)
+}
+
+/// The line for what a command did in a view.
+pub(super) fn view_line(ran: &Event) -> Line {
+    (format!("  {}", shadow_line(ran)), Style::Dim)
+}
+
+/// The line for the project's own check.
+pub(super) fn check_line(checked: &Checked) -> Line {
+    let style = if checked.passed { Style::Dim } else { Style::Removed };
+    (format!("  {}", checked_line(checked)), style)
+}
+
+/// Lines for what came of a call of this tool.
+pub(super) fn outcome_lines(name: &str, outcome: &ToolOutcome) -> Vec<Line> {
+    match outcome {
+        ToolOutcome::Error(message) => vec![(format!("  {name}: {message}"), Style::Removed)],
+        ToolOutcome::Output(output) => {
+            let tool = BuiltinTool::from_name(name);
+            let is_edit = matches!(tool, Some(BuiltinTool::Edit | BuiltinTool::WriteFile));
+            if let Some(told) = output.as_str().filter(|_| is_edit).and_then(told_after_edit) {
+                return vec![(format!("  {told}"), Style::Removed)];
             }
-        },
-        Event::Checked(checked) => {
-            let style = if checked.passed { Style::Dim } else { Style::Removed };
-            vec![(format!("  {}", checked_line(checked)), style)]
+            let is_command = tool == Some(BuiltinTool::Shell);
+            let rows = output.as_str().filter(|_| is_command).map(excerpt).unwrap_or_default();
+            rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
         }
-        Event::ShadowRan { .. } => vec![(format!("  {}", shadow_line(event)), Style::Dim)],
-        _ => Vec::new(),
     }
 }
 

@@ -6,7 +6,6 @@ use tokio::sync::watch::Receiver;
 use tokio::time::Instant;
 
 use super::Chat;
-use super::turn::Working;
 use crate::error::CliError;
 use crate::models::{Models, Notices};
 use crate::terminal::Style;
@@ -38,20 +37,13 @@ impl Holds {
 }
 
 impl Chat {
-    /// Whether the user waits for work that ran ahead.
-    pub(super) fn joins(&self) -> bool {
-        matches!(self.working, Some(Working::Accept { .. }))
-    }
-
-    /// A line for the status where the provider lets the user wait.
-    pub(super) fn waits(&self) -> Option<String> {
-        let hold = if self.joins() { &self.holds.ahead } else { &self.holds.turn };
-        Some(format!("{} (Ctrl-C interrupts)", hold.words()?))
+    /// A line for the status where the provider lets the user wait; `joins`: they wait for work that ran ahead.
+    pub(super) fn waits(&mut self, joins: bool) -> Option<String> {
+        Some(format!("{} (Ctrl-C interrupts)", self.holds.of_whom(joins).words()?))
     }
 
     /// Whoever reads a pipe is told once; in a terminal the status counts down.
-    pub(super) fn on_wait(&mut self, news: News) -> Result<(), CliError> {
-        let joins = self.joins();
+    pub(super) fn on_wait(&mut self, news: News, joins: bool) -> Result<(), CliError> {
         match self.holds.of_whom(joins).words() {
             Some(words) if news == News::Changed && !self.face.is_terminal() => {
                 self.face.say(&words, Style::Dim)

@@ -67,9 +67,7 @@ async fn talk(
 ) -> Result<ExitStatus, CliError> {
     // A chat needs no store; without a state folder its accepts cannot be undone.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let (session, asks) =
-        setup::session(&config, workspace, state.as_deref(), models, Vec::new(), &context.environment)
-            .await?;
+    let parts = setup::parts(&config, workspace, state.as_deref(), models, &context.environment).await?;
     let accounts = Accounts::open(context, &config, workspace)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
@@ -83,7 +81,7 @@ async fn talk(
         (Face::lines(context.output), Input::of_pipe())
     };
     let holds = Holds::of(models);
-    let chat = Chat::new(session, config, accounts, asks, holds, face).opening_with(opening);
+    let chat = Chat::new(parts, config, accounts, holds, face).opening_with(opening);
     models.close_after(chat.run(input).await).await
 }
 

@@ -1,8 +1,11 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::{FutureExt, StreamExt};
+use headstart_agent::Conversation;
+use headstart_forked_query::{Guards, generate_suggestion};
 use headstart_speculation::{
-    Acceptance, Accepted, Consent, Ending, Event, Events, Finished, Speculation, Transcript,
+    Acceptance, Accepted, Consent, Ending, Engine, Event, Events, Finished, Speculation, Transcript, Turn,
 };
 use tokio::sync::mpsc;
 
@@ -12,12 +15,13 @@ use super::{REQUEST, Row};
 use crate::error::CliError;
 use crate::host::Ask;
 use crate::output::call_title;
-use crate::session::Session;
+use crate::parts::Parts;
 
 /// The sample project, a conversation about it, and a user who can be counted on.
 pub(super) struct Stage {
     sample: Sample,
-    session: Session,
+    parts: Parts,
+    conversation: Conversation,
     asks: mpsc::UnboundedReceiver<Ask>,
     speed: f64,
     number: u32,
@@ -26,8 +30,9 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) async fn create(speed: f64) -> Result<Self, CliError> {
         let sample = Sample::create()?;
-        let (session, asks) = crate::setup::demo_session(&sample.root(), recording(), speed).await?;
-        Ok(Self { sample, session, asks, speed, number: 0 })
+        let parts = crate::setup::demo_parts(&sample.root(), recording(), speed).await?;
+        let (conversation, asks) = (conversation(&parts), parts.host.asked());
+        Ok(Self { sample, parts, conversation, asks, speed, number: 0 })
     }
 
     /// A turn that the user waits for.
@@ -41,9 +46,12 @@ impl Stage {
     }
 
     pub(super) async fn suggestion(&self) -> Result<String, CliError> {
-        match self.session.suggestion_query(1).await.suggestions {
-            Ok(suggestions) => Ok(suggestions.iter().map(ToString::to_string).take(1).collect()),
-            Err(none) => Err(CliError::Demo(format!("the recording gave no suggestion: {}", none.reason))),
+        let (model, params) = (&self.parts.engine.background, self.conversation.params());
+        match generate_suggestion(model, params, Guards::default()).await {
+            Ok(generated) => Ok(generated.suggestions.best().to_string()),
+            Err(none) => {
+                Err(CliError::Demo(format!("the recording gave no suggestion: {}", none.reason.as_str())))
+            }
         }
     }
 
@@ -81,7 +89,7 @@ impl Stage {
         };
         narrator.say("Tab", &format!("{taken} after {}", shown(done)))?;
         let next = if accepted.ending == Ending::Completed {
-            self.session.conclude(accepted.transcript, &accepted.ending);
+            self.conversation.conclude(accepted.transcript, &accepted.ending);
             let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
             next.best().as_str().to_owned()
         } else {
@@ -125,8 +133,10 @@ impl Stage {
         reading: Duration,
     ) -> Result<(Speculation, Events, Duration), CliError> {
         self.number += 1;
-        let (speculation, mut events) =
-            self.session.speculate(format!("demo-{}", self.number), prompt, None)?;
+        let id = format!("demo-{}", self.number);
+        let (speculation, driver, mut events) =
+            self.parts.engine.start(id, self.conversation.params(), prompt)?;
+        tokio::spawn(driver);
         let reading = reading.div_f64(self.speed);
         let until = tokio::time::sleep(reading);
         tokio::pin!(until);
@@ -150,7 +160,7 @@ impl Stage {
         transcript: Transcript,
     ) -> Result<Duration, CliError> {
         let started = Instant::now();
-        let (turn, mut events) = self.session.turn(transcript);
+        let (turn, mut events) = turn(&self.parts, &self.conversation, transcript);
         let mut said = String::new();
         let ending = {
             let run = turn.run();
@@ -175,7 +185,7 @@ impl Stage {
         if ending != Ending::Completed {
             return Err(CliError::Demo(format!("the turn ended as {:?}", ending.status())));
         }
-        self.session.conclude(turn.transcript(), &ending);
+        self.conversation.conclude(turn.transcript(), &ending);
         Ok(started.elapsed())
     }
 }
@@ -183,7 +193,8 @@ impl Stage {
 /// The same prompts in the foreground on a project of their own: how long one waits without speculation.
 pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
     let sample = Sample::create()?;
-    let (mut session, mut asks) = crate::setup::demo_session(&sample.root(), recording(), speed).await?;
+    let parts = crate::setup::demo_parts(&sample.root(), recording(), speed).await?;
+    let (mut conversation, mut asks) = (conversation(&parts), parts.host.asked());
     let agree = tokio::spawn(async move {
         while let Some(ask) = asks.recv().await {
             let _ = ask.answer.send(Consent::Run);
@@ -192,13 +203,23 @@ pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliE
     let mut times = Vec::new();
     for prompt in [REQUEST, "add tests for top", "update the changelog", "commit and push"] {
         let started = Instant::now();
-        let (turn, _events) = session.turn(Transcript::new(prompt));
+        let (turn, _events) = turn(&parts, &conversation, Transcript::new(prompt));
         let ending = turn.run().await;
-        session.conclude(turn.transcript(), &ending);
+        conversation.conclude(turn.transcript(), &ending);
         times.push((prompt.to_owned(), started.elapsed()));
     }
     agree.abort();
     Ok(times)
+}
+
+fn conversation(parts: &Parts) -> Conversation {
+    let Engine { toolbox, workspace, .. } = &parts.engine;
+    Conversation::new(&parts.system, toolbox.schemas(), &parts.model_name, Arc::clone(workspace))
+}
+
+fn turn(parts: &Parts, conversation: &Conversation, transcript: Transcript) -> (Turn, Events) {
+    let Parts { engine, model, .. } = parts;
+    engine.turn(Arc::clone(model), conversation.request(), transcript, engine.limits)
 }
 
 fn take(acceptance: Acceptance) -> Result<Accepted, CliError> {

@@ -201,6 +201,12 @@ impl Chat {
         self.send(key);
     }
 
+    /// Empties the prompt, in which something stands, while nothing is at work.
+    pub(crate) fn empty_the_prompt(&mut self) {
+        self.send("\x03");
+        self.wait_for_row(">");
+    }
+
     /// Leaves, and looks that nothing is left of work that ran ahead.
     pub(crate) fn leave(mut self) {
         self.send("\x04");

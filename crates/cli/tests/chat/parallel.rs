@@ -183,7 +183,9 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     assert_eq!(chat.read("commit-this.txt"), None);
     let change = row(["change", "completed", "joined"]);
     let commit = row(["commit", "aborted", "replaced"]);
-    assert_eq!(ran(&chat)[..2], [change, commit]);
+    // What is suggested next may run already.
+    let decided: Vec<_> = ran(&chat).into_iter().filter(|[.., outcome]| !outcome.is_empty()).collect();
+    assert_eq!(decided, [change, commit]);
     chat.send("\x03");
     chat.leave();
 }

@@ -145,11 +145,8 @@ fn a_refused_key_is_told_and_the_prompt_can_be_sent_again() {
     let mut chat = chat_with(vec![Answer::Refuse(401), Answer::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
     chat.wait_for(
-        " refused the key (401); set\nOPENAI_API_KEY to a valid key; it says: the server's own words\n>",
+        " refused the key (401); set\nOPENAI_API_KEY to a valid key; it says: the server's own words\n> begin",
     );
-    chat.wait_for_row(">");
-    chat.send("\x1b[A");
-    chat.wait_for_row("> begin");
     chat.send("\r");
     chat.wait_for("Now it works.");
     chat.leave();
@@ -197,7 +194,8 @@ fn a_turn_that_waits_for_the_provider_can_be_interrupted() {
     chat.send("begin\r");
     chat.wait_until("a wait", |screen| seconds_to_wait(&screen.contents()).is_some());
     chat.send("\x03");
-    chat.wait_for("interrupted\n>");
+    chat.wait_for("interrupted\n> begin");
+    chat.empty_the_prompt();
     chat.leave();
 }
 
@@ -207,8 +205,8 @@ fn an_answer_that_breaks_off_is_told() {
     go_on.send(()).unwrap();
     let mut chat = chat_with(vec![Answer::Cut("It be"), Answer::Stream("Now ", wait, "it works.")]);
     chat.send("begin\r");
-    chat.wait_for(" cut the answer short; try again\n>");
-    chat.send("begin\r");
+    chat.wait_for(" cut the answer short; try again\n> begin");
+    chat.send("\r");
     chat.wait_for("Now it works.");
     chat.leave();
 }
@@ -220,7 +218,8 @@ fn a_turn_that_waits_for_the_server_can_be_interrupted() {
     chat.send("begin\r");
     chat.wait_for("Half of\nworking");
     chat.send("\x03");
-    chat.wait_for("Half of\ninterrupted\n>");
+    chat.wait_for("Half of\ninterrupted\n> begin");
+    chat.empty_the_prompt();
     chat.leave();
 }
 
@@ -230,7 +229,8 @@ fn a_server_that_is_not_there_is_told() {
     for _ in 0..2 {
         chat.send("begin\r");
         chat.wait_for("127.0.0.1");
-        chat.wait_for_row(">");
+        chat.wait_for_row("> begin");
+        chat.empty_the_prompt();
         chat.send("/clear\r");
         chat.wait_for("forgotten");
     }

@@ -64,8 +64,10 @@ fn ctrl_c_ends_the_command_of_a_turn() {
     chat.wait_for("• shell sleep 9");
     chat.wait_for_command("sleep 9");
     chat.send("\x03");
-    chat.wait_for("interrupted\n>");
+    // Nothing has come of the prompt: it can be sent again as it is.
+    chat.wait_for("interrupted\n> begin");
     chat.wait_for_processes(1);
+    chat.empty_the_prompt();
     chat.leave();
 }
 
@@ -83,6 +85,7 @@ fn ctrl_c_gives_joined_work_up_and_says_that_nothing_was_applied() {
     chat.send("\x03");
     chat.wait_for("interrupted\nnothing of the work ahead was applied\n>");
     assert_eq!(chat.project.session.tree(), before);
+    chat.empty_the_prompt();
     chat.send("go on\r");
     chat.wait_for("We go on.");
     chat.leave();
@@ -96,6 +99,8 @@ fn an_exhausted_recording_is_told_and_the_chat_goes_on() {
     for _ in 0..2 {
         chat.send("again\r");
         chat.wait_for("> again\nthe recording");
+        chat.wait_for_row("> again");
+        chat.empty_the_prompt();
         chat.send("/clear\r");
         chat.wait_for("forgotten");
     }
@@ -128,11 +133,10 @@ fn ctrl_c_interrupts_also_while_something_is_typed_and_keeps_it() {
     chat.send("half a word");
     chat.wait_for_row("> half a word");
     chat.send("\x03");
-    chat.wait_for("interrupted\n> half a word");
+    chat.wait_for("interrupted\n> begin\n  half a word");
     chat.wait_for_processes(1);
     // With nothing at work it empties the line.
-    chat.send("\x03");
-    chat.wait_for_row(">");
+    chat.empty_the_prompt();
     chat.send("go on\r");
     chat.wait_for("We go on.");
     chat.leave();
@@ -146,8 +150,8 @@ fn what_was_to_follow_an_interrupted_turn_is_in_the_prompt_again() {
     chat.send("two\rthree\rfour");
     chat.wait_for("next: two\nnext: three\n");
     chat.send("\x03");
-    chat.wait_for("interrupted\n> two\n  three\n  four");
-    assert_eq!(chat.count("> two"), 1, "{}", chat.contents());
+    chat.wait_for("interrupted\n> one\n  two\n  three\n  four");
+    assert_eq!(chat.count("> two"), 0, "{}", chat.contents());
     chat.send("\r");
     chat.wait_for("Both done.");
     chat.leave();

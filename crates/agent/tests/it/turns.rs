@@ -1,0 +1,153 @@
+//! Turns, the queue, questions, and what an interrupt leaves.
+
+use headstart_agent::{Answer, Edit, Item, Phase, Refused, Subject, Submitted};
+use headstart_speculation::Ending;
+use headstart_tool_gate::ApprovalMode;
+
+use crate::world::{Setting, World};
+
+fn ends(world: &World) -> Vec<&Ending> {
+    let ends = world.known.values().filter_map(|item| match item {
+        Item::End { ending } => Some(ending),
+        _ => None,
+    });
+    ends.collect()
+}
+
+#[test]
+fn a_turn_is_told_from_the_prompt_to_its_end() {
+    let mut world = World::new(&Setting::default());
+    let view = world.say("edit made.txt");
+    assert_eq!(view.phase, Phase::Idle);
+    assert_eq!(world.file("made.txt").as_deref(), Some("edit made.txt\n"));
+    let told: Vec<_> = world.known.values().collect();
+    let [Item::Prompt { text }, Item::Call(call), Item::Answer { text: said }, Item::End { ending }] =
+        told[..]
+    else {
+        panic!("{told:?}");
+    };
+    assert_eq!((text.as_str(), said.as_str()), ("edit made.txt", "Done: edit made.txt."));
+    assert!(call.outcome.is_some());
+    assert_eq!(*ending, Ending::Completed);
+    assert_eq!(view.items.len(), 4);
+    assert_eq!(world.lines("turn").len(), 1, "what it cost is written down");
+}
+
+#[test]
+fn prompts_that_are_sent_meanwhile_run_one_after_the_other() {
+    let mut world = World::new(&Setting::default());
+    world.model.hold(true);
+    assert_eq!(world.agent.submit("talk"), Ok(Submitted::Begins));
+    world.settle();
+    for prompt in ["two", "three"] {
+        assert_eq!(world.agent.submit(prompt), Ok(Submitted::Queued));
+    }
+    assert_eq!(world.agent.view().queued, ["two", "three"]);
+    world.model.hold(false);
+    let view = world.settle();
+    assert_eq!(world.prompts(), ["talk", "two", "three"]);
+    assert!(view.queued.is_empty() && view.draft.is_none());
+}
+
+#[test]
+fn what_was_to_follow_a_turn_that_failed_is_the_draft() {
+    let mut world = World::new(&Setting::default());
+    world.model.hold(true);
+    world.agent.submit("fail now").unwrap();
+    world.agent.submit("two").unwrap();
+    world.model.hold(false);
+    let view = world.settle();
+    assert_eq!((view.phase, view.queued.len()), (Phase::Idle, 0));
+    assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some("fail now\ntwo"));
+    assert!(matches!(ends(&world)[..], [Ending::Failed { .. }]), "{:?}", world.known);
+    // It was never said, as far as the model knows.
+    world.say("talk");
+    assert_eq!(world.prompts(), ["talk"]);
+}
+
+#[test]
+fn an_interrupted_turn_gives_back_what_was_to_follow_and_nothing_runs_by_itself() {
+    let mut world = World::new(&Setting::default());
+    world.model.hold(true);
+    for prompt in ["read notes.txt", "two"] {
+        world.agent.submit(prompt).unwrap();
+        world.settle();
+    }
+    assert_eq!(world.agent.interrupt(), Ok(()));
+    world.model.hold(false);
+    let view = world.pass(60_000);
+    assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some("read notes.txt\ntwo"));
+    assert_eq!(ends(&world), [&Ending::Aborted]);
+    assert_eq!(world.prompts(), ["read notes.txt"], "one request, and none after it");
+    assert_eq!(world.agent.interrupt(), Err(Refused::Stale));
+}
+
+#[test]
+fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
+    for (answer, ran) in [(Answer::Yes, true), (Answer::No, false)] {
+        let mut world = World::new(&Setting { mode: ApprovalMode::Default, ..Setting::default() });
+        let view = world.say("edit made.txt");
+        let question = view.question.clone().expect("a question");
+        assert!(matches!(&*question.about, Subject::Call(judged) if judged.call.name == "write_file"));
+        for wrong in [Answer::Anew, Answer::Settled, Answer::Choices(Vec::new())] {
+            assert_eq!(world.agent.answer(question.id, wrong), Err(Refused::Stale));
+        }
+        assert_eq!(world.settle().question, Some(question.clone()));
+        assert_eq!(world.agent.answer(question.id, answer.clone()), Ok(()));
+        assert_eq!(world.agent.answer(question.id, answer), Err(Refused::Stale), "it was answered");
+        let view = world.settle();
+        assert_eq!((view.question.as_ref(), view.phase), (None, Phase::Idle));
+        assert_eq!(world.file("made.txt").is_some(), ran);
+    }
+}
+
+#[test]
+fn an_interrupt_takes_the_question_with_it() {
+    let mut world = World::new(&Setting { mode: ApprovalMode::Default, ..Setting::default() });
+    let question = world.say("edit made.txt").question.clone().expect("a question");
+    world.agent.interrupt().unwrap();
+    assert_eq!(world.agent.answer(question.id, Answer::Yes), Err(Refused::Stale));
+    let view = world.settle();
+    assert_eq!((view.phase, view.question.clone()), (Phase::Idle, None));
+    assert_eq!(world.file("made.txt"), None);
+    assert_eq!(ends(&world), [&Ending::Aborted]);
+}
+
+#[test]
+fn whoever_is_not_there_is_not_asked() {
+    let mut world =
+        World::new(&Setting { mode: ApprovalMode::Default, attended: false, ..Setting::default() });
+    let view = world.say("edit made.txt");
+    assert_eq!((view.phase, world.file("made.txt")), (Phase::Idle, None));
+    let declined = world.known.values().filter(|item| matches!(item, Item::Declined(_))).count();
+    assert_eq!(declined, 1, "{:?}", world.known);
+}
+
+#[test]
+fn what_is_forgotten_is_not_asked_again_and_what_runs_is_not_forgotten() {
+    let mut world = World::new(&Setting::default());
+    world.say("talk");
+    world.model.hold(true);
+    world.agent.submit("talk more").unwrap();
+    assert_eq!(world.agent.clear(), Err(Refused::Busy));
+    world.model.hold(false);
+    world.settle();
+    assert_eq!(world.agent.clear(), Ok(()));
+    let view = world.settle();
+    assert!(view.items.is_empty() && world.known.is_empty());
+    world.say("talk anew");
+    assert_eq!(world.prompts(), ["talk anew"]);
+}
+
+#[test]
+fn an_empty_prompt_is_none_and_after_the_end_nothing_is_taken() {
+    let mut world = World::new(&Setting::default());
+    assert_eq!(world.agent.submit(" \n"), Err(Refused::Empty));
+    world.say("talk");
+    let world = world.close();
+    assert_eq!(world.agent.submit("talk"), Err(Refused::Ended));
+    assert_eq!(world.agent.interrupt(), Err(Refused::Ended));
+    assert_eq!(world.agent.take("x"), Err(Refused::Ended));
+    world.agent.edited("x", Edit::Typed);
+    assert_eq!(world.agent.view().phase, Phase::Ended);
+}

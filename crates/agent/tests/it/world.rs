@@ -1,0 +1,428 @@
+//! A model that does what the prompt says, a host whose clock stands still, and a user's hands.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::channel::oneshot;
+use futures::executor::LocalPool;
+use futures::task::LocalSpawnExt;
+use futures::{FutureExt, StreamExt, stream};
+use headstart_agent::{
+    AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Phase, Ports, Runtime, StoreError, Updates,
+    View, agent,
+};
+use headstart_budget::ledger::{Entry, Source};
+use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
+use headstart_budget::{EntryBuilder, Metering, Unwritten};
+use headstart_forked_query::{
+    BackgroundModel, EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part,
+    Prices, Role, ToolCall, Usage, check_pairing,
+};
+use headstart_overlay_fs::{MemoryTree, Tree, Workspace, WorkspacePath};
+use headstart_speculation::{Consent, Engine, Host, Limits, Step, StepAbove};
+use headstart_tool_gate::{AheadWrites, ApprovalMode, Gate, GateContext, Verdict};
+use headstart_toolbox::Toolbox;
+use serde_json::{Value, json};
+
+/// What a test may set before the conversation begins.
+pub(crate) struct Setting {
+    pub(crate) mode: ApprovalMode,
+    pub(crate) ahead_writes: AheadWrites,
+    pub(crate) background: Mode,
+    pub(crate) attended: bool,
+    pub(crate) candidates: usize,
+    pub(crate) parallel: usize,
+    pub(crate) depth: u32,
+    pub(crate) store_fails: bool,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            mode: ApprovalMode::AutoEdit,
+            ahead_writes: AheadWrites::Ask,
+            background: Mode::Always,
+            attended: true,
+            candidates: 1,
+            parallel: 1,
+            depth: 1,
+            store_fails: false,
+        }
+    }
+}
+
+/// A conversation and everything around it.
+pub(crate) struct World {
+    pool: LocalPool,
+    pub(crate) agent: AgentHandle,
+    updates: Updates,
+    pub(crate) model: Arc<Obedient>,
+    pub(crate) host: Arc<StillHost>,
+    pub(crate) tree: Arc<MemoryTree>,
+    pub(crate) book: Arc<Book>,
+    /// What somebody who was told each change has in hand.
+    pub(crate) known: BTreeMap<usize, Item>,
+}
+
+impl World {
+    pub(crate) fn new(setting: &Setting) -> Self {
+        let files = [("notes.txt", "one\n"), ("other.txt", "other\n")];
+        let tree = Arc::new(MemoryTree::from_files(files).unwrap());
+        let model = Arc::new(Obedient::default());
+        let host = Arc::new(StillHost {
+            rules: Mutex::new(GateContext {
+                mode: setting.mode,
+                ahead_writes: setting.ahead_writes,
+                workspace: "/work".to_owned(),
+                ..GateContext::default()
+            }),
+            ..StillHost::default()
+        });
+        let background = Background(Arc::clone(&model));
+        let engine = Engine {
+            background: BackgroundModel::main(Arc::new(background) as Arc<dyn Model>, "m"),
+            toolbox: Toolbox::standard(None),
+            workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
+            gate: Arc::new(Gate::new()),
+            host: Arc::clone(&host) as Arc<dyn Host>,
+            limits: Limits { depth: setting.depth, candidates: setting.candidates, ..Limits::default() },
+        };
+        let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
+        let policy = Policy { mode: setting.background, ..Policy::default() };
+        let book = Arc::new(Book { fails: AtomicBool::new(setting.store_fails), ..Book::default() });
+        let options = AgentOptions {
+            system: "Do as you are told.".to_owned(),
+            model: "m".to_owned(),
+            history: Vec::new(),
+            metering: Metering::new(entries, policy, Habits::default(), &[]),
+            suggestions: true,
+            speculation: true,
+            candidates: setting.candidates,
+            parallel: setting.parallel,
+            attended: setting.attended,
+            events: false,
+            id: "chat".to_owned(),
+        };
+        let ports = Ports {
+            engine,
+            model: Arc::clone(&model) as Arc<dyn Model>,
+            runtime: Arc::new(NoThreads),
+            ledger: Arc::clone(&book) as Arc<dyn LedgerStore>,
+        };
+        let (agent, driver, updates) = agent(options, ports);
+        let pool = LocalPool::new();
+        pool.spawner().spawn_local(driver.run()).unwrap();
+        Self { pool, agent, updates, model, host, tree, book, known: BTreeMap::new() }
+    }
+
+    /// Everything that can happen at this moment happens.
+    pub(crate) fn settle(&mut self) -> Arc<View> {
+        self.pool.run_until_stalled();
+        while let Some(Some(update)) = self.updates.next().now_or_never() {
+            for change in update.items {
+                match change {
+                    ItemChange::Cleared => self.known.clear(),
+                    ItemChange::Added { key, item } | ItemChange::Changed { key, item } => {
+                        self.known.insert(key, (*item).clone());
+                    }
+                    ItemChange::Appended { key, text } => match self.known.get_mut(&key) {
+                        Some(Item::Answer { text: known }) => known.push_str(&text),
+                        other => panic!("more words for {other:?}"),
+                    },
+                    _ => {}
+                }
+            }
+            if let Some(question) = &update.view.question {
+                assert!(!matches!(update.view.phase, Phase::Idle | Phase::Opening), "{question:?}");
+            }
+        }
+        self.agent.view()
+    }
+
+    /// So much time goes by.
+    pub(crate) fn pass(&mut self, ms: u64) -> Arc<View> {
+        for _ in 0..ms / 50 {
+            self.settle();
+            self.host.pass(50);
+        }
+        self.host.pass(ms % 50);
+        self.settle()
+    }
+
+    /// Sends a prompt and lets everything happen.
+    pub(crate) fn say(&mut self, prompt: &str) -> Arc<View> {
+        self.agent.submit(prompt).unwrap();
+        self.settle()
+    }
+
+    /// A conversation in which the next prompt is suggested, and has run ahead where it could.
+    pub(crate) fn with_suggestion(setting: &Setting, suggestion: &str) -> Self {
+        let mut world = Self::new(setting);
+        world.model.suggest(suggestion);
+        for prompt in ["talk", "talk more"] {
+            world.say(prompt);
+        }
+        let view = world.pass(1_000);
+        let shown = view.suggestion.as_ref().map(|shown| shown.text.as_str());
+        assert_eq!(shown, suggestion.split('|').next(), "{view:?}");
+        world
+    }
+
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        let path = WorkspacePath::parse(name).unwrap();
+        let bytes = self.tree.read(&path).now_or_never().unwrap().ok()?;
+        Some(String::from_utf8(bytes).unwrap())
+    }
+
+    /// The user's own edit.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        self.tree.write(&WorkspacePath::parse(name).unwrap(), text);
+    }
+
+    /// What the user has said in the conversation that the model knows by its last turn.
+    pub(crate) fn prompts(&self) -> Vec<String> {
+        let requests = lock(&self.model.turns);
+        let last = requests.last().map(|request| request.messages.clone()).unwrap_or_default();
+        last.iter().filter(|message| message.role == Role::User).map(text_of).collect()
+    }
+
+    /// The lines of the ledger of a type, as JSON.
+    pub(crate) fn lines(&self, kind: &str) -> Vec<Value> {
+        let entries = lock(&self.book.entries);
+        let lines = entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.to_line()).unwrap());
+        lines.filter(|line| line["type"] == kind).collect()
+    }
+
+    pub(crate) fn outcomes(&self) -> Vec<String> {
+        self.lines("outcome").iter().map(|line| line["outcome"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub(crate) fn close(mut self) -> Self {
+        let agent = self.agent.clone();
+        let mut closed = Box::pin(async move { agent.close().await });
+        for _ in 0..20 {
+            self.settle();
+            if self.pool.run_until(async { (&mut closed).now_or_never() }).is_some() {
+                return self;
+            }
+        }
+        panic!("the conversation does not end: {:?}", self.agent.view());
+    }
+}
+
+/// Does what the prompt says: `talk`, `read`, `edit FILE`, `run`, `fail`, `panic`, `cut`, with anything behind it.
+#[derive(Default)]
+pub(crate) struct Obedient {
+    /// The requests of turns, in order.
+    pub(crate) turns: Mutex<Vec<ModelRequest>>,
+    /// The requests of work ahead.
+    pub(crate) ahead: Mutex<Vec<ModelRequest>>,
+    /// How many suggestions were asked for.
+    pub(crate) asked: AtomicU64,
+    suggestions: Mutex<VecDeque<String>>,
+    /// Answers wait until they are released.
+    pub(crate) holds: AtomicBool,
+    held: Mutex<VecDeque<oneshot::Sender<()>>>,
+}
+
+impl Obedient {
+    /// The answer to the next question for a suggestion; several with `|` between them.
+    pub(crate) fn suggest(&self, text: &str) {
+        lock(&self.suggestions).push_back(text.to_owned());
+    }
+
+    /// Lets an answer that waits begin; the oldest, or the newest.
+    pub(crate) fn release(&self, newest: bool) {
+        let mut held = lock(&self.held);
+        let next = if newest { held.pop_back() } else { held.pop_front() };
+        let _ = next.map(|held| held.send(()));
+    }
+
+    pub(crate) fn hold(&self, holds: bool) {
+        self.holds.store(holds, Ordering::SeqCst);
+        if !holds {
+            lock(&self.held).drain(..).for_each(drop);
+        }
+    }
+
+    fn answer(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let waits = self.holds.load(Ordering::SeqCst).then(|| {
+            let (release, released) = oneshot::channel();
+            lock(&self.held).push_back(release);
+            released
+        });
+        let events = if request.response_schema.is_some() {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            let next = lock(&self.suggestions).pop_front().unwrap_or_default();
+            let texts: Vec<_> = next.split('|').collect();
+            let answer = match texts.as_slice() {
+                [one] => json!({ "suggestion": one }),
+                several => json!({ "suggestions": several }),
+            };
+            vec![ModelEvent::Text(answer.to_string())]
+        } else {
+            deed(request)?
+        };
+        let usage =
+            Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10, ..Usage::default() };
+        let end = [ModelEvent::Usage(usage), ModelEvent::Finished(FinishReason::Stop)];
+        let events = stream::iter(events.into_iter().chain(end).map(Ok));
+        let waits = async move {
+            if let Some(waits) = waits {
+                // Dropped, it is released as well.
+                let _ = waits.await;
+            }
+            events
+        };
+        Ok(Box::pin(waits.flatten_stream()))
+    }
+}
+
+/// What the last prompt asks for, until its result is there.
+fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
+    let last = request.messages.last();
+    let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
+    let prompt = prompt.unwrap_or_default();
+    let prompt = prompt.rsplit("\n\n").next().unwrap_or_default();
+    let call = |name: &str, args: &Value| {
+        let args = args.as_object().cloned().unwrap_or_default();
+        vec![ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })]
+    };
+    if last.is_some_and(|message| message.role == Role::Tool) {
+        return Ok(vec![ModelEvent::Text(format!("Done: {prompt}."))]);
+    }
+    let mut words = prompt.split(' ');
+    let (word, file) = (words.next().unwrap_or_default(), words.next().unwrap_or("made.txt"));
+    Ok(match word {
+        "read" => call("read_file", &json!({ "file_path": file })),
+        "edit" => call("write_file", &json!({ "file_path": file, "content": format!("{prompt}\n") })),
+        "change" => {
+            call("edit", &json!({ "file_path": file, "old_string": "one\n", "new_string": "changed\n" }))
+        }
+        "run" => call("shell", &json!({ "command": "rm notes.txt" })),
+        "fail" => {
+            return Err(ModelError::Misconfigured {
+                provider: "a test".to_owned(),
+                message: "no such model".to_owned(),
+            });
+        }
+        "panic" => panic!("the model panics"),
+        _ => vec![ModelEvent::Text(format!("I heard: {prompt}."))],
+    })
+}
+
+#[async_trait]
+impl Model for Obedient {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        check_pairing(&request.messages).expect("a legal history");
+        lock(&self.turns).push(request.clone());
+        self.answer(request)
+    }
+}
+
+/// The same model for what is done ahead.
+struct Background(Arc<Obedient>);
+
+#[async_trait]
+impl Model for Background {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        check_pairing(&request.messages).expect("a legal history");
+        if request.response_schema.is_none() {
+            lock(&self.0.ahead).push(request.clone());
+        }
+        self.0.answer(request)
+    }
+}
+
+/// A clock that only a test moves, and rules.
+#[derive(Default)]
+pub(crate) struct StillHost {
+    pub(crate) rules: Mutex<GateContext>,
+    ms: AtomicU64,
+    sleepers: Mutex<Vec<(u64, oneshot::Sender<()>)>>,
+}
+
+impl StillHost {
+    fn pass(&self, ms: u64) {
+        let now = self.ms.fetch_add(ms, Ordering::SeqCst) + ms;
+        // Whoever is dropped wakes up.
+        lock(&self.sleepers).retain(|(until, _)| now < *until);
+    }
+}
+
+#[async_trait]
+impl Host for StillHost {
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.ms.load(Ordering::SeqCst))
+    }
+
+    async fn sleep(&self, time: Duration) {
+        let until = self.ms.load(Ordering::SeqCst) + u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 2);
+        let (wake, woken) = oneshot::channel();
+        lock(&self.sleepers).push((until, wake));
+        let _ = woken.await;
+    }
+
+    fn gate_context(&self) -> GateContext {
+        lock(&self.rules).clone()
+    }
+
+    async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
+        panic!("a question is for the user of the conversation");
+    }
+
+    async fn step_above(&self, _step: &Step) -> Option<StepAbove> {
+        panic!("the policy answers for steps");
+    }
+}
+
+/// Takes no work: the driver does all of it.
+struct NoThreads;
+
+impl Runtime for NoThreads {
+    fn unix_ms(&self) -> u64 {
+        1_700_000_000_000
+    }
+}
+
+/// A ledger in memory.
+#[derive(Default)]
+pub(crate) struct Book {
+    pub(crate) entries: Mutex<Vec<Entry>>,
+    fails: AtomicBool,
+}
+
+#[async_trait]
+impl LedgerStore for Book {
+    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+        if self.fails.load(Ordering::SeqCst) {
+            return Err("the disk is full".into());
+        }
+        // A store is not done at once.
+        let mut first = true;
+        futures::future::poll_fn(|context| {
+            context.waker().wake_by_ref();
+            if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        lock(&self.entries).extend(unwritten.entries);
+        Ok(None)
+    }
+}
+
+pub(crate) fn text_of(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

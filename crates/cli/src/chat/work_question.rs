@@ -1,0 +1,225 @@
+//! Questions about work that the user has taken: whether it may be written, and what to do about what they changed meanwhile.
+
+use std::time::Instant;
+
+use headstart_agent::{Answer as Reply, Subject};
+use headstart_git_ahead::GitChange;
+use headstart_overlay_fs::{
+    Change, ChangeKind, ChangeSet, Choice, Conflict, ConflictKind, Keep, WorkspacePath,
+};
+use headstart_speculation::AsksFirst;
+
+use super::question::Question;
+use super::{Chat, show};
+use crate::error::CliError;
+use crate::output::{call_title, conflict_line, one_line};
+use crate::terminal::{Answer, Consent, Style};
+
+/// Rows that the question itself, its files and the prompt above it take.
+const ROWS_BESIDE_THE_DIFF: usize = 8;
+/// So much of a diff is shown however low the terminal is.
+const LEAST_DIFF_ROWS: usize = 6;
+/// Lines of each side that are shown unasked.
+const SIDE_ROWS: usize = 8;
+
+impl Chat {
+    /// The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes.
+    pub(super) fn ask_about_changes(
+        &mut self,
+        question: Question,
+        asks: &AsksFirst,
+    ) -> Result<Question, CliError> {
+        let changes = asks.changes();
+        let counts = show::counts_with(&changes.summary(), asks.git());
+        self.face.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
+        self.face.say(&show::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
+        let room = self.face.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
+        self.say_diff(changes, room.max(LEAST_DIFF_ROWS))?;
+        if let Some(call) = asks.pending_call() {
+            self.face.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
+        }
+        Ok(question.asking(Consent::about_changes("write this?", Instant::now())))
+    }
+
+    /// Nothing was written, and nothing is before the last answer.
+    pub(super) fn say_conflicts(
+        &mut self,
+        conflicts: &[Conflict],
+        changes: &ChangeSet,
+        tokens: u64,
+    ) -> Result<(), CliError> {
+        let title =
+            format!("Not written: {} changed since it ran ahead", show::counted(conflicts.len(), "file"));
+        self.face.say(&title, Style::Strong)?;
+        for conflict in conflicts {
+            self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
+        }
+        if let Some(fits @ 1..) = changes.changes.len().checked_sub(conflicts.len()) {
+            self.face.say(&format!("  {} as it was", show::counted(fits, "other file")), Style::Dim)?;
+        }
+        let price =
+            if tokens < 1_000 { String::new() } else { format!(", for about {}k tokens", tokens / 1_000) };
+        let most = if 1 < conflicts.len() { "; M and T answer for all that is left" } else { "" };
+        self.face.say(&format!("Esc writes nothing, a runs the prompt anew{price}{most}"), Style::Dim)
+    }
+
+    /// Asks about the next file without a word, and answers once there is none.
+    pub(super) fn ask_about_next(&mut self, question: Question) -> Result<(), CliError> {
+        let Some(conflict) = question.next_conflict().cloned() else {
+            self.reply(question.id, Reply::Choices(question.choices));
+            return Ok(());
+        };
+        if conflict.kind != ConflictKind::StaleRead {
+            self.say_sides(&question, &conflict.path, SIDE_ROWS)?;
+        }
+        self.question = Some(question.asking(consent_to(&conflict)));
+        Ok(())
+    }
+
+    pub(super) fn on_choice(&mut self, mut question: Question, answer: Answer) -> Result<(), CliError> {
+        let Some(conflict) = question.next_conflict().cloned() else { return Ok(()) };
+        let (keep, all) = match answer {
+            Answer::Mine => (Keep::Yours, false),
+            Answer::AllMine => (Keep::Yours, true),
+            Answer::Theirs => (Keep::Work, false),
+            Answer::AllTheirs => (Keep::Work, true),
+            Answer::Both => (Keep::Markers, false),
+            Answer::Again => return self.run_anew(question.id),
+            _ => {
+                self.say_sides(&question, &conflict.path, usize::MAX)?;
+                self.question = Some(question.asking(consent_to(&conflict)));
+                return Ok(());
+            }
+        };
+        let word = match keep {
+            Keep::Yours => "mine",
+            Keep::Work => "theirs",
+            Keep::Markers => "both, with markers",
+        };
+        self.face.say(&format!("  {}: {word}", one_line(&conflict.path.to_string())), Style::Dim)?;
+        question.choose(keep, all);
+        self.ask_about_next(question)
+    }
+
+    /// Nothing was written, and nothing of the user's is touched: the commits can be kept beside theirs.
+    pub(super) fn ask_about_commits(
+        &mut self,
+        question: Question,
+        work: &str,
+        conflicts: &[Conflict],
+        git: Option<&GitChange>,
+    ) -> Result<Question, CliError> {
+        self.face.say("Not written: git was used since it ran ahead", Style::Strong)?;
+        for conflict in conflicts {
+            self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
+        }
+        let commits = self.parts.commits(work, git, conflicts);
+        // Where nobody can tell what would become of them, there is nothing to offer.
+        let commits = commits.and_then(|commits| Some((commits.way().ok().flatten()?, commits)));
+        let commits = commits.map(|(way, commits)| (commits, way));
+        if let Some((_, way)) = &commits {
+            self.face.say(&format!("Kept beside yours: {}", way.told()), Style::Dim)?;
+        }
+        self.face.say("Esc writes nothing, a runs the prompt anew", Style::Dim)?;
+        let consent = match &commits {
+            Some((commits, way)) => {
+                let question = format!("keep its {} as {}?", commits.counted(), way.name);
+                Consent::about_commits(&question, Instant::now())
+            }
+            None => Consent::about_stale("its commits:", Instant::now()),
+        };
+        Ok(Question { commits, ..question.asking(consent) })
+    }
+
+    pub(super) fn on_answer_about_commits(
+        &mut self,
+        question: &Question,
+        answer: Answer,
+    ) -> Result<(), CliError> {
+        let (Answer::Yes, Some((commits, _))) = (answer, &question.commits) else {
+            return self.run_anew(question.id);
+        };
+        match commits.keep() {
+            Ok(Some(way)) => {
+                self.face.say(&format!("  yes: kept as {}", way.name), Style::Dim)?;
+                self.face.say(&way.told(), Style::Plain)?;
+                self.reply(question.id, Reply::Settled);
+                Ok(())
+            }
+            Ok(None) => self.decline(question.id),
+            // The question is shown again, with the next look at what there is to show.
+            Err(error) => {
+                self.face.say(&format!("not kept: {error}"), Style::Removed)?;
+                let view = self.agent.view();
+                self.on_question(view.question.as_ref())
+            }
+        }
+    }
+
+    /// What each side made of a file.
+    fn say_sides(&mut self, question: &Question, path: &WorkspacePath, room: usize) -> Result<(), CliError> {
+        let Subject::Conflicts { changes, .. } = &*question.about else { return Ok(()) };
+        let Some(change) = changes.changes.iter().find(|change| change.path == *path) else { return Ok(()) };
+        let yours = self.parts.read(path).map(|content| Change {
+            kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
+            ..change.clone()
+        });
+        for (whose, change) in [("yours", yours), ("the work's", Some(change.clone()))] {
+            self.face.say(&format!("  {whose}:"), Style::Plain)?;
+            let Some(change) = change else {
+                self.face.say("  (no file)", Style::Dim)?;
+                continue;
+            };
+            let diff = ChangeSet { changes: vec![change], reads: Vec::new() }.diff();
+            let is_of_a_line = |line: &&str| {
+                !["diff ", "index ", "--- ", "+++ ", "old mode", "new "]
+                    .iter()
+                    .any(|start| line.starts_with(start))
+            };
+            self.say_lines(&diff.lines().filter(is_of_a_line).collect::<Vec<_>>(), room)?;
+        }
+        Ok(())
+    }
+
+    /// As many lines of the diff as there is room for, and how many more there are.
+    pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize) -> Result<(), CliError> {
+        self.say_lines(&changes.diff().lines().collect::<Vec<_>>(), room)
+    }
+
+    fn say_lines(&mut self, lines: &[&str], room: usize) -> Result<(), CliError> {
+        let shown = if lines.len() <= room { lines.len() } else { room.saturating_sub(1) };
+        for line in &lines[..shown] {
+            self.face.say(line, show::diff_style(line))?;
+        }
+        match lines.len() - shown {
+            0 => Ok(()),
+            left => self.face.say(&format!("… {left} more lines: d shows all"), Style::Dim),
+        }
+    }
+}
+
+fn consent_to(conflict: &Conflict) -> Consent {
+    let (question, now) = (format!("{}:", one_line(&conflict.path.to_string())), Instant::now());
+    match conflict.kind {
+        ConflictKind::StaleRead => Consent::about_stale(&question, now),
+        _ => Consent::about_conflict(&question, conflict.markers, now),
+    }
+}
+
+impl Question {
+    /// The first of several conflicts about which nothing was said yet.
+    fn next_conflict(&self) -> Option<&Conflict> {
+        let Subject::Conflicts { conflicts, .. } = &*self.about else { return None };
+        conflicts.get(self.choices.len())
+    }
+
+    /// A word on the next file, or on all that are left of which one can be had: what was only read is asked about.
+    fn choose(&mut self, keep: Keep, all: bool) {
+        while let Some(conflict) = self.next_conflict().cloned() {
+            self.choices.push(Choice { conflict, keep });
+            if !all || self.next_conflict().is_some_and(|next| next.kind == ConflictKind::StaleRead) {
+                return;
+            }
+        }
+    }
+}
